@@ -1,0 +1,66 @@
+"""The one family of exceptions. A message says what was wrong, where, and what to do; it never repeats a record's value."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class MicroveilError(Exception):
+    """Anything Microveil refuses to do, in one sentence."""
+
+
+class ParameterError(MicroveilError, ValueError):
+    """A parameter of a method, attack or loss has a value that is not allowed."""
+
+
+class UnknownNameError(MicroveilError, LookupError):
+    """A method, measure, parameter, attribute or data set that does not exist was asked for."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        super().__init__(f"unknown {what} '{name}'{nearest_name(name, list(known))}")
+
+
+class SchemaError(MicroveilError, ValueError):
+    """The schema contradicts itself or the table it describes."""
+
+
+class DataError(MicroveilError, ValueError):
+    """The data cannot be treated in the way that was asked for."""
+
+
+class FileError(MicroveilError, ValueError):
+    """A file cannot be read or written: names the file and, where known, line and column."""
+
+    def __init__(self, path: object, problem: str, *, line: int | None = None, column: str | None = None) -> None:
+        self.path, self.line, self.column = str(path), line, column
+        place = "".join([f", line {line}" if line else "", f", column '{column}'" if column else ""])
+        super().__init__(f"{path}{place}: {problem}")
+
+
+class OutputExistsError(FileError):
+    """An output would overwrite a file and nobody asked for that."""
+
+    def __init__(self, path: object) -> None:
+        super().__init__(path, "this file exists already; choose another name or force overwriting (--force)")
+
+
+class Cancelled(MicroveilError):  # noqa: N818 - the user's wish, not an error
+    """Raised by a progress callback to stop the work; nothing has been written."""
+
+
+def nearest_name(name: str, known: Sequence[str]) -> str:
+    """The end of a sentence that helps: the nearest known name, else all of them.
+
+    >>> nearest_name("mdva", ["mdav", "pram"])
+    "; did you mean 'mdav'?"
+    """
+    close = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.6)
+    if close:
+        original = next(k for k in known if k.lower() == close[0])
+        return f"; did you mean '{original}'?"
+    if not known:
+        return "; there are none"
+    listed = ", ".join(sorted(known)[:12]) + (", ..." if len(known) > 12 else "")
+    return f"; there are: {listed}"

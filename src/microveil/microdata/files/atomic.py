@@ -1,0 +1,51 @@
+"""Files are never half written: they are made beside their place and moved there when all of them are complete."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from microveil.errors import FileError, OutputExistsError
+
+Writer = Callable[[Path], None]
+
+
+def check_output(path: str | Path, *, force: bool) -> Path:
+    """Whether a file may be written here; asked before any long work starts."""
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(path, "this is a folder; name a file")
+    if path.exists() and not force:
+        raise OutputExistsError(path)
+    if not path.parent.is_dir():
+        raise FileError(path, f"the folder '{path.parent}' does not exist")
+    return path
+
+
+def write_together(writers: dict[Path, Writer], *, force: bool) -> None:
+    """Write several files so that either all of them appear or none."""
+    targets = {check_output(path, force=force): writer for path, writer in writers.items()}
+    staged: dict[Path, Path] = {}
+    try:
+        for target, writer in targets.items():
+            # the ending stays: some writers choose the format by it
+            staged[target] = target.with_name(f".{secrets.token_hex(6)}.unfinished.{target.name}")
+            writer(staged[target])
+        for target, unfinished in staged.items():
+            os.replace(unfinished, target)
+    except OSError as problem:
+        raise FileError(next(reversed(staged), next(iter(targets))), f"cannot be written ({problem.strerror or problem})") from None
+    finally:
+        for unfinished in staged.values():
+            unfinished.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str, *, force: bool = False) -> None:
+    """Write a text file at once."""
+    write_together({Path(path): lambda unfinished: _put(unfinished, text)}, force=force)
+
+
+def _put(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")

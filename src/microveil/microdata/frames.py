@@ -1,0 +1,116 @@
+"""The border to pandas, polars and pyarrow: columns leave a frame as Arrow arrays and go back as the frame's own type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from microveil.errors import DataError
+
+Frame = nw.DataFrame[Any]
+
+
+def open_frame(table: Any) -> Frame:
+    """Take a pandas, polars or pyarrow table (or a mapping of columns) without ever changing it."""
+    if isinstance(table, nw.DataFrame):
+        frame: Frame = table
+    elif isinstance(table, Mapping):
+        try:
+            frame = nw.from_native(pa.table(dict(table)), eager_only=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as problem:
+            raise DataError(f"these columns do not make a table: {_first_line(problem)}") from None
+    else:
+        try:
+            frame = nw.from_native(table, eager_only=True)
+        except TypeError:
+            raise DataError(
+                f"a table must be a pandas, polars or pyarrow frame or a mapping of columns, not {type(table).__name__}"
+            ) from None
+        except Exception as problem:  # frames with repeated names fail in a way of their own in each library
+            raise DataError(f"this table cannot be used: {_first_line(problem)}") from None
+    _check_names(frame)
+    return _own(frame)
+
+
+def _check_names(frame: Frame) -> None:
+    seen: dict[str, int] = {}
+    for position, name in enumerate(frame.columns, start=1):
+        if not isinstance(name, str):
+            raise DataError(f"column names must be text, but column {position} is named {name!r}; rename it")
+        if not name.strip():
+            raise DataError(f"column {position} has no name; give it one")
+        if name in seen:
+            raise DataError(f"two columns (number {seen[name]} and {position}) are named '{name}'; rename one of them")
+        seen[name] = position
+
+
+def _own(frame: Frame) -> Frame:
+    """Keep later changes by the caller out: pandas frames are the only ones that change in place."""
+    if not frame.implementation.is_pandas():
+        return frame
+    import pandas as pd
+
+    copy_on_write = int(pd.__version__.split(".")[0]) >= 3
+    return nw.from_native(frame.to_native().copy(deep=not copy_on_write), eager_only=True)
+
+
+def arrow_column(frame: Frame, name: str) -> pa.Array:
+    """One column as one Arrow array; dictionary-encoded text comes out as text, NaN of pandas as null."""
+    try:
+        column = frame[name].to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        raise DataError(f"column '{name}' holds values of several types; make them all numbers or all text") from None
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # a chunked array without chunks
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], type=column.type)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    return column
+
+
+def with_arrow_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame:
+    """The frame with some columns replaced, each back in its former type where the new values allow it."""
+    if not columns:
+        return frame
+    if frame.implementation.is_pandas():
+        return _with_pandas_columns(frame, columns)
+    replaced = nw.DataFrame.from_arrow(pa.table(dict(columns)), backend=frame.implementation)
+    series = []
+    for name in columns:
+        before, after = frame[name], replaced[name]
+        if before.dtype != after.dtype and _keeps_values(before.dtype, columns[name].type):
+            after = after.cast(before.dtype)
+        series.append(after)
+    return frame.with_columns(*series)
+
+
+def _keeps_values(dtype: Any, arrow_type: pa.DataType) -> bool:
+    """Whether a column of this Arrow type fits the frame's dtype: whole numbers do not become floats and back."""
+    if dtype.is_float():
+        return bool(pa.types.is_floating(arrow_type))
+    if dtype.is_integer():
+        return bool(pa.types.is_integer(arrow_type))
+    return not dtype.is_numeric()
+
+
+def _with_pandas_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame:
+    native = frame.to_native()
+    new = {}
+    for name, column in columns.items():
+        before = frame[name].dtype
+        series = column.to_pandas()
+        series.index = native.index
+        if _keeps_values(before, column.type) and series.dtype != native[name].dtype:
+            series = series.astype(native[name].dtype)
+        new[name] = series
+    return nw.from_native(native.assign(**new), eager_only=True)
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

@@ -1,0 +1,61 @@
+"""Guess what the columns of a table are. Kinds are guessed, roles are only suggested."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import narwhals as nw
+
+from microveil.errors import SchemaError, nearest_name
+from microveil.microdata.frames import Frame
+from microveil.microdata.schema import Attribute, Schema
+
+if TYPE_CHECKING:
+    from microveil.microdata.microdata import Microdata
+
+FEW_VALUES = 12
+_WEIGHT = re.compile(r"(^|[_. ])(weights?|wgt|wt|pond\w*|gewicht\w*)($|[_. ])|weight$|wgt$", re.IGNORECASE)
+_HOUSEHOLD = re.compile(r"(^|[_. ])(household|hh|hid|hhid|family)[_. ]?(id|no|nr)?$", re.IGNORECASE)
+
+
+def infer_schema(frame: Frame, given: Schema | None = None) -> Schema:
+    """A schema for every column: what is given stays, the rest is guessed from the column types.
+
+    Numbers are numeric, truth values and text are nominal, ordered categories are ordinal. Missing numbers are
+    wildcards, a missing category is a category of its own.
+    """
+    columns = list(frame.columns)
+    if given is not None:
+        for name in given.names:
+            if name not in columns:
+                raise SchemaError(f"the schema describes '{name}', but the table has no such column{nearest_name(name, columns)}")
+    return Schema(given[name] if given and name in given else guess_attribute(frame, name) for name in columns)
+
+
+def guess_attribute(frame: Frame, name: str) -> Attribute:
+    """The guess for one column, from its type alone."""
+    dtype = frame.schema[name]
+    if dtype.is_numeric():
+        return Attribute(name=name, kind="numeric", missing="wildcard")
+    if isinstance(dtype, nw.Enum):
+        return Attribute(name=name, kind="ordinal", domain=tuple(dtype.categories), missing="own category")
+    return Attribute(name=name, kind="nominal", missing="own category")
+
+
+def suggestions(data: Microdata) -> dict[str, str]:
+    """For columns whose guess deserves a second look, what the user may want to say about them."""
+    found = {}
+    for attribute in data.schema:
+        if attribute.roles:
+            continue
+        name, distinct = attribute.name, data.frame[attribute.name].n_unique()
+        if attribute.is_categorical and attribute.domain is None and len(data) >= 20 and distinct == len(data):
+            found[name] = "every value differs: an identifier?"
+        elif attribute.kind == "numeric" and _WEIGHT.search(name):
+            found[name] = "named like a weight: role weight?"
+        elif _HOUSEHOLD.search(name):
+            found[name] = "named like a household number: role household?"
+        elif attribute.kind == "numeric" and distinct <= FEW_VALUES and len(data) > 4 * distinct:
+            found[name] = f"only {distinct} different numbers: a code? kind nominal or ordinal?"
+    return found

@@ -1,0 +1,416 @@
+"""`Microdata`: an immutable table of records with a schema, read by algorithms as plain numpy columns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microveil.errors import DataError, SchemaError
+from microveil.microdata.frames import Frame, arrow_column, open_frame, with_arrow_columns
+from microveil.microdata.inference import infer_schema
+from microveil.microdata.schema import Attribute, Category, Schema, category_key
+
+if TYPE_CHECKING:
+    from microveil.microdata.files import Origin
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+PRESENT, SYSTEM_MISSING, FIRST_CODE = 0, 1, 2
+_EXACT_IN_DOUBLE = 2**53
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A numeric column: `values` with NaN where missing; `state` is 0 where present, else which kind of missing."""
+
+    name: str
+    values: FloatArray
+    state: npt.NDArray[np.uint8]
+
+    @property
+    def present(self) -> BoolArray:
+        return self.state == PRESENT
+
+    @property
+    def has_missing(self) -> bool:
+        return bool(self.state.any())
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A categorical column: `codes` are positions in `domain`, -1 where missing and missing is no category of its own."""
+
+    name: str
+    codes: IntArray
+    domain: tuple[Category | None, ...]
+
+    @property
+    def present(self) -> BoolArray:
+        return self.codes >= 0
+
+    @property
+    def frequencies(self) -> IntArray:
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.domain)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Microdata:
+    """A table with a schema. Nothing that is done with it changes it, or the frame it came from.
+
+    >>> people = Microdata.of({"age": [31, 45, 62], "job": ["cook", "nurse", "cook"]}, keys=["age", "job"])
+    >>> people.schema.keys, people["age"].kind, people.domain("job")
+    (('age', 'job'), 'numeric', ('cook', 'nurse'))
+    """
+
+    frame: Frame
+    schema: Schema
+    origin: Origin | None = None
+
+    @classmethod
+    def of(
+        cls,
+        table: Any,
+        schema: Schema | None = None,
+        *,
+        keys: Sequence[str] | None = None,
+        confidential: Sequence[str] | None = None,
+        identifiers: Sequence[str] | None = None,
+        weight: str | None = None,
+        household: str | None = None,
+        strata: Sequence[str] | None = None,
+        numeric: Sequence[str] | None = None,
+        ordinal: Sequence[str] | None = None,
+        nominal: Sequence[str] | None = None,
+        origin: Origin | None = None,
+    ) -> Microdata:
+        """Wrap a table. Kinds are guessed where the schema is silent; roles are never guessed."""
+        if isinstance(table, Microdata):
+            frame, schema, origin = table.frame, schema or table.schema, origin or table.origin
+        else:
+            frame = open_frame(table)
+        complete = infer_schema(frame, schema)
+        complete = complete.with_kinds(numeric=numeric, ordinal=ordinal, nominal=nominal)
+        complete = complete.with_roles(
+            key=keys,
+            confidential=confidential,
+            identifier=identifiers,
+            weight=weight,
+            household=household,
+            stratum=strata,
+        )
+        return cls(frame, complete, origin)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self.schema[name]
+
+    def __repr__(self) -> str:
+        return f"Microdata({len(self):,} records, {self.schema!r})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.schema.names
+
+    @property
+    def native(self) -> Any:
+        """The table as the frame type it came in."""
+        return self.frame.to_native()
+
+    def with_schema(self, schema: Schema) -> Microdata:
+        return Microdata.of(self.frame, schema, origin=self.origin)
+
+    def select(self, names: Sequence[str]) -> Microdata:
+        """Only these columns, in this order."""
+        schema = self.schema.select(names)
+        return Microdata(self.frame.select(*names), schema, self.origin)
+
+    def without(self, names: Iterable[str]) -> Microdata:
+        left_out = set(names)
+        return self.select([name for name in self.names if name not in left_out]) if left_out else self
+
+    # --- columns out ---------------------------------------------------------------------------------------------
+
+    def arrow(self, name: str) -> pa.Array:
+        self.schema[name]
+        return arrow_column(self.frame, name)
+
+    def numbers(self, name: str) -> Numbers:
+        """A numeric attribute as numbers. Infinite values and text are refused."""
+        attribute = self.schema[name]
+        if attribute.kind != "numeric":
+            raise DataError(f"attribute '{name}' is {attribute.kind}, not numeric")
+        column = self.arrow(name)
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+            if pa.types.is_null(column.type):
+                column = column.cast(pa.float64())
+            else:
+                raise DataError(f"attribute '{name}' should be numeric, but its column holds {_type_words(column.type)}")
+        values = np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        state = self._missing_state(attribute, column, values)
+        values[state != PRESENT] = np.nan
+        self._refuse_unusable(attribute, values, state, whole=pa.types.is_integer(column.type))
+        return Numbers(name, values, state)
+
+    def _missing_state(self, attribute: Attribute, column: pa.Array, values: FloatArray) -> npt.NDArray[np.uint8]:
+        state = np.zeros(len(values), dtype=np.uint8)
+        state[np.isnan(values)] = SYSTEM_MISSING
+        codes = [c for c in attribute.missing_codes if isinstance(c, int | float)]
+        for position, code in enumerate(codes):
+            state[values == code] = FIRST_CODE + position
+        for position, (low, high) in enumerate(attribute.missing_ranges):
+            inside = (values >= low) & (values <= high) & (state == PRESENT)
+            state[inside] = FIRST_CODE + len(codes) + position
+        return state
+
+    def _refuse_unusable(
+        self, attribute: Attribute, values: FloatArray, state: npt.NDArray[np.uint8], *, whole: bool
+    ) -> None:
+        infinite = np.flatnonzero(np.isinf(values))
+        if infinite.size:
+            raise DataError(
+                f"attribute '{attribute.name}' has {count(infinite.size, 'infinite value')} (the first in record "
+                f"{infinite[0] + 1}); correct them or declare them as missing codes"
+            )
+        if whole and values.size and np.nanmax(np.abs(values), initial=0.0) > _EXACT_IN_DOUBLE:
+            raise DataError(f"attribute '{attribute.name}' has whole numbers beyond 2^53, too long to calculate with exactly")
+        if attribute.range is not None:
+            low, high = attribute.range
+            outside = np.flatnonzero((values < low) | (values > high))
+            if outside.size:
+                raise DataError(
+                    f"attribute '{attribute.name}' has {count(outside.size, 'value')} outside its range "
+                    f"(the first in record {outside[0] + 1})"
+                )
+        if attribute.missing == "refuse" and state.any():
+            self._refuse_missing(attribute, np.flatnonzero(state))
+
+    def _refuse_missing(self, attribute: Attribute, records: IntArray) -> None:
+        raise DataError(
+            f"attribute '{attribute.name}' has {count(records.size, 'missing value')} (the first in record "
+            f"{records[0] + 1}) and its schema refuses them; choose another missing-value policy for it"
+        )
+
+    def domain(self, name: str) -> tuple[Category | None, ...]:
+        """The valid categories in order: the declared ones, else those found in this table.
+
+        Where missing is a category of its own, the missing codes and (as None, where it occurs) the empty cell come last.
+        """
+        attribute = self.schema[name]
+        self._refuse_numeric(attribute)
+        column = _as_categories(self.arrow(name))
+        codes = {category_key(c) for c in attribute.missing_codes}
+        if attribute.domain is not None:
+            valid: list[Category | None] = list(attribute.domain)
+        else:
+            found = [v for v in pc.unique(column.drop_null()).to_pylist() if not _is_missing_code(attribute, v, codes)]
+            valid = sorted(found, key=category_key)  # type: ignore[type-var]
+        if attribute.missing == "own category":
+            valid += list(attribute.missing_codes)
+            if column.null_count:
+                valid.append(None)
+        return tuple(valid)
+
+    def categories(self, name: str, domain: Sequence[Category | None] | None = None) -> Categories:
+        """A categorical attribute as positions in its domain."""
+        attribute = self.schema[name]
+        self._refuse_numeric(attribute)
+        domain = tuple(self.domain(name) if domain is None else domain)
+        encoded = pc.dictionary_encode(_as_categories(self.arrow(name)), null_encoding="mask")
+        place = {category_key(value): i for i, value in enumerate(domain) if value is not None}
+        missing_codes = {category_key(c) for c in attribute.missing_codes}
+        unknown, missing = -2, -1
+        lookup = np.full(len(encoded.dictionary) + 1, unknown, dtype=np.int64)
+        for i, value in enumerate(encoded.dictionary.to_pylist()):
+            if category_key(value) in place:
+                lookup[i] = place[category_key(value)]
+            elif _is_missing_code(attribute, value, missing_codes):
+                lookup[i] = missing
+        lookup[-1] = domain.index(None) if None in domain else missing
+        indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = lookup[indices]
+        outside = np.flatnonzero(codes == unknown)
+        if outside.size:
+            raise DataError(
+                f"attribute '{name}' has {count(outside.size, 'value')} outside its domain "
+                f"(the first in record {outside[0] + 1}); correct them or add them to the domain"
+            )
+        if attribute.missing == "refuse" and (codes == missing).any():
+            self._refuse_missing(attribute, np.flatnonzero(codes == missing))
+        return Categories(name, codes, domain)
+
+    def _refuse_numeric(self, attribute: Attribute) -> None:
+        if attribute.kind == "numeric":
+            raise DataError(f"attribute '{attribute.name}' is numeric, not ordinal or nominal")
+
+    def missing_states(self, name: str) -> npt.NDArray[np.uint8]:
+        """For an attribute of any kind: 0 where present, else which kind of missing it is."""
+        attribute = self.schema[name]
+        if attribute.kind == "numeric":
+            return self.numbers(name).state
+        column = _as_categories(self.arrow(name))
+        state = np.zeros(len(column), dtype=np.uint8)
+        state[column.is_null().to_numpy(zero_copy_only=False)] = SYSTEM_MISSING
+        encoded = pc.dictionary_encode(column, null_encoding="mask")
+        values = {category_key(v): i for i, v in enumerate(encoded.dictionary.to_pylist())}
+        indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        for position, code in enumerate(attribute.missing_codes):
+            state[indices == values.get(category_key(code), -2)] = FIRST_CODE + position
+        return state
+
+    # --- columns in ----------------------------------------------------------------------------------------------
+
+    def with_columns(self, columns: Mapping[str, pa.Array]) -> Microdata:
+        """The table with some columns replaced."""
+        for name in columns:
+            self.schema[name]
+        return Microdata(with_arrow_columns(self.frame, columns), self.schema, self.origin)
+
+    def number_column(self, name: str, values: FloatArray, suppressed: BoolArray | None = None) -> pa.Array:
+        """Masked numbers as a column: missing cells keep what they held, suppressed cells become empty.
+
+        Numbers stay inside the declared range.
+        """
+        attribute, before = self.schema[name], self.arrow(name)
+        state = self.numbers(name).state
+        held = np.array(before.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        if attribute.range is not None:
+            values = np.clip(values, *attribute.range)
+        cells = np.where(state == PRESENT, values, held)
+        empty = before.is_null().to_numpy(zero_copy_only=False) | np.isnan(cells)
+        if suppressed is not None:
+            empty = empty | suppressed
+        column = pa.array(cells, mask=empty)
+        return column.cast(before.type, safe=False) if pa.types.is_floating(before.type) else column
+
+    def category_column(self, masked: Categories) -> pa.Array:
+        """Masked categories as a column of the former type; cells with code -1 keep what they held."""
+        before = self.arrow(masked.name)
+        text = _as_categories(before)
+        values = pa.array(list(masked.domain), type=text.type)
+        column = values.take(pa.array(np.where(masked.codes >= 0, masked.codes, 0)))
+        kept = masked.codes < 0
+        if kept.any():
+            column = pc.if_else(pa.array(kept), text, column)
+        return column if column.type == before.type else column.cast(before.type)
+
+    def reordered_column(self, name: str, order: IntArray) -> pa.Array:
+        """The column's own cells in another order: record i gets the cell of record `order[i]`."""
+        return self.arrow(name).take(pa.array(order))
+
+    def digest(self) -> str:
+        """A SHA-256 over names and cells, the same for every frame type and file format."""
+        seal = hashlib.sha256()
+        for name in self.names:
+            seal.update(f"{len(name)}:{name}:{len(self)}".encode())
+            for part in _canonical(self.arrow(name)):
+                seal.update(part)
+        return seal.hexdigest()
+
+
+def as_microdata(table: Any) -> Microdata:
+    """Microdata as it is, a release as its masked table, anything else wrapped with a guessed schema."""
+    if isinstance(table, Microdata):
+        return table
+    inner = getattr(table, "data", None)
+    return inner if isinstance(inner, Microdata) else Microdata.of(table)
+
+
+def check_records(data: Microdata, at_least: int, why: str) -> None:
+    """Refuse a table that is too short for what is asked."""
+    if len(data) < at_least:
+        raise DataError(f"the table has {count(len(data), 'record')}, but {why} needs at least {at_least}")
+
+
+def count(number: int, noun: str) -> str:
+    """`3 records`, `1 record`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _as_categories(column: pa.Array) -> pa.Array:
+    """A column in a type whose values can be categories: text, numbers or truth values; anything else as text."""
+    kind = column.type
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    simple: tuple[Callable[[pa.DataType], bool], ...] = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_integer,
+        pa.types.is_boolean,
+    )
+    if any(test(kind) for test in simple):
+        return column
+    if pa.types.is_floating(kind):
+        # NaN is a missing value, not a category
+        return pc.if_else(pc.is_nan(column).fill_null(False), pa.scalar(None, kind), column)
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(f"columns of {_type_words(kind)} cannot be used as categories") from None
+
+
+def _is_missing_code(attribute: Attribute, value: object, codes: set[tuple[str, object]]) -> bool:
+    if category_key(value) in codes:
+        return True
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and any(low <= value <= high for low, high in attribute.missing_ranges)  # type: ignore[operator]
+
+
+def _type_words(kind: pa.DataType) -> str:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    if pa.types.is_boolean(kind):
+        return "truth values"
+    if pa.types.is_temporal(kind):
+        return "dates or times"
+    return str(kind)
+
+
+def _canonical(column: pa.Array) -> list[bytes]:
+    """The bytes of a column that do not depend on how the frame stores it."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        values = np.where(np.isnan(values), np.nan, values) + 0.0
+        return [np.ascontiguousarray(values, dtype="<f8").tobytes()]
+    text = column.cast(pa.large_string()) if not pa.types.is_large_string(column.type) else column
+    lengths = pc.binary_length(text).fill_null(-1).to_numpy(zero_copy_only=False)
+    joined = pc.binary_join(pa.LargeListArray.from_arrays(pa.array([0, len(text)], pa.int64()), text.fill_null("")), "")
+    return [np.ascontiguousarray(lengths, dtype="<i8").tobytes(), joined[0].as_py().encode()]
+
+
+def resolve_attributes(
+    data: Microdata, attributes: Sequence[str] | None, kinds: Sequence[str], asker: str
+) -> tuple[str, ...]:
+    """Which attributes are meant: those named; else the keys; else, without any roles, all of a kind that fits.
+
+    Attributes of a kind the asker cannot treat are refused, never passed over.
+    """
+    if isinstance(attributes, str):
+        attributes = [attributes]
+    if attributes is not None:
+        named = tuple(dict.fromkeys(attributes))
+    elif data.schema.keys:
+        named = data.schema.keys
+    elif data.schema.has_roles:
+        raise SchemaError("some attributes have roles but none is a key; name the keys or the attributes to use")
+    else:
+        named = data.schema.of_kind("numeric") if "numeric" in kinds else data.schema.of_kind(*kinds)
+    for name in named:
+        attribute = data.schema[name]
+        if attribute.kind not in kinds:
+            raise DataError(f"attribute '{name}' is {attribute.kind}, but {asker} works on {' or '.join(kinds)} attributes only")
+        if "identifier" in attribute.roles:
+            raise SchemaError(f"attribute '{name}' is an identifier: it is left out of every release, so it cannot be used")
+    if not named:
+        raise DataError(f"the table has no {' or '.join(kinds)} attribute for {asker} to work on")
+    return named

@@ -1,0 +1,318 @@
+"""What each attribute of a table is: its kind, its roles, its domain, and what its missing values mean."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import pydantic
+
+from microveil.errors import FileError, MicroveilError, SchemaError, UnknownNameError
+from microveil.microdata.hierarchy import Hierarchy
+
+Kind = Literal["numeric", "ordinal", "nominal", "location"]
+Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum"]
+MissingPolicy = Literal["own category", "wildcard", "not applicable", "refuse"]
+Category = str | int | float | bool
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+ROLES: tuple[Role, ...] = get_args(Role)
+CATEGORICAL: tuple[Kind, ...] = ("ordinal", "nominal", "location")
+
+
+def _as_hierarchy(value: object) -> object:
+    return Hierarchy.of(value) if isinstance(value, list | tuple) else value
+
+
+class Attribute(pydantic.BaseModel):
+    """One column of the table.
+
+    `missing` says what a missing cell means: a category of its own; a wildcard that could be anything; not applicable
+    (the question did not arise, so the cell stays as it is); or refuse, when there must be none.
+    `domain` lists the valid categories in order; for a numeric attribute `range` gives the smallest and largest value.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    name: str = pydantic.Field(min_length=1)
+    kind: Kind
+    roles: tuple[Role, ...] = ()
+    domain: tuple[Category, ...] | None = None
+    range: tuple[float, float] | None = None
+    hierarchy: Annotated[Hierarchy | None, pydantic.BeforeValidator(_as_hierarchy)] = None
+    missing: MissingPolicy = "wildcard"
+    missing_codes: tuple[Category, ...] = ()
+    missing_ranges: tuple[tuple[float, float], ...] = ()
+    label: str = ""
+    value_labels: dict[Category, str] = pydantic.Field(default_factory=dict)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _one_role_may_stand_alone(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and "role" in values:
+            values = dict(values)
+            role = values.pop("role")
+            roles = [role] if isinstance(role, str) else list(role)
+            values["roles"] = tuple(r for r in roles if r != "other")
+        return values
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self) -> Attribute:
+        if self.domain is not None:
+            if self.kind == "numeric":
+                raise ValueError("a numeric attribute has a range, not a domain")
+            if len(set(map(category_key, self.domain))) != len(self.domain):
+                raise ValueError("its domain lists a category twice")
+            if set(map(category_key, self.domain)) & set(map(category_key, self.missing_codes)):
+                raise ValueError("a missing code stands in its domain")
+        if self.range is not None:
+            if self.kind != "numeric":
+                raise ValueError("only a numeric attribute has a range")
+            if not self.range[0] <= self.range[1]:
+                raise ValueError("its range is empty")
+        if self.hierarchy is not None and self.domain is not None:
+            lacking = {str(c) for c in self.domain} - set(self.hierarchy.categories())
+            if lacking:
+                raise ValueError(f"its hierarchy has no place for {len(lacking)} of its categories")
+        if "identifier" in self.roles and len(self.roles) > 1:
+            raise ValueError("an identifier is never released, so it can have no other role")
+        if "weight" in self.roles and self.kind != "numeric":
+            raise ValueError("a weight must be numeric")
+        return self
+
+    @property
+    def is_categorical(self) -> bool:
+        return self.kind != "numeric"
+
+    def changed(self, **changes: Any) -> Attribute:
+        """A copy with some fields changed, checked like a new one."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return make_attribute({**values, **changes})
+
+    def to_plain(self) -> dict[str, Any]:
+        """Only what differs from the defaults, as TOML and JSON can hold it."""
+        values: dict[str, Any] = {"kind": self.kind}
+        if self.roles:
+            values["role"] = self.roles[0] if len(self.roles) == 1 else list(self.roles)
+        for name in ("domain", "range", "missing_codes"):
+            if getattr(self, name):
+                values[name] = list(getattr(self, name))
+        if self.missing_ranges:
+            values["missing_ranges"] = [list(limits) for limits in self.missing_ranges]
+        values["missing"] = self.missing
+        if self.label:
+            values["label"] = self.label
+        if self.value_labels:
+            values["value_labels"] = [[code, text] for code, text in self.value_labels.items()]
+        if self.hierarchy is not None:
+            values["hierarchy"] = [list(path) for path in self.hierarchy.paths]
+        return values
+
+
+def category_key(value: object) -> tuple[str, object]:
+    """Categories 1 and 1.0 are the same, 1 and True and "1" are not."""
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, int | float):
+        return ("number", float(value))
+    return ("text", str(value))
+
+
+def make_attribute(values: Mapping[str, Any]) -> Attribute:
+    """Build an attribute; what is wrong with it comes out as one sentence that names it."""
+    values = dict(values)
+    if isinstance(values.get("value_labels"), list | tuple):
+        values["value_labels"] = dict(map(tuple, values["value_labels"]))
+    try:
+        return Attribute(**values)
+    except pydantic.ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"][:1])
+        what = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
+        raise SchemaError(f"attribute '{values.get('name', '?')}': {where + ': ' if where else ''}{what}") from None
+    except SchemaError as problem:
+        raise SchemaError(f"attribute '{values.get('name', '?')}': {problem}") from None
+
+
+class Schema:
+    """The attributes of a table, in column order. Immutable.
+
+    >>> schema = Schema([Attribute(name="age", kind="numeric", roles=("key",)), Attribute(name="job", kind="nominal")])
+    >>> schema.keys
+    ('age',)
+    >>> schema.with_roles(key=["job"]).keys
+    ('job',)
+    """
+
+    def __init__(self, attributes: Iterable[Attribute]) -> None:
+        self.attributes = tuple(attributes)
+        repeated = _repeated([a.name for a in self.attributes])
+        if repeated:
+            raise SchemaError(f"attribute '{repeated}' is described twice")
+        for role in ("weight", "household"):
+            holders = self.having(role)
+            if len(holders) > 1:
+                raise SchemaError(f"only one attribute can be the {role}, not {' and '.join(holders)}")
+
+    @cached_property
+    def _by_name(self) -> dict[str, Attribute]:
+        return {a.name: a for a in self.attributes}
+
+    def __getitem__(self, name: str) -> Attribute:
+        if name not in self._by_name:
+            raise UnknownNameError("column", name, list(self._by_name))
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self.attributes == other.attributes
+
+    def __hash__(self) -> int:
+        return hash(tuple(a.name for a in self.attributes))
+
+    def __repr__(self) -> str:
+        return "Schema(" + ", ".join(f"{a.name}: {a.kind}{' ' + '+'.join(a.roles) if a.roles else ''}" for a in self) + ")"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._by_name)
+
+    def having(self, role: str) -> tuple[str, ...]:
+        """The names of the attributes that have a role."""
+        return tuple(a.name for a in self.attributes if role in a.roles)
+
+    def of_kind(self, *kinds: str) -> tuple[str, ...]:
+        return tuple(a.name for a in self.attributes if a.kind in kinds)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return self.having("key")
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        return self.having("confidential")
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        return self.having("identifier")
+
+    @property
+    def weight(self) -> str | None:
+        return next(iter(self.having("weight")), None)
+
+    @property
+    def has_roles(self) -> bool:
+        return any(a.roles for a in self.attributes)
+
+    def select(self, names: Sequence[str]) -> Schema:
+        return Schema(self[name] for name in names)
+
+    def replacing(self, *attributes: Attribute) -> Schema:
+        """A copy in which these attributes take the place of those of the same name."""
+        new = {a.name: a for a in attributes}
+        for name in new:
+            self[name]
+        return Schema(new.get(a.name, a) for a in self.attributes)
+
+    def with_roles(self, **names_by_role: Sequence[str] | str | None) -> Schema:
+        """Give roles anew: `with_roles(key=["age", "zip"], weight="w")`. A role that is named is taken from all others."""
+        schema = self
+        for role, given in names_by_role.items():
+            if role not in ROLES:
+                raise UnknownNameError("role", role, ROLES)
+            if given is None:
+                continue
+            names = [given] if isinstance(given, str) else list(given)
+            for name in names:
+                self[name]
+            schema = Schema(_with_role(a, role, a.name in names) for a in schema.attributes)
+        return schema
+
+    def with_kinds(self, **names_by_kind: Sequence[str] | None) -> Schema:
+        """Set kinds: `with_kinds(nominal=["sex"], ordinal=["education"])`."""
+        changed: dict[str, Attribute] = {}
+        for kind, names in names_by_kind.items():
+            if kind not in KINDS:
+                raise UnknownNameError("kind", kind, KINDS)
+            for name in names or ():
+                changed[name] = _with_kind(self[name], kind)
+        return self.replacing(*changed.values())
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"attributes": {a.name: a.to_plain() for a in self.attributes}}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], folder: Path | None = None) -> Schema:
+        """Build from the content of a TOML or JSON file; hierarchies may be file names relative to `folder`."""
+        table = plain.get("attributes")
+        if not isinstance(table, Mapping) or set(plain) - {"attributes"}:
+            raise SchemaError("a schema has one table, [attributes], with an entry for each column")
+        attributes = []
+        for name, entry in table.items():
+            if not isinstance(entry, Mapping):
+                raise SchemaError(f"attribute '{name}': its entry must be a table such as {{ kind = 'numeric' }}")
+            values = dict(entry)
+            if isinstance(values.get("hierarchy"), str):
+                values["hierarchy"] = Hierarchy.read((folder or Path()) / values["hierarchy"])
+            attributes.append(make_attribute({"name": name, **values}))
+        return cls(attributes)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Read a schema from a TOML file."""
+        path = Path(path)
+        try:
+            return cls.from_plain(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+        except OSError as problem:
+            raise FileError(path, f"cannot be read ({problem.strerror})") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+            raise FileError(path, f"is not a TOML file ({problem})") from None
+        except FileError:
+            raise
+        except MicroveilError as problem:
+            raise FileError(path, str(problem)) from None
+
+    def to_toml(self) -> str:
+        import tomli_w
+
+        return tomli_w.dumps(self.to_plain())
+
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the schema as a TOML file that `read` gives back."""
+        from microveil.microdata.files.atomic import write_text
+
+        write_text(path, self.to_toml(), force=force)
+
+
+def _with_role(attribute: Attribute, role: str, wanted: bool) -> Attribute:
+    roles = [r for r in attribute.roles if r != role] + ([role] if wanted else [])
+    return attribute if tuple(roles) == attribute.roles else attribute.changed(roles=tuple(roles))
+
+
+def _with_kind(attribute: Attribute, kind: str) -> Attribute:
+    if kind == attribute.kind:
+        return attribute
+    if kind == "numeric":
+        return attribute.changed(kind=kind, domain=None, hierarchy=None)
+    policy = "own category" if attribute.kind == "numeric" else attribute.missing
+    return attribute.changed(kind=kind, range=None, missing=policy)
+
+
+def _repeated(names: Sequence[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

@@ -1,0 +1,181 @@
+"""Methods, attacks and losses are small frozen dataclasses; here is what makes them validate and describe themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
+
+import numpy as np
+import pydantic
+from pydantic.dataclasses import dataclass as validated_dataclass
+
+from microveil.errors import ParameterError, nearest_name
+
+Component = TypeVar("Component", bound="Parameterised")
+# strict: a truth value or a text is never taken for a number
+_CONFIG = pydantic.ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+
+def parameter(default: Any = dataclasses.MISSING, *, help: str, **limits: Any) -> Any:  # noqa: A002
+    """A documented parameter; `limits` are those of pydantic (`ge`, `gt`, `le`, `lt`, `min_length`)."""
+    if default is dataclasses.MISSING:
+        return pydantic.Field(description=help, **limits)
+    return pydantic.Field(default=default, description=help, **limits)
+
+
+class Parameterised:
+    """What every method, attack and loss can say about itself."""
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+    summary: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]]
+    missing: ClassVar[str]
+    source: ClassVar[str]
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters with their values, as plain data."""
+        return {name: plain(getattr(self, name)) for name in parameter_names(type(self))}
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
+def parameterised(cls: type[Component]) -> type[Component]:
+    """Make a class a frozen dataclass whose parameters are checked when it is built."""
+    built = validated_dataclass(frozen=True, config=_CONFIG)(cls)
+    original_init = built.__init__
+
+    @functools.wraps(original_init)
+    def checked_init(self: Component, *args: Any, **kwargs: Any) -> None:
+        label = getattr(type(self), "name", type(self).__name__)
+        names = parameter_names(type(self))
+        if len(args) > len(names):
+            raise ParameterError(f"{label} takes {len(names)} parameters at most, got {len(args)}")
+        for name in kwargs:
+            if name not in names:
+                raise ParameterError(f"{label} has no parameter '{name}'{nearest_name(name, names)}")
+        try:
+            original_init(self, *map(_as_python, args), **{k: _as_python(v) for k, v in kwargs.items()})
+        except pydantic.ValidationError as problem:
+            raise ParameterError(_sentence(label, problem)) from None
+
+    built.__init__ = checked_init  # type: ignore[method-assign, assignment]
+    return typing.cast("type[Component]", built)
+
+
+def _sentence(label: str, problem: pydantic.ValidationError) -> str:
+    """The first thing wrong: component, parameter, value, and what is allowed."""
+    first = problem.errors(include_url=False)[0]
+    location = first["loc"][0] if first["loc"] else ""
+    what = first["msg"].removeprefix("Value error, ")
+    what = what.replace("Input should be", "it must be").replace("a valid integer", "a whole number")
+    if first["type"] == "missing":
+        return f"{label}: parameter {location} must be given"
+    if not location:
+        return f"{label}: {what}"
+    return f"{label}: {location} = {first['input']!r} is not allowed; {what}"
+
+
+def _as_python(value: Any) -> Any:
+    """numpy scalars and arrays become plain values, lists become tuples."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray | list):
+        return tuple(_as_python(item) for item in value)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """A parameter's value as JSON and TOML can hold it."""
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Parameterised):
+        return {"name": value.name, **value.parameters()}
+    return value
+
+
+def parameter_names(cls: type) -> list[str]:
+    """The names of a component's parameters, in order."""
+    return [field.name for field in dataclasses.fields(cls)]
+
+
+@functools.cache
+def describe_parameters(cls: type[Parameterised]) -> tuple[dict[str, Any], ...]:
+    """Each parameter's name, type, default, help and limits, as plain data."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    described = []
+    for name, field in cls.__pydantic_fields__.items():  # type: ignore[attr-defined]
+        entry: dict[str, Any] = {
+            "name": name,
+            "type": type_name(hints[name]),
+            "default": None if field.is_required() else plain(field.default),
+            "required": field.is_required(),
+            "help": field.description,
+        }
+        for limit in field.metadata:
+            for symbol in ("ge", "gt", "le", "lt"):
+                if hasattr(limit, symbol):
+                    entry[{"ge": "minimum", "gt": "above", "le": "maximum", "lt": "below"}[symbol]] = getattr(limit, symbol)
+        choices = choices_of(hints[name])
+        if choices:
+            entry["choices"] = choices
+        described.append(entry)
+    return tuple(described)
+
+
+def choices_of(hint: Any) -> list[Any]:
+    """The values a Literal allows, also inside an optional one."""
+    if typing.get_origin(hint) is Literal:
+        return list(typing.get_args(hint))
+    return [c for part in typing.get_args(hint) if _is_union(hint) for c in choices_of(part)]
+
+
+def type_name(hint: Any) -> str:
+    """A type as a user would call it.
+
+    >>> type_name(int), type_name(float | None), type_name(tuple[float, ...])
+    ('int', 'float or none', 'list of float')
+    """
+    if hint is type(None):
+        return "none"
+    if choices_of(hint) and not _is_union(hint):
+        return "choice"
+    if _is_union(hint):
+        return " or ".join(type_name(part) for part in typing.get_args(hint))
+    if typing.get_origin(hint) in (tuple, list):
+        return f"list of {type_name(typing.get_args(hint)[0])}"
+    return getattr(hint, "__name__", str(hint))
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def from_text(cls: type[Component], values: Mapping[str, str]) -> Component:
+    """Build a component from the `name=value` texts of a command line."""
+    return cls(**{name: _read_text(text) for name, text in values.items()})
+
+
+_WORDS: dict[str, Any] = {"none": None, "null": None, "true": True, "false": False}
+
+
+def _read_text(text: str) -> Any:
+    lowered = text.strip().lower()
+    if lowered in _WORDS:
+        return _WORDS[lowered]
+    if "," in text or (text.startswith("[") and text.endswith("]")):
+        return [_read_text(item) for item in text.strip("[]").split(",") if item.strip()]
+    for read in _READERS:
+        try:
+            return read(lowered)
+        except ValueError:
+            continue
+    return text.strip()
+
+
+_READERS: tuple[Callable[[str], Any], ...] = (int, float)

@@ -1,0 +1,40 @@
+"""How long work tells how far it is, and how it is stopped.
+
+A progress callback takes the fraction done, in [0, 1], and a few words on what is being done. To cancel the work the
+callback raises `Cancelled`: it passes through the method, which holds no state, and out to the caller.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """What a caller passes as `progress`."""
+
+    def __call__(self, fraction: float, label: str, /) -> None: ...
+
+
+def silent(fraction: float, label: str, /) -> None:
+    """The progress of a caller who does not want to know."""
+
+
+class Part:
+    """A stretch of a longer job: a fraction reported here arrives as its place within the whole.
+
+    >>> seen = []
+    >>> Part(lambda fraction, label: seen.append(fraction), 0.5, 1.0)(0.5, "second half")
+    >>> seen
+    [0.75]
+    """
+
+    def __init__(self, whole: Progress, start: float, end: float) -> None:
+        self.whole, self.start, self.end = whole, start, end
+
+    def __call__(self, fraction: float, label: str, /) -> None:
+        self.whole(self.start + (self.end - self.start) * min(max(fraction, 0.0), 1.0), label)
+
+
+def parts(whole: Progress, count: int) -> list[Part]:
+    """Divide a job into equal parts."""
+    return [Part(whole, i / count, (i + 1) / count) for i in range(count)]
