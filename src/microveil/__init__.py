@@ -1,0 +1,73 @@
+"""Microveil: mask microdata, measure what an intruder could still learn, and what an analyst has lost."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from microveil.attacks import Attack, Risk
+    from microveil.attacks.intervals import IntervalDisclosure
+    from microveil.attacks.linkage.distance import DistanceLinkage
+    from microveil.errors import Cancelled, MicroveilError
+    from microveil.losses import Loss, LossMeasure
+    from microveil.losses.categorical.distance import DBIL
+    from microveil.losses.categorical.tables import CTBIL
+    from microveil.losses.numeric.moments import IL, IL1, IL2, IL3, IL4, IL5
+    from microveil.losses.numeric.sse import SSE
+    from microveil.masking import Method, Partition, Plan, Release, Step
+    from microveil.masking.microaggregation.mdav import MDAV
+    from microveil.masking.randomising.noise import Noise
+    from microveil.masking.randomising.pram import PRAM
+    from microveil.masking.swapping.rank_swapping import RankSwapping
+    from microveil.microdata import Attribute, Hierarchy, Microdata, Schema
+    from microveil.microdata.files import read, write
+    from microveil.microdata.sample import survey
+    from microveil.protection import protect
+    from microveil.scoring import Assessment, Score, assess
+
+# the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
+_HOMES = {
+    "attacks": ("Attack", "Risk"),
+    "attacks.intervals": ("IntervalDisclosure",),
+    "attacks.linkage.distance": ("DistanceLinkage",),
+    "errors": ("Cancelled", "MicroveilError"),
+    "losses": ("Loss", "LossMeasure"),
+    "losses.categorical.distance": ("DBIL",),
+    "losses.categorical.tables": ("CTBIL",),
+    "losses.numeric.moments": ("IL", "IL1", "IL2", "IL3", "IL4", "IL5"),
+    "losses.numeric.sse": ("SSE",),
+    "masking": ("Method", "Partition", "Plan", "Release", "Step"),
+    "masking.microaggregation.mdav": ("MDAV",),
+    "masking.randomising.noise": ("Noise",),
+    "masking.randomising.pram": ("PRAM",),
+    "masking.swapping.rank_swapping": ("RankSwapping",),
+    "microdata": ("Attribute", "Hierarchy", "Microdata", "Schema"),
+    "microdata.files": ("read", "write"),
+    "microdata.sample": ("survey",),
+    "protection": ("protect",),
+    "scoring": ("Assessment", "Score", "assess"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [  # noqa: RUF022 - in the order a reader meets them
+    "read", "write", "survey", "Microdata", "Schema", "Attribute", "Hierarchy",
+    "Method", "MDAV", "RankSwapping", "PRAM", "Noise", "protect", "Plan", "Step", "Release", "Partition",
+    "assess", "Assessment", "Score", "Attack", "Risk", "DistanceLinkage", "IntervalDisclosure",
+    "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
+    "MicroveilError", "Cancelled", "__version__",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'microveil' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"microveil.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

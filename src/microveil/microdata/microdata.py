@@ -384,8 +384,16 @@ def _canonical(column: pa.Array) -> list[bytes]:
         return [np.ascontiguousarray(values, dtype="<f8").tobytes()]
     text = column.cast(pa.large_string()) if not pa.types.is_large_string(column.type) else column
     lengths = pc.binary_length(text).fill_null(-1).to_numpy(zero_copy_only=False)
-    joined = pc.binary_join(pa.LargeListArray.from_arrays(pa.array([0, len(text)], pa.int64()), text.fill_null("")), "")
-    return [np.ascontiguousarray(lengths, dtype="<i8").tobytes(), joined[0].as_py().encode()]
+    return [np.ascontiguousarray(lengths, dtype="<i8").tobytes(), _text_bytes(text.fill_null(""))]
+
+
+def _text_bytes(text: pa.Array) -> bytes:
+    """All texts of a large_string column, one after another."""
+    _, offsets, data = text.buffers()
+    if data is None or len(text) == 0:
+        return b""
+    bounds = np.frombuffer(offsets, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
+    return memoryview(data)[bounds[0] : bounds[-1]].tobytes()
 
 
 def resolve_attributes(

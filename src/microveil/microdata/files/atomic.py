@@ -36,7 +36,9 @@ def write_together(writers: dict[Path, Writer], *, force: bool) -> None:
         for target, unfinished in staged.items():
             os.replace(unfinished, target)
     except OSError as problem:
-        raise FileError(next(reversed(staged), next(iter(targets))), f"cannot be written ({problem.strerror or problem})") from None
+        raise FileError(
+            next(reversed(staged), next(iter(targets))), f"cannot be written ({problem.strerror or problem})"
+        ) from None
     finally:
         for unfinished in staged.values():
             unfinished.unlink(missing_ok=True)

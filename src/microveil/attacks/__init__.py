@@ -1,0 +1,5 @@
+"""Attacks: what an intruder does with a release and some knowledge, and the risk that follows from it."""
+
+from microveil.attacks.base import Attack, Risk
+
+__all__ = ["Attack", "Risk"]

@@ -1,0 +1,114 @@
+"""The contract of an attack: `assess(original, release, known=...)` gives a risk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError
+from microveil.microdata.pairs import Pair
+from microveil.parameters import Parameterised
+from microveil.progress import Progress, silent
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What an attack gains. `value`, `low`, `high` and `counters` are percentages; `per_record` are probabilities.
+
+    `low` and `high` bound a 95 % confidence interval. Records that were not attacked have NaN in `per_record`.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    per_record: FloatArray = field(repr=False)
+    known: tuple[str, ...]
+    scenario: str
+    attacked: int
+    counters: Mapping[str, float] = field(default_factory=dict)
+    per_attribute: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, per_record: FloatArray, known: Sequence[str], scenario: str, **details: Any) -> Risk:
+        """The risk is the mean probability over the records attacked, with its Wilson interval."""
+        attacked = per_record[~np.isnan(per_record)]
+        low, high = wilson_interval(float(attacked.sum()), len(attacked))
+        value = float(attacked.mean()) if len(attacked) else 0.0
+        return cls(
+            name, 100 * value, 100 * low, 100 * high, per_record, tuple(known), scenario, len(attacked), **details
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON can hold it; what belongs to single records stays in the process."""
+        return {
+            "value": self.value,
+            "interval": [self.low, self.high],
+            "known": list(self.known),
+            "attacked": self.attacked,
+            "counters": dict(self.counters),
+            "per_attribute": dict(self.per_attribute),
+            "scenario": self.scenario,
+        }
+
+
+class Attack(Parameterised, ABC):
+    """What an intruder does. A subclass is a frozen dataclass of its parameters and implements `_assess`."""
+
+    family: ClassVar[str] = "attack"
+    meaning: ClassVar[str]
+
+    def assess(
+        self, original: Any, release: Any, known: Sequence[str] | None = None, *, progress: Progress = silent
+    ) -> Risk:
+        """The risk of a release for an intruder who knows the original values of the attributes `known`.
+
+        By default these are the masked attributes of a release, else the keys, else all numeric attributes.
+        """
+        return self.assess_pair(Pair.of(original, release, known), explicit=known is not None, progress=progress)
+
+    def assess_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Risk:
+        """The same on tables that are paired up already; without `explicit`, attributes of other kinds are left out."""
+        attributes = fitting(pair, self, explicit=explicit)
+        progress(0.0, self.name)
+        risk = self._assess(pair, attributes, progress)
+        progress(1.0, self.name)
+        return risk
+
+    @abstractmethod
+    def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
+        """The attack itself, with the original values of these attributes as knowledge."""
+
+
+def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:
+    """The attributes a measure can treat; attributes that were asked for by name are never passed over."""
+    attributes = pair.of_kinds(measure.kinds)
+    words = " or ".join(measure.kinds)
+    if explicit and len(attributes) < len(pair.attributes):
+        odd = next(name for name in pair.attributes if name not in attributes)
+        raise DataError(f"attribute '{odd}' is {pair.original[odd].kind}, but {measure.name} works on {words} attributes only")
+    if not attributes:
+        raise DataError(f"there is no {words} attribute for {measure.name} to work on")
+    return attributes
+
+
+def wilson_interval(successes: float, trials: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    """The Wilson score interval for a share; the whole of [0, 1] without trials.
+
+    >>> [round(bound, 4) for bound in wilson_interval(37, 5000)]
+    [0.0054, 0.0102]
+    """
+    if trials == 0:
+        return 0.0, 1.0
+    share = successes / trials
+    centre = share + z**2 / (2 * trials)
+    spread = z * (share * (1 - share) / trials + z**2 / (4 * trials**2)) ** 0.5
+    scale = 1 + z**2 / trials
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)

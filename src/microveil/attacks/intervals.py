@@ -1,0 +1,132 @@
+"""Interval disclosure: how often the original value lies close to the released one."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.base import Attack, Risk
+from microveil.errors import ParameterError
+from microveil.microdata.pairs import Pair
+from microveil.numerics.standard import average_ranks
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress, parts
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+Window = Literal["rank", "rank-difference", "sd", "range", "value"]
+
+
+@parameterised
+class IntervalDisclosure(Attack):
+    """The intruder takes an interval around the released value; the risk is how often the true value lies in it.
+
+    The interval reaches p per cent of the records up and down in rank (or p per cent of the deviation, the range or
+    the value), and the risk is the mean over all widths p. An ordered category is disclosed when its place in the
+    released column is that close, a nominal one when it is unchanged.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43]})
+    >>> IntervalDisclosure().assess(people, people).value
+    100.0
+    """
+
+    name: ClassVar[str] = "interval-disclosure"
+    family: ClassVar[str] = "intervals"
+    summary: ClassVar[str] = "checks whether the original value lies in an interval around the released one"
+    meaning: ClassVar[str] = "original values that lie close to their released values; lower is safer"
+    kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal", "location")
+    missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell discloses nothing"
+    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-6; specification 05, DR-01"
+
+    widths: tuple[float, ...] = parameter(
+        tuple(float(p) for p in range(1, 11)), help="half-widths of the interval in per cent", min_length=1
+    )
+    window: Window = parameter(
+        "rank",
+        help="what a width is a percentage of: records in rank around the released value, difference of the two "
+        "ranks, standard deviation, range, or the released value",
+    )
+    mode: Literal["cells", "records"] = parameter(
+        "cells", help="count values, or count records all of whose values are disclosed"
+    )
+
+    def __post_init__(self) -> None:
+        if not all(0 <= width <= 100 for width in self.widths):
+            raise ParameterError(f"interval-disclosure: widths = {self.widths} is not allowed; each is from 0 to 100")
+
+    def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
+        disclosed, known = [], []
+        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+            cells, counted = self._attribute(pair, name)
+            disclosed.append(cells & counted)
+            known.append(np.broadcast_to(counted, cells.shape))
+            part(1.0, f"{self.name}: {name}")
+        hits, cases = np.stack(disclosed), np.stack(known)  # (attributes, widths, records)
+        per_attribute = {
+            name: 100 * float(hits[j].sum() / max(1, cases[j].sum())) for j, name in enumerate(attributes)
+        }
+        if self.mode == "cells":
+            counted = cases.sum(axis=(0, 1))
+            per_record = np.where(counted > 0, hits.sum(axis=(0, 1)) / np.maximum(counted, 1), np.nan)
+            share = float(hits.sum() / max(1, cases.sum()))
+        else:
+            per_record = np.where(cases.any(axis=(0, 1)), (hits | ~cases).all(axis=0).mean(axis=0), np.nan)
+            share = float(np.nanmean(per_record)) if not np.isnan(per_record).all() else 0.0
+        scenario = (
+            f"An intruder who has found a person's released record guesses that {', '.join(attributes)} "
+            "lie in an interval around the released values."
+        )
+        risk = Risk.of(self.name, per_record, attributes, scenario, per_attribute=per_attribute)
+        # records with missing cells weigh less in the share of values than in the mean over records
+        return risk if self.mode == "records" else Risk(**{**vars(risk), "value": 100 * share})
+
+    def _attribute(self, pair: Pair, name: str) -> tuple[BoolArray, BoolArray]:
+        """For each width and record whether the value is disclosed, and which records have a value to disclose."""
+        original_state, masked_state = pair.original.missing_states(name), pair.masked.missing_states(name)
+        has_value, released = original_state == 0, masked_state == 0
+        both = has_value & released
+        disclosed = np.zeros((len(self.widths), len(pair)), dtype=np.bool_)
+        if pair.original[name].kind == "numeric":
+            before, after = (column.values for column in pair.numbers(name))
+            for i, width in enumerate(self.widths):
+                disclosed[i, both] = self._numbers_inside(before, after, both, released, width)
+        else:
+            one, other = (column.codes for column in pair.categories(name))
+            middle = _middle_ranks(other[released], len(pair.categories(name)[0].domain))
+            for i, width in enumerate(self.widths):
+                near = one[both] == other[both]
+                if pair.original[name].kind == "ordinal":
+                    reach = width * int(released.sum()) / 100
+                    near |= np.abs(middle[one[both]] - middle[other[both]]) <= reach
+                disclosed[i, both] = near
+        return disclosed, has_value
+
+    def _numbers_inside(
+        self, before: FloatArray, after: FloatArray, both: BoolArray, released: BoolArray, width: float
+    ) -> BoolArray:
+        x, y, column = before[both], after[both], after[released]
+        if self.window == "rank":
+            ordered, reach = np.sort(column), int(width * len(column) / 100)
+            rank = average_ranks(column)[both[released]]
+            low = ordered[np.clip(np.floor(rank - reach), 1, len(column)).astype(np.int64) - 1]
+            high = ordered[np.clip(np.ceil(rank + reach), 1, len(column)).astype(np.int64) - 1]
+            return (x >= low) & (x <= high)
+        if self.window == "rank-difference":
+            return np.abs(average_ranks(x) - average_ranks(y)) <= width * len(x) / 100
+        spread = {
+            "sd": lambda: np.full(len(x), np.nanstd(before)),
+            "range": lambda: np.full(len(x), np.nanmax(before) - np.nanmin(before)),
+            "value": lambda: np.abs(y),
+        }[self.window]()
+        return np.abs(x - y) <= width / 100 * spread
+
+
+def _middle_ranks(codes: IntArray, size: int) -> FloatArray:
+    """The mean rank each category has, or would have, in a column."""
+    counts = np.bincount(codes, minlength=size)
+    below = np.cumsum(counts) - counts
+    return below + (counts + 1) / 2

@@ -1,0 +1,1 @@
+"""Attacks that link an intruder's records to released records."""

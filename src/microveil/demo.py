@@ -1,0 +1,74 @@
+"""The demonstration: the sample survey, several ways of protecting it, and the best of them as a release."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from microveil.masking import Step
+from microveil.microdata import Microdata, files
+from microveil.microdata.files.atomic import check_output, write_text
+from microveil.microdata.sample import survey
+from microveil.progress import Part, Progress, silent
+from microveil.reporting.study_page import study_page
+from microveil.study import Candidate, Study, compare
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demonstration made."""
+
+    data: Microdata
+    study: Study
+    survey_file: Path
+    schema_file: Path
+    release_file: Path
+    manifest_file: Path
+    page: Path
+    again: str
+
+
+def candidates(data: Microdata) -> list[Candidate]:
+    """Each numeric method at several strengths, together with PRAM on the categorical keys."""
+    numeric = tuple(name for name in data.schema.keys if data[name].kind == "numeric")
+    categorical = tuple(name for name in data.schema.keys if data[name].kind != "numeric")
+    ways = [
+        *(("mdav", {"k": k}) for k in (3, 5, 10, 25)),
+        *(("rank-swapping", {"p": p}) for p in (2.0, 5.0, 10.0, 20.0)),
+        *(("noise", {"alpha": alpha}) for alpha in (0.05, 0.2, 0.5)),
+    ]
+    made = []
+    for method, parameters in ways:
+        for p in (0.9, 0.7):
+            (name, value), *_ = parameters.items()
+            label = f"{method} {name}={value:g}, pram p={p:g}"
+            steps = (Step(method, parameters, numeric), Step("pram", {"p": p}, categorical))
+            made.append(Candidate(label, steps))
+    return made
+
+
+def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False, progress: Progress = silent) -> Demo:
+    """Make the survey, compare the candidates, and write the best release, its manifest and the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("survey.csv", "survey.toml", "release.csv", "release.csv.manifest.json", "risk-utility.html")
+    paths = [check_output(folder / name, force=force) for name in names]
+    survey_file, schema_file, release_file, _, page = paths
+    data = survey(records, seed)
+    study = compare(data, candidates(data), seed=seed, progress=Part(progress, 0.0, 0.98))
+    files.write(data, survey_file, force=force)
+    data.schema.write(schema_file, force=force)
+    _, manifest_file = study.best.release.save(release_file, force=force)
+    again = " ".join(
+        ["microveil", "protect", shlex.quote(str(survey_file)), "--plan", shlex.quote(str(manifest_file))]
+        + ["--out", shlex.quote(str(folder / "again.csv"))]
+    )
+    text = study_page(
+        study,
+        title="Which release? A sample survey, protected in many ways",
+        lead=f"{records:,} fictional persons; {len(study.results)} candidates; keys: {', '.join(data.schema.keys)}.",
+        again=again,
+    )
+    write_text(page, text, force=force)
+    progress(1.0, "demo: writing")
+    return Demo(data, study, survey_file, schema_file, release_file, manifest_file, page, again)

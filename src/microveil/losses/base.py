@@ -1,0 +1,68 @@
+"""The contract of a loss: `measure(original, release)` gives a loss."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from microveil.attacks.base import fitting
+from microveil.microdata.pairs import Pair
+from microveil.parameters import Parameterised
+from microveil.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How much was lost: `value` is a percentage in [0, 100]; `raw` is the same without the upper bound.
+
+    `details` are further forms of the measure, named as in the literature.
+    """
+
+    name: str
+    value: float
+    raw: float
+    attributes: tuple[str, ...]
+    per_attribute: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, fraction: float, attributes: tuple[str, ...], **more: Any) -> Loss:
+        """From a fraction of 1, which may go beyond it."""
+        raw = 100.0 * float(fraction)
+        return cls(name, min(100.0, raw), raw, attributes, **more)
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "value": self.value,
+            "raw": self.raw,
+            "attributes": list(self.attributes),
+            "per_attribute": dict(self.per_attribute),
+            "details": dict(self.details),
+        }
+
+
+class LossMeasure(Parameterised, ABC):
+    """A way of measuring loss. A subclass is a frozen dataclass of its parameters and implements `_measure`."""
+
+    meaning: ClassVar[str]
+
+    def measure(
+        self, original: Any, release: Any, attributes: Sequence[str] | None = None, *, progress: Progress = silent
+    ) -> Loss:
+        """The loss over these attributes; by default those a release masked, else the keys, else all numeric ones."""
+        pair = Pair.of(original, release, attributes)
+        return self.measure_pair(pair, explicit=attributes is not None, progress=progress)
+
+    def measure_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Loss:
+        """The same on tables that are paired up already; without `explicit`, attributes of other kinds are left out."""
+        attributes = fitting(pair, self, explicit=explicit)
+        progress(0.0, self.name)
+        loss = self._measure(pair, attributes, progress)
+        progress(1.0, self.name)
+        return loss
+
+    @abstractmethod
+    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+        """The measure itself over these attributes."""

@@ -1,0 +1,1 @@
+"""Losses of ordinal and nominal attributes."""

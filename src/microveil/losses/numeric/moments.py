@@ -1,0 +1,237 @@
+"""The IL1 to IL5 family: changes of values, means, covariances, variances and correlations, and their mean."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.losses.base import Loss, LossMeasure
+from microveil.microdata.pairs import Pair
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+
+FloatArray = npt.NDArray[np.float64]
+Zero = Literal["ignore", "skip", "scale"]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """First and second moments of a table over the cells, or pairs of cells, that are present."""
+
+    cells: FloatArray
+
+    @cached_property
+    def means(self) -> FloatArray:
+        counts = np.maximum((~np.isnan(self.cells)).sum(axis=0), 1)
+        return np.asarray(np.nansum(self.cells, axis=0) / counts)
+
+    @cached_property
+    def covariances(self) -> FloatArray:
+        present = ~np.isnan(self.cells)
+        if present.all():
+            return np.atleast_2d(np.cov(self.cells, rowvar=False, ddof=1 if len(self.cells) > 1 else 0))
+        d = self.cells.shape[1]
+        covariances = np.zeros((d, d))
+        for i in range(d):
+            for j in range(i, d):
+                both = present[:, i] & present[:, j]
+                if both.sum() > 1:
+                    x, y = self.cells[both, i], self.cells[both, j]
+                    covariances[i, j] = ((x - x.mean()) * (y - y.mean())).sum() / (both.sum() - 1)
+                    covariances[j, i] = covariances[i, j]
+        return covariances
+
+    @property
+    def variances(self) -> FloatArray:
+        return np.diag(self.covariances).copy()
+
+    @cached_property
+    def correlations(self) -> FloatArray:
+        """A constant attribute has correlation 0 with every other."""
+        deviations = np.sqrt(self.variances)
+        scale = np.outer(deviations, deviations)
+        return np.where(scale > 0, self.covariances / np.where(scale > 0, scale, 1.0), 0.0)
+
+
+def relative_change(before: FloatArray, after: FloatArray, scale: FloatArray, zero: Zero) -> FloatArray:
+    """|before - after| / |before|, cell by cell; 0/0 is 0. A zero before a change is ignored, skipped (NaN) or
+    replaced by a scale."""
+    change, base = np.abs(before - after), np.abs(before)
+    if zero == "scale":
+        base = np.where(base > 0, base, np.broadcast_to(scale, base.shape))
+    relative = np.divide(change, base, out=np.zeros_like(change), where=base > 0)
+    if zero == "skip":
+        relative = np.where((base == 0) & (change > 0), np.nan, relative)
+    return relative
+
+
+def _mean(values: FloatArray) -> float:
+    kept = values[~np.isnan(values)]
+    return float(kept.mean()) if kept.size else 0.0
+
+
+def il1(before: Moments, after: Moments, zero: Zero) -> FloatArray:
+    """Relative change of each value, by attribute; a suppressed cell is lost whole."""
+    scale = np.sqrt(before.variances)
+    relative = relative_change(before.cells, after.cells, scale, zero)
+    relative = np.where(np.isnan(after.cells) & ~np.isnan(before.cells), 1.0, relative)
+    relative = np.where(np.isnan(before.cells), np.nan, relative)
+    return np.array([_mean(relative[:, j]) for j in range(relative.shape[1])])
+
+
+def il2(before: Moments, after: Moments, zero: Zero) -> FloatArray:
+    """Relative change of each attribute's mean."""
+    return relative_change(before.means, after.means, np.sqrt(before.variances), zero)
+
+
+def il3(before: Moments, after: Moments, zero: Zero) -> FloatArray:
+    """Relative change of the covariances, the diagonal included, each pair once."""
+    upper = np.triu_indices(len(before.means))
+    scale = np.sqrt(np.outer(before.variances, before.variances))[upper]
+    return relative_change(before.covariances[upper], after.covariances[upper], scale, zero)
+
+
+def il4(before: Moments, after: Moments, zero: Zero) -> FloatArray:
+    """Relative change of each attribute's variance."""
+    return relative_change(before.variances, after.variances, before.variances, zero)
+
+
+def il5(before: Moments, after: Moments, zero: Zero) -> FloatArray:
+    """Change of the correlations, each pair once; none with a single attribute."""
+    upper = np.triu_indices(len(before.means), 1)
+    return np.abs(before.correlations[upper] - after.correlations[upper])
+
+
+Change = Callable[[Moments, Moments, Zero], FloatArray]
+PARTS: dict[str, Change] = {"il1": il1, "il2": il2, "il3": il3, "il4": il4, "il5": il5}
+
+
+def _moments(pair: Pair, attributes: tuple[str, ...]) -> tuple[Moments, Moments]:
+    columns = [pair.numbers(name) for name in attributes]
+    before = np.column_stack([one.values for one, _ in columns])
+    after = np.column_stack([other.values for _, other in columns])
+    # a value invented for a missing cell has nothing to be compared with
+    return Moments(before), Moments(np.where(np.isnan(before), np.nan, after))
+
+
+class _MomentLoss(LossMeasure):
+    family: ClassVar[str] = "numeric"
+    kinds: ClassVar[tuple[str, ...]] = ("numeric",)
+    missing: ClassVar[str] = "moments are taken over the cells present in each file; a suppressed cell counts as lost whole"
+    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-4"
+
+    zero: Zero
+
+    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+        before, after = _moments(pair, attributes)
+        return self._loss(before, after, attributes)
+
+    @abstractmethod
+    def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        """The loss from the two tables' moments."""
+
+    def _part(self, name: str, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        changes = PARTS[name](before, after, self.zero)
+        by_attribute = len(changes) == len(attributes) and name in ("il1", "il2", "il4")
+        per_attribute = {a: 100 * float(np.nan_to_num(c)) for a, c in zip(attributes, changes, strict=True)} if by_attribute else {}
+        return Loss.of(self.name, _mean(changes), attributes, per_attribute=per_attribute)
+
+
+def _zero() -> Zero:
+    return parameter(  # type: ignore[no-any-return]
+        "ignore", help="a change of an original 0: counts as none, is left out, or is divided by the deviation"
+    )
+
+
+@parameterised
+class IL1(_MomentLoss):
+    """Mean relative change of the values."""
+
+    name: ClassVar[str] = "il1"
+    summary: ClassVar[str] = "mean relative change of the values"
+    meaning: ClassVar[str] = "how far values moved, relative to themselves; lower is better"
+    zero: Zero = _zero()
+
+    def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        return self._part("il1", before, after, attributes)
+
+
+@parameterised
+class IL2(_MomentLoss):
+    """Mean relative change of the attributes' means."""
+
+    name: ClassVar[str] = "il2"
+    summary: ClassVar[str] = "mean relative change of the means"
+    meaning: ClassVar[str] = "how far the means moved; lower is better"
+    zero: Zero = _zero()
+
+    def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        return self._part("il2", before, after, attributes)
+
+
+@parameterised
+class IL3(_MomentLoss):
+    """Mean relative change of the covariances, variances included."""
+
+    name: ClassVar[str] = "il3"
+    summary: ClassVar[str] = "mean relative change of the covariances"
+    meaning: ClassVar[str] = "how far the covariances moved; lower is better"
+    zero: Zero = _zero()
+
+    def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        return self._part("il3", before, after, attributes)
+
+
+@parameterised
+class IL4(_MomentLoss):
+    """Mean relative change of the variances."""
+
+    name: ClassVar[str] = "il4"
+    summary: ClassVar[str] = "mean relative change of the variances"
+    meaning: ClassVar[str] = "how far the variances moved; lower is better"
+    zero: Zero = _zero()
+
+    def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        return self._part("il4", before, after, attributes)
+
+
+@parameterised
+class IL5(_MomentLoss):
+    """Mean change of the correlations."""
+
+    name: ClassVar[str] = "il5"
+    summary: ClassVar[str] = "mean change of the correlations"
+    meaning: ClassVar[str] = "how far the correlations moved; lower is better"
+    zero: Zero = _zero()
+
+    def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        return self._part("il5", before, after, attributes)
+
+
+@parameterised
+class IL(_MomentLoss):
+    """The mean of IL1 to IL5. For `value` each part is bounded by 100 first; `raw` is the plain mean.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [1.0, 2.0, 3.0, 6.0]})
+    >>> IL().measure(people, people).value
+    0.0
+    """
+
+    name: ClassVar[str] = "il"
+    summary: ClassVar[str] = "mean of IL1 to IL5"
+    meaning: ClassVar[str] = "changes of values, means, covariances, variances and correlations; lower is better"
+    zero: Zero = _zero()
+
+    def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        parts = {name: self._part(name, before, after, attributes) for name in PARTS}
+        value = sum(part.value for part in parts.values()) / len(parts)
+        raw = sum(part.raw for part in parts.values()) / len(parts)
+        details = {name: part.raw for name, part in parts.items()}
+        return Loss(self.name, value, raw, attributes, details=details)

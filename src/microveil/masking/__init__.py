@@ -1,0 +1,8 @@
+"""Every method of masking: a folder per family, a file per method."""
+
+from microveil.masking.base import Method
+from microveil.masking.partition import Partition
+from microveil.masking.plan import Plan, Step
+from microveil.masking.release import Provenance, Release
+
+__all__ = ["Method", "Partition", "Plan", "Provenance", "Release", "Step"]

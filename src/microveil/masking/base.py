@@ -1,0 +1,86 @@
+"""The contract of a method: parameters in, `mask(data, seed=...)`, a release out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.partition import Partition
+from microveil.masking.plan import Step
+from microveil.masking.release import Provenance, Release
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import as_microdata, resolve_attributes
+from microveil.parameters import Parameterised
+from microveil.progress import Progress, silent
+from microveil.randomness import Streams, check_seed, draw_seed
+
+
+@dataclass(frozen=True)
+class Masked:
+    """What a method's own work gives: the new columns, and what it used to make them."""
+
+    columns: Mapping[str, pa.Array]
+    partition: Partition | None = None
+    matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Method(Parameterised, ABC):
+    """A way of masking. A subclass is a frozen dataclass of its parameters and implements `_mask`."""
+
+    random: ClassVar[bool] = True
+    weights: ClassVar[str] = "sampling weights are not used and are released as they are"
+
+    def mask(
+        self,
+        data: Any,
+        attributes: Sequence[str] | None = None,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> Release:
+        """Mask some attributes of a table (or of an earlier release, which adds a step to it).
+
+        `attributes` are the keys unless given; without any roles, all attributes of a kind the method is made for.
+        Identifiers are left out of the release. Without a seed one is drawn and kept in the provenance.
+        """
+        earlier = data.provenance if isinstance(data, Release) else None
+        table = as_microdata(data)
+        chosen = resolve_attributes(table, attributes, self.kinds, self.name)
+        if len(table) == 0:
+            raise DataError(f"the table has no records, so {self.name} has nothing to mask")
+        seed = self._seed(seed, earlier)
+        step = 0 if earlier is None else len(earlier.steps)
+        progress(0.0, self.name)
+        masked = self._mask(table, chosen, Streams(seed, step), progress)
+        progress(1.0, self.name)
+        identifiers = table.schema.identifiers
+        provenance = Provenance(
+            steps=(*(earlier.steps if earlier else ()), Step(self.name, self.parameters(), chosen)),
+            seed=seed,
+            input_digest=earlier.input_digest if earlier else table.digest(),
+            input_records=earlier.input_records if earlier else len(table),
+            schema=earlier.schema if earlier else table.schema,
+            left_out=(*(earlier.left_out if earlier else ()), *identifiers),
+            notes=(*(earlier.notes if earlier else ()), *masked.notes),
+        )
+        released = table.with_columns(masked.columns).without(identifiers)
+        return Release(released, provenance, masked.partition, masked.matrices)
+
+    def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
+        if earlier is not None:
+            if seed is not None and check_seed(seed) != earlier.seed:
+                raise ParameterError(f"a release has one seed for all its steps, and this one's is {earlier.seed}")
+            return earlier.seed
+        return draw_seed() if seed is None else check_seed(seed)
+
+    @abstractmethod
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        """The method's own work: the masked columns of these attributes."""

@@ -1,0 +1,1 @@
+"""Microaggregation is grouping times publishing: a partitioner makes groups, an aggregator says what each publishes."""

@@ -1,0 +1,36 @@
+"""MDAV: maximum distance to average vector."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Scale
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+from microveil.randomness import Streams
+
+
+@parameterised
+class MDAV(Microaggregation):
+    """Groups of k records around the two most extreme records, again and again; each group publishes its mean.
+
+    While at least 3k records are left, the record farthest from their mean gathers its k-1 nearest, then the record
+    farthest from that one does the same; what remains makes one or two groups. Every group has k to 2k-1 records.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
+    >>> MDAV(k=2).mask(people).frame["age"].to_pylist()
+    [21.0, 21.0, 42.0, 42.0, 63.0, 63.0]
+    """
+
+    name: ClassVar[str] = "mdav"
+    summary: ClassVar[str] = "groups of at least k similar records publish their mean"
+    source: ClassVar[str] = "Domingo-Ferrer and Torra (2005), MDAV; specification 03, MA-6"
+
+    k: int = parameter(3, help="smallest size of a group", ge=2)
+    scale: Scale = parameter("z", help="scale of the distances: z-scores, min-max, or raw values")
+
+    def _groups(self, columns: FloatArray, streams: Streams, progress: Progress) -> IntArray:
+        from microveil.numerics.mdav import mdav_groups
+
+        return mdav_groups(columns, self.k, progress, "mdav: grouping records")

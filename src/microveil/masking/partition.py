@@ -1,0 +1,63 @@
+"""Records divided into groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Which group each record is in. Groups are numbered 0, 1, ... in the order of their first records.
+
+    >>> Partition.of([7, 7, 2, 7, 2]).sizes.tolist()
+    [3, 2]
+    """
+
+    labels: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, labels: npt.ArrayLike) -> Partition:
+        """From any labels, renumbered."""
+        given = np.asarray(labels)
+        if given.ndim != 1:
+            raise DataError("a partition needs one label for each record")
+        _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
+        number = np.empty(len(first), dtype=np.int64)
+        number[np.argsort(first)] = np.arange(len(first))
+        renumbered = number[inverse]
+        renumbered.flags.writeable = False
+        return cls(renumbered)
+
+    def __len__(self) -> int:
+        """The number of groups."""
+        return len(self.sizes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Partition) and np.array_equal(self.labels, other.labels)
+
+    def __hash__(self) -> int:
+        return hash(self.labels.tobytes())
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self.labels).astype(np.int64)
+
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest group: the k that was really reached."""
+        return int(self.sizes.min()) if len(self.sizes) else 0
+
+    @property
+    def groups(self) -> list[npt.NDArray[np.int64]]:
+        """The record numbers of each group, ascending."""
+        order = np.argsort(self.labels, kind="stable")
+        return np.split(order, np.cumsum(self.sizes)[:-1])
+
+    def __repr__(self) -> str:
+        return f"Partition({len(self.labels):,} records, {len(self):,} groups, the smallest of {self.smallest})"

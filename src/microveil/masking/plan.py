@@ -1,0 +1,108 @@
+"""A plan says what to do, as data: methods, parameters, attributes and seed. Plans are TOML; manifests hold one too."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from microveil.errors import FileError, MicroveilError, ParameterError, nearest_name
+from microveil.microdata.schema import Schema
+from microveil.randomness import check_seed
+
+_PLAN_KEYS = ("seed", "schema", "steps")
+_STEP_KEYS = ("method", "parameters", "attributes")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One method with its parameters, applied to some attributes; no attributes means the usual ones."""
+
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    attributes: tuple[str, ...] | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        plain: dict[str, Any] = {"method": self.method}
+        if self.attributes is not None:
+            plain["attributes"] = list(self.attributes)
+        # TOML has no null: a parameter that is not set is left out
+        plain["parameters"] = {k: v for k, v in self.parameters.items() if v is not None}
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Step:
+        if not isinstance(plain, Mapping) or not isinstance(plain.get("method"), str):
+            raise ParameterError("each step of a plan is a table with a method, such as method = 'mdav'")
+        _only_known(plain, _STEP_KEYS, "a step")
+        attributes = plain.get("attributes")
+        if attributes is not None and not (
+            isinstance(attributes, list) and all(isinstance(name, str) for name in attributes)
+        ):
+            raise ParameterError("the attributes of a step are a list of column names")
+        parameters = plain.get("parameters", {})
+        if not isinstance(parameters, Mapping):
+            raise ParameterError("the parameters of a step are a table such as { k = 5 }")
+        return cls(plain["method"], dict(parameters), None if attributes is None else tuple(attributes))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps that make a release, with the seed and, where one was declared, the schema."""
+
+    steps: tuple[Step, ...]
+    seed: int | None = None
+    schema: Schema | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        plain: dict[str, Any] = {} if self.seed is None else {"seed": self.seed}
+        plain["steps"] = [step.to_plain() for step in self.steps]
+        if self.schema is not None:
+            plain["schema"] = self.schema.to_plain()
+        return plain
+
+    def to_toml(self) -> str:
+        import tomli_w
+
+        return tomli_w.dumps(self.to_plain())
+
+    @classmethod
+    def from_plain(cls, plain: Any, folder: Path | None = None) -> Plan:
+        if not isinstance(plain, Mapping) or not isinstance(plain.get("steps"), list) or not plain["steps"]:
+            raise ParameterError("a plan needs at least one [[steps]] entry with a method")
+        _only_known(plain, _PLAN_KEYS, "a plan")
+        schema = plain.get("schema")
+        if isinstance(schema, str):
+            schema = Schema.read((folder or Path()) / schema)
+        elif schema is not None:
+            schema = Schema.from_plain(schema, folder)
+        seed = None if plain.get("seed") is None else check_seed(plain["seed"])
+        return cls(tuple(Step.from_plain(step) for step in plain["steps"]), seed, schema)
+
+
+def _only_known(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in plain:
+        if key not in known:
+            raise ParameterError(f"{what} has no entry '{key}'{nearest_name(str(key), list(known))}")
+
+
+def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
+    """Read a plan (TOML) or the plan inside a manifest (JSON); with the latter comes the whole manifest."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except OSError as problem:
+        raise FileError(path, f"cannot be read ({problem.strerror})") from None
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise FileError(path, f"is neither a plan (TOML) nor a manifest (JSON): {problem}") from None
+    manifest = content if isinstance(content, dict) and "plan" in content else None
+    try:
+        return Plan.from_plain(manifest["plan"] if manifest else content, path.parent), manifest
+    except FileError:
+        raise
+    except MicroveilError as problem:
+        raise FileError(path, str(problem)) from None

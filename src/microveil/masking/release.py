@@ -1,0 +1,125 @@
+"""A release: masked microdata together with how it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.masking.partition import Partition
+from microveil.masking.plan import Plan, Step
+from microveil.microdata import Microdata, Schema
+
+MANIFEST_ENDING = ".manifest.json"
+
+
+def versions() -> dict[str, str]:
+    """The versions that decide whether the same bytes come out again."""
+    packages = ("microveil", "numpy", "scipy", "numba", "pyarrow")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What was done to which table: enough to do it again, and nothing of the original's content."""
+
+    steps: tuple[Step, ...]
+    seed: int
+    input_digest: str
+    input_records: int
+    schema: Schema
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=versions)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that any step has masked."""
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.attributes or ()))
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self.steps, self.seed, self.schema)
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "plan": self.plan.to_plain(),
+            "input": {"digest": self.input_digest, "records": self.input_records},
+            "left_out": list(self.left_out),
+            "notes": list(self.notes),
+            "versions": dict(self.versions),
+        }
+
+
+@dataclass(frozen=True)
+class Release:
+    """Masked microdata with its provenance; `partition` and `matrices` are what the last step used, if anything.
+
+    They stay in memory: a manifest on disk holds the plan, the seed and digests, and no value of the original.
+    """
+
+    data: Microdata
+    provenance: Provenance
+    partition: Partition | None = None
+    matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def frame(self) -> Any:
+        """The masked table, as the frame type the original came in."""
+        return self.data.native
+
+    @property
+    def plan(self) -> Plan:
+        return self.provenance.plan
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        methods = ", then ".join(step.method for step in self.provenance.steps)
+        return f"Release({len(self):,} records, {methods} on {', '.join(self.provenance.attributes)})"
+
+    def manifest(self, file_digest: str | None = None) -> dict[str, Any]:
+        """What goes beside the file: enough to make the same bytes again."""
+        output = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
+        return {"microveil": self.provenance.versions["microveil"], **self.provenance.to_plain(), "output": output}
+
+    def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
+        """Write the masked file and its manifest beside it, both or neither; return their paths."""
+        from microveil.microdata.files import writer
+        from microveil.microdata.files.atomic import write_together
+
+        path = Path(path)
+        beside = manifest_path(path)
+        digest: list[str] = []
+
+        def put_table(unfinished: Path) -> None:
+            writer(self.data, path, **dialect)(unfinished)
+            digest.append(file_digest(unfinished))
+
+        def put_manifest(unfinished: Path) -> None:
+            text = json.dumps(self.manifest(digest[0]), indent=2, ensure_ascii=False)
+            unfinished.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+        write_together({path: put_table, beside: put_manifest}, force=force)
+        return path, beside
+
+
+def manifest_path(path: str | Path) -> Path:
+    """Where the manifest of a released file lies: `safe.csv` has `safe.csv.manifest.json`."""
+    path = Path(path)
+    return path.with_name(path.name + MANIFEST_ENDING)
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,206 @@
+"""Reading delimited text in two passes: the first sees what every column is, the second keeps it.
+
+Only the table itself and one block of the file are ever in memory.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+
+from microveil.errors import FileError
+from microveil.microdata.files.delimited.dialect import (
+    DECIMALS,
+    Header,
+    check_decimal,
+    check_delimiter,
+    find_header,
+)
+from microveil.microdata.files.delimited.records import records
+from microveil.microdata.files.delimited.source import UndecodableError, Utf8Source, candidate_encodings
+from microveil.microdata.files.delimited.survey import ColumnSurvey, Declared, choose_mark, to_numbers
+from microveil.microdata.files.origin import Origin
+from microveil.progress import Part, Progress
+
+# Arrow reads up to 32 blocks ahead, so small blocks keep the memory small; a longer record needs larger ones
+BLOCK, LARGE_BLOCK = 1 << 20, 256 << 20
+_LONGEST_COLUMN = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller says about a file; None where it is to be detected. `declared` says what columns must become."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    declared: Mapping[str, Declared] | None = None
+
+
+def read_delimited(path: Path, format_name: str, wishes: Wishes, progress: Progress) -> tuple[pa.Table, Origin]:
+    """Read the file in the first encoding that suits all of it."""
+    if wishes.delimiter is not None:
+        check_delimiter(path, wishes.delimiter)
+    line = 0
+    encodings = candidate_encodings(path, wishes.encoding)
+    for encoding in encodings:
+        try:
+            return _DelimitedFile(path, format_name, encoding, wishes).read(progress)
+        except UndecodableError as problem:
+            line = problem.line
+    raise FileError(path, f"holds bytes that are not valid {encodings[-1]}; give its true encoding", line=line)
+
+
+class _LongRecordError(Exception):
+    """A record does not fit into a block."""
+
+
+class _DelimitedFile:
+    def __init__(self, path: Path, format_name: str, encoding: str, wishes: Wishes) -> None:
+        self.path, self.format_name, self.encoding, self.wishes = path, format_name, encoding, wishes
+        self._block = BLOCK
+
+    def read(self, progress: Progress) -> tuple[pa.Table, Origin]:
+        """Read the file; again with larger blocks if it has a record longer than a block."""
+        try:
+            return self._read(progress)
+        except _LongRecordError:
+            self._block = LARGE_BLOCK
+            return self._read(progress)
+
+    def _read(self, progress: Progress) -> tuple[pa.Table, Origin]:
+        with self._opened() as (source, header):
+            columns = self._survey(source, header, Part(progress, 0.0, 0.5))
+            if source.quotes % 2:
+                self._explain(header)
+        mark = self.wishes.decimal or choose_mark(columns)
+        self._check_declared(columns, mark, header)
+        with self._opened() as (source, header):
+            table = self._keep(source, header, columns, mark, Part(progress, 0.5, 1.0))
+        origin = Origin(str(self.path), self.format_name, header.delimiter, self.encoding, mark)
+        return table, origin
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Utf8Source, Header]]:
+        """The file, at its first record."""
+        with Utf8Source(self.path, self.encoding) as source:
+            header = find_header(source, self.wishes.delimiter or ("\t" if self.format_name == "tsv" else None))
+            source.skip(header.size)
+            yield source, header
+
+    def _survey(self, source: Utf8Source, header: Header, progress: Progress) -> list[ColumnSurvey]:
+        declared = self.wishes.declared or {}
+        marks = self._possible_marks(header)
+        columns = [ColumnSurvey(name, declared.get(name), marks) for name in header.names]
+        first_record = 0
+        for batch in self._batches(source, header):
+            for survey, cells in zip(columns, batch.columns, strict=True):
+                survey.see(cells, first_record)
+            first_record += batch.num_rows
+            progress(source.fraction, "looking through the file")
+        return columns
+
+    def _possible_marks(self, header: Header) -> tuple[str, ...]:
+        if self.wishes.decimal is not None:
+            return (check_decimal(self.path, self.wishes.decimal, header.delimiter),)
+        return tuple(mark for mark in DECIMALS if mark != header.delimiter)
+
+    def _keep(
+        self, source: Utf8Source, header: Header, columns: list[ColumnSurvey], mark: str, progress: Progress
+    ) -> pa.Table:
+        types = [survey.arrow_type(mark) for survey in columns]
+        kept: list[list[pa.Array]] = [[] for _ in columns]
+        for batch in self._batches(source, header):
+            for survey, kind, cells, chunks in zip(columns, types, batch.columns, kept, strict=True):
+                text = pa.types.is_string(kind)
+                chunks.append(cells if text else to_numbers(cells, kind, mark, tidy=survey.tidy))
+            progress(source.fraction, "reading the file")
+        return pa.table([_joined(chunks, kind) for chunks, kind in zip(kept, types, strict=True)], names=header.names)
+
+    def _batches(self, source: Utf8Source, header: Header) -> Iterator[pa.RecordBatch]:
+        """The file's blocks, every cell as text."""
+        if not source.peek(1):
+            return
+        try:
+            yield from _open_arrow(source, header, self._block)
+        except pa.ArrowInvalid:
+            self._explain(header)
+            if self._block == LARGE_BLOCK:
+                raise FileError(self.path, "a record is too long to be read") from None
+            raise _LongRecordError from None
+
+    def _explain(self, header: Header) -> None:
+        """Go through the file line by line to say where it is wrong."""
+        with self._lines() as lines:
+            for record in records(lines, header.delimiter):
+                if not record.closed:
+                    raise FileError(self.path, "a quote is opened in this record and never closed", line=record.line)
+                if record.fields != len(header.names) and not record.blank:
+                    raise FileError(
+                        self.path,
+                        f"this record has {record.fields} field{'' if record.fields == 1 else 's'}, "
+                        f"but the header names {len(header.names)} columns",
+                        line=record.line,
+                    )
+
+    def _check_declared(self, columns: list[ColumnSurvey], mark: str, header: Header) -> None:
+        for survey in columns:
+            record = survey.readings[mark].first_text
+            if survey.declared == "numeric" and record is not None:
+                raise FileError(
+                    self.path,
+                    "the schema says numeric, but this cell is not a number",
+                    line=self._line_of(record, header),
+                    column=survey.name,
+                )
+
+    def _line_of(self, position: int, header: Header) -> int | None:
+        """The physical line on which the record at this position starts."""
+        one_column = len(header.names) == 1
+        with self._lines() as lines:
+            found = (r for r in records(lines, header.delimiter) if one_column or not r.blank)
+            return next((r.line for i, r in enumerate(found) if i == position + 1), None)
+
+    @contextmanager
+    def _lines(self) -> Iterator[io.TextIOWrapper]:
+        with Utf8Source(self.path, self.encoding) as source:
+            yield io.TextIOWrapper(io.BufferedReader(cast(Any, source)), encoding="utf-8", newline="")
+
+
+def _open_arrow(source: Utf8Source, header: Header, block: int) -> Any:
+    import pyarrow.csv as arrow_csv
+
+    return arrow_csv.open_csv(
+        pa.PythonFile(source, "r"),
+        read_options=arrow_csv.ReadOptions(column_names=header.names, block_size=block),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=header.delimiter,
+            newlines_in_values=True,
+            # in a table of one column an empty line is a missing cell
+            ignore_empty_lines=len(header.names) > 1,
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            check_utf8=False,
+            column_types={name: pa.string() for name in header.names},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _joined(chunks: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
+    """One column in one piece, its blocks let go at once, so that no second table is ever in memory."""
+    if not chunks:
+        return pa.chunked_array([], type=kind)
+    if pa.types.is_string(kind) and sum(chunk.nbytes for chunk in chunks) > _LONGEST_COLUMN:
+        return pa.chunked_array(chunks, type=kind)
+    whole = pa.concat_arrays(chunks)
+    chunks.clear()
+    return pa.chunked_array([whole], type=kind)

@@ -1,0 +1,146 @@
+"""A delimited file as a stream of UTF-8 bytes: unpacked, recoded and checked while it is read, never held whole."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import os
+import zlib
+from pathlib import Path
+from typing import IO, cast
+
+from microveil.errors import FileError, MicroveilError
+from microveil.microdata.files.formats import is_compressed
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# the most UTF-8 bytes that one byte of another encoding can become
+_EXPANSION = 3
+_WIDEST_CHARACTER = 8
+
+
+class UndecodableError(MicroveilError):
+    """Bytes that are not valid in the encoding that was tried."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(f"bytes in line {line} do not suit the encoding")
+
+
+def candidate_encodings(path: Path, given: str | None) -> list[str]:
+    """The encodings to try, in order: the given one; what a byte order mark says; UTF-8, else the Western ones."""
+    marked = _marked_encoding(path)
+    if given is not None:
+        name = known_encoding(path, given)
+        return ["utf-8-sig"] if name == "utf-8" and marked == "utf-8-sig" else [name]
+    return [marked] if marked else ["utf-8", "cp1252", "latin-1"]
+
+
+def known_encoding(path: Path, encoding: str) -> str:
+    """The encoding's common name; refused when Python knows no such text encoding."""
+    try:
+        name = codecs.lookup(encoding).name
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        raise FileError(
+            path, f"unknown encoding '{encoding}'; give one such as utf-8, utf-16, cp1252 or latin-1"
+        ) from None
+    return "latin-1" if name == "iso8859-1" else name
+
+
+def _marked_encoding(path: Path) -> str | None:
+    with Utf8Source(path, "latin-1") as source:
+        head = source.raw_bytes(4)
+    return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
+
+
+class Utf8Source(io.RawIOBase):
+    """What Arrow reads from. Counts quotes, so that one left open is noticed, and lines, so that errors name them."""
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        super().__init__()
+        self.path, self.quotes, self._lines = path, 0, 1
+        self._file: IO[bytes] = path.open("rb")
+        self._bytes = cast(IO[bytes], gzip.GzipFile(fileobj=self._file)) if is_compressed(path) else self._file
+        self._size = max(os.fstat(self._file.fileno()).st_size, 1)
+        self._pending = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8" if encoding == "utf-8-sig" else encoding)("strict")
+        self._as_is = encoding in ("utf-8", "utf-8-sig")
+        if encoding == "utf-8-sig" and (start := self.raw_bytes(len(codecs.BOM_UTF8))) != codecs.BOM_UTF8:
+            self._pending = self._checked(start)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._bytes.close()
+            self._file.close()
+        super().close()
+
+    @property
+    def fraction(self) -> float:
+        """How much of the file has been read."""
+        return min(self._file.tell() / self._size, 1.0)
+
+    def read(self, size: int = -1) -> bytes:
+        if self._pending:
+            size = len(self._pending) if size < 0 else size
+            block, self._pending = self._pending[:size], self._pending[size:]
+            return block
+        return self._fresh(size)
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        block = self.read(len(buffer))
+        buffer[: len(block)] = block
+        return len(block)
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes, which are read again afterwards."""
+        parts = [self._pending]
+        while sum(map(len, parts)) < size and (block := self._fresh(size)):
+            parts.append(block)
+        self._pending = b"".join(parts)
+        return self._pending
+
+    def skip(self, size: int) -> None:
+        """Leave out bytes that have been peeked at."""
+        self._pending = self._pending[size:]
+
+    def raw_bytes(self, size: int) -> bytes:
+        try:
+            return self._bytes.read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise FileError(self.path, "the gzip archive is damaged or cut off; fetch it again") from None
+        except OSError as problem:
+            raise FileError(self.path, f"cannot be read ({problem.strerror or problem})") from None
+
+    def _fresh(self, size: int) -> bytes:
+        wanted = size if self._as_is or size < 0 else max((size - _WIDEST_CHARACTER) // _EXPANSION, 1)
+        while True:
+            raw = self.raw_bytes(wanted)
+            block = self._checked(raw, final=not raw)
+            if block or not raw:
+                return block
+
+    def _checked(self, raw: bytes, *, final: bool = False) -> bytes:
+        try:
+            text = self._decoder.decode(raw, final)
+        except UnicodeDecodeError as problem:
+            raise UndecodableError(self._lines + problem.object[: problem.start].count(b"\n")) from None
+        block = raw if self._as_is else text.encode("utf-8", "surrogatepass")
+        if (nul := block.find(b"\0")) >= 0:
+            raise FileError(
+                self.path,
+                "holds NUL bytes, so it is not a text file, or its encoding must be given",
+                line=self._lines + block[:nul].count(b"\n"),
+            )
+        self._lines += block.count(b"\n")
+        self.quotes += block.count(b'"')
+        return block

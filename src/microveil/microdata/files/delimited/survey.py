@@ -1,0 +1,180 @@
+"""What the cells of a column are, seen over the whole file before any of it is kept: whole numbers, numbers or text.
+
+A column is numeric only if every cell is a number, so that postcodes with leading zeros and numbers too long for the
+computer stay the text they are. Words such as NA count as missing only among numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Declared = Literal["numeric", "text"] | None
+Finding = Literal["empty", "whole", "number", "text"]
+
+MISSING_WORDS = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", ".")
+_ORDER: tuple[Finding, ...] = ("empty", "whole", "number", "text")
+_INFINITE = r"-?(?i:inf|infinity)"
+_EXACT_IN_DOUBLE = 2**53
+_LONG = 16  # digits from which a whole number may not fit a double
+
+
+def _number_pattern(mark: str, *, lenient: bool) -> str:
+    whole = "[0-9]+" if lenient else "(?:0|[1-9][0-9]*)"
+    mark = "\\" + mark if mark == "." else mark
+    sign = "[-+]?" if lenient else "-?"
+    return f"^(?:{sign}(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?|{_INFINITE})$"
+
+
+def _whole_pattern(*, lenient: bool) -> str:
+    return "^[-+]?[0-9]+$" if lenient else "^-?(?:0|[1-9][0-9]*)$"
+
+
+@dataclass
+class Reading:
+    """A column read with one decimal mark: what it is so far, and the record of the first cell that is no number."""
+
+    mark: str
+    lenient: bool = False
+    finding: Finding = "empty"
+    rounds_whole_numbers: bool = False
+    first_text: int | None = None
+
+    def see(self, finding: Finding) -> None:
+        self.finding = max(self.finding, finding, key=_ORDER.index)
+
+    def see_cells(self, cells: pa.Array, first_record: int) -> None:
+        """Take in a block of the column."""
+        if self.finding == "text":
+            return
+        tidy = tidy_cells(cells)
+        number = pc.match_substring_regex(tidy, _number_pattern(self.mark, lenient=self.lenient))
+        if not pc.all(number, skip_nulls=True, min_count=0).as_py():
+            self._see_text(first_record + pc.index(number, pa.scalar(False)).as_py())
+            return
+        present = tidy.drop_null()
+        if self.finding == "number":  # short whole numbers change nothing any more
+            present = present.filter(pc.greater_equal(pc.binary_length(present), _LONG))
+        whole = pc.match_substring_regex(present, _whole_pattern(lenient=self.lenient))
+        if not pc.all(whole, min_count=0).as_py():
+            self.see("number")
+        if not self._see_whole_numbers(present.filter(whole)):
+            self._see_text(first_record + _first_beyond_int64(tidy))
+
+    def _see_whole_numbers(self, cells: pa.Array) -> bool:
+        """Whether these whole numbers can be kept; a declared number may be rounded, others may not."""
+        if not len(cells):
+            return True
+        try:
+            values = without_plus(cells).cast(pa.int64())
+        except pa.ArrowInvalid:
+            if self.lenient:
+                self.see("number")
+            return self.lenient
+        self.see("whole")
+        self.see_values(values)
+        return True
+
+    def _see_text(self, record: int) -> None:
+        self.see("text")
+        self.first_text = record
+
+    def see_values(self, values: pa.Array) -> None:
+        extremes = pc.min_max(values).as_py()
+        if max(-extremes["min"], extremes["max"]) > _EXACT_IN_DOUBLE:
+            exact = np.asarray(values)
+            rounded = exact.astype(np.float64)
+            # 2^63 as a double does not fit back
+            back = np.where(np.abs(rounded) < 2.0**63, rounded, 0.0).astype(np.int64)
+            self.rounds_whole_numbers |= bool((back != exact).any())
+
+
+def _first_beyond_int64(cells: pa.Array) -> int:
+    return next(
+        i
+        for i, cell in enumerate(cells.to_pylist())
+        if cell and cell.lstrip("+-").isdecimal() and not -(2**63) <= int(cell) < 2**63
+    )
+
+
+@dataclass
+class ColumnSurvey:
+    """What has been seen of one column; `declared` is what the schema wants it to be."""
+
+    name: str
+    declared: Declared
+    marks: tuple[str, ...]
+    tidy: bool = True
+    quoted_empty: bool = False
+    readings: dict[str, Reading] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.readings = {mark: Reading(mark, lenient=self.declared == "numeric") for mark in self.marks}
+
+    def see(self, column: pa.Array, first_record: int) -> None:
+        """Take in the cells of one block."""
+        if self.declared == "text" or all(r.finding == "text" for r in self.readings.values()):
+            return
+        cells = column.drop_null()
+        if not len(cells):
+            return
+        values = _canonical_whole_numbers(cells)
+        if values is not None:
+            for reading in self.readings.values():
+                reading.see("whole")
+                reading.see_values(values)
+            return
+        self.tidy = False
+        self.quoted_empty |= bool(pc.any(pc.equal(cells, "")).as_py())
+        for reading in self.readings.values():
+            reading.see_cells(column, first_record)
+
+    def arrow_type(self, mark: str) -> pa.DataType:
+        """The type the column gets."""
+        reading = self.readings[mark]
+        if self.declared == "text" or reading.finding == "text":
+            return pa.string()
+        if reading.finding == "empty":
+            return pa.string() if self.quoted_empty and self.declared is None else pa.float64()
+        if reading.finding == "whole":
+            return pa.int64()
+        exact = not reading.rounds_whole_numbers or self.declared == "numeric"
+        return pa.float64() if exact else pa.string()
+
+
+def choose_mark(columns: list[ColumnSurvey]) -> str:
+    """The decimal mark that makes the most columns numeric; the point in case of doubt."""
+    marks = columns[0].marks
+    return max(marks, key=lambda mark: (sum(c.readings[mark].finding != "text" for c in columns), mark == "."))
+
+
+def _canonical_whole_numbers(cells: pa.Array) -> pa.Array | None:
+    """The quick way for the most frequent kind of column: numbers that Arrow writes as they are."""
+    try:
+        values = cells.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    return values if values.cast(pa.string()).equals(cells) else None
+
+
+def tidy_cells(cells: pa.Array) -> pa.Array:
+    """Number cells without blanks around them, missing words as nulls."""
+    trimmed = pc.ascii_trim_whitespace(cells)
+    return pc.if_else(pc.is_in(trimmed, value_set=pa.array(MISSING_WORDS)), pa.scalar(None, pa.string()), trimmed)
+
+
+def without_plus(cells: pa.Array) -> pa.Array:
+    return pc.ascii_ltrim(cells, characters="+")
+
+
+def to_numbers(cells: pa.Array, kind: pa.DataType, mark: str, *, tidy: bool) -> pa.Array:
+    """Cells that the survey found to be numbers, as numbers."""
+    if not tidy:
+        cells = without_plus(tidy_cells(cells))
+        if mark != ".":
+            cells = pc.replace_substring(cells, mark, ".")
+    return cells.cast(kind)

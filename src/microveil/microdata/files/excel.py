@@ -1,0 +1,135 @@
+"""Excel workbooks and OpenDocument sheets: one sheet, its first row names the columns."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from microveil.errors import FileError, nearest_name
+from microveil.microdata.files.columns import doubles_of, is_numeric, text_of, whole_if_possible
+from microveil.microdata.files.optional import need
+from microveil.microdata.microdata import Microdata
+
+MOST_RECORDS = 1_048_575
+MOST_COLUMNS = 16_384
+LONGEST_TEXT = 32_767
+_FIXED_DATE = datetime.datetime(2000, 1, 1)
+
+
+def read_excel(path: Path, sheet: str | None) -> pa.Table:
+    """The first sheet, or the one named; columns that mix numbers and text become text."""
+    calamine = need("python_calamine", path, "reading a workbook")
+    try:
+        workbook = calamine.CalamineWorkbook.from_path(str(path))
+        name = _sheet_name(path, workbook.sheet_names, sheet)
+        rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
+    except calamine.PasswordError:
+        raise FileError(path, "the workbook is protected by a password; save it without one") from None
+    except (calamine.CalamineError, OSError, ValueError) as problem:
+        if isinstance(problem, FileError):
+            raise
+        raise FileError(path, "the workbook is damaged or cut off; save it again") from None
+    names = _names(path, name, rows)
+    body = _body(path, name, rows, len(names))
+    columns = [_column(path, name, [row[i] for row in body], names[i]) for i in range(len(names))]
+    return pa.table(columns, names=names)
+
+
+def _sheet_name(path: Path, known: list[str], wanted: str | None) -> str:
+    if not known:
+        raise FileError(path, "the workbook has no sheets")
+    if wanted is None:
+        return known[0]
+    if wanted not in known:
+        raise FileError(path, f"has no sheet '{wanted}'{nearest_name(wanted, known)}")
+    return wanted
+
+
+def _names(path: Path, sheet: str, rows: list[list[Any]]) -> list[str]:
+    """The column names; columns right of the last name must be empty."""
+    header = list(rows[0]) if rows else []
+    while header and header[-1] == "":
+        header.pop()
+    if not header:
+        raise FileError(path, f"sheet '{sheet}', row 1: the first row must name the columns, but it is empty")
+    names = [_text(cell) for cell in header]
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise FileError(path, f"sheet '{sheet}', row 1: column {position} has no name")
+        if name in seen:
+            problem = f"sheet '{sheet}', row 1: columns {seen[name]} and {position} have the same name; rename one"
+            raise FileError(path, problem, column=name)
+        seen[name] = position
+    return names
+
+
+def _body(path: Path, sheet: str, rows: list[list[Any]], width: int) -> list[list[Any]]:
+    """The records; empty rows at the end are none."""
+    body = rows[1:]
+    while body and all(cell == "" for cell in body[-1]):
+        body.pop()
+    for number, row in enumerate(body, start=2):
+        if any(cell != "" for cell in row[width:]):
+            raise FileError(path, f"sheet '{sheet}', row {number}: has more cells than the first row has names")
+    return body
+
+
+def _column(path: Path, sheet: str, cells: list[Any], name: str) -> pa.Array:
+    present = [cell for cell in cells if cell != ""]
+    if all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in present):
+        return whole_if_possible(pa.array([None if cell == "" else float(cell) for cell in cells], type=pa.float64()))
+    _refuse_error_cells(path, sheet, cells, name)
+    return pa.array([None if cell == "" else _text(cell) for cell in cells], type=pa.string())
+
+
+def _refuse_error_cells(path: Path, sheet: str, cells: list[Any], name: str) -> None:
+    errors = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
+    for number, cell in enumerate(cells, start=2):
+        if isinstance(cell, str) and cell in errors:
+            raise FileError(path, f"sheet '{sheet}', row {number}: a formula in this cell has failed", column=name)
+
+
+def _text(cell: Any) -> str:
+    """A cell as text: 5 for 5.0, dates in ISO form."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    return cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
+
+
+def write_excel(data: Microdata, target: Path, staged: Path) -> None:
+    """One sheet; row by row, so that the workbook is never whole in memory."""
+    xlsxwriter = need("xlsxwriter", target, "writing a workbook")
+    if len(data) > MOST_RECORDS:
+        raise FileError(target, f"an Excel sheet holds at most {MOST_RECORDS:,} records; use .csv or .parquet")
+    if len(data.names) > MOST_COLUMNS:
+        raise FileError(target, f"an Excel sheet holds at most {MOST_COLUMNS:,} columns; use .csv or .parquet")
+    columns = [_cells(data.arrow(name), name, target) for name in data.names]
+    with xlsxwriter.Workbook(str(staged), {"constant_memory": True}) as workbook:
+        workbook.set_properties({"created": _FIXED_DATE})
+        sheet = workbook.add_worksheet("data")
+        for position, name in enumerate(data.names):
+            sheet.write_string(0, position, name)
+        for number, row in enumerate(zip(*columns, strict=True), start=1):
+            for position, cell in enumerate(row):
+                if isinstance(cell, str):
+                    sheet.write_string(number, position, cell)
+                elif cell is not None:
+                    sheet.write_number(number, position, cell)
+
+
+def _cells(column: pa.Array, name: str, target: Path) -> list[Any]:
+    if not is_numeric(column) or pa.types.is_boolean(column.type):
+        cells = text_of(column, name, target).to_pylist()
+        if any(cell is not None and len(cell) > LONGEST_TEXT for cell in cells):
+            raise FileError(target, f"an Excel cell holds at most {LONGEST_TEXT:,} characters", column=name)
+        return cells  # type: ignore[no-any-return]
+    cells = doubles_of(column, name, target).to_pylist()
+    if any(cell is not None and abs(cell) == float("inf") for cell in cells):
+        raise FileError(target, "Excel cannot hold infinite numbers", column=name)
+    return cells  # type: ignore[no-any-return]

@@ -1,0 +1,19 @@
+"""Packages that only some formats need; without them everything else still works."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from microveil.errors import FileError
+
+
+def need(package: str, path: Path, words: str) -> Any:
+    """Import an optional package, or say how to get it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise FileError(
+            path, f'{words} needs the package {package}, which is not installed; run: pip install "microveil[files]"'
+        ) from None

@@ -1,0 +1,81 @@
+"""Reading a table from a file of any known format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from microveil.microdata.files.delimited.reader import Wishes, read_delimited
+from microveil.microdata.files.delimited.survey import Declared
+from microveil.microdata.files.formats import check_readable
+from microveil.microdata.files.origin import Origin
+from microveil.microdata.microdata import Microdata
+from microveil.microdata.schema import Attribute, Schema
+from microveil.progress import Progress, silent
+
+
+def read(
+    path: str | Path,
+    *,
+    schema: Schema | str | Path | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    sheet: str | None = None,
+    progress: Progress = silent,
+    **roles_and_kinds: Any,
+) -> Microdata:
+    """Read microdata; the file's ending tells its format.
+
+    Delimiter, encoding and decimal mark of a text file are detected unless they are given. What a statistics package
+    stored about the variables (labels, missing codes, measurement level) becomes the schema; what the given schema says
+    of an attribute replaces it. Roles and kinds go to `Microdata.of`: `read("people.csv", keys=["age", "zip"])`.
+    """
+    path = Path(path)
+    known = check_readable(path)
+    given = Schema.read(schema) if isinstance(schema, str | Path) else schema
+    described: list[Attribute] = []
+    if known.name in ("csv", "tsv"):
+        wishes = Wishes(delimiter, encoding, decimal, _declared(given, roles_and_kinds))
+        table, origin = read_delimited(path, known.name, wishes, progress)
+    else:
+        table, described = _read_other(path, known.name, encoding, sheet)
+        origin = Origin(str(path), known.name)
+    progress(1.0, "reading the file")
+    return Microdata.of(table, _merged(described, given), origin=origin, **roles_and_kinds)
+
+
+def _read_other(path: Path, name: str, encoding: str | None, sheet: str | None) -> tuple[pa.Table, list[Attribute]]:
+    if name == "parquet":
+        from microveil.microdata.files.parquet import read_parquet
+
+        return read_parquet(path), []
+    if name == "excel":
+        from microveil.microdata.files.excel import read_excel
+
+        return read_excel(path, sheet), []
+    from microveil.microdata.files.labelled.reader import read_labelled
+
+    return read_labelled(path, name, encoding)
+
+
+def _declared(schema: Schema | None, roles_and_kinds: Mapping[str, Any]) -> dict[str, Declared]:
+    """What columns of a text file must be: numbers where that is said, text where the categories listed are text."""
+    declared: dict[str, Declared] = {}
+    for attribute in schema or ():
+        if attribute.kind == "numeric":
+            declared[attribute.name] = "numeric"
+        elif attribute.domain and any(isinstance(category, str) for category in attribute.domain):
+            declared[attribute.name] = "text"
+    declared.update(dict.fromkeys(roles_and_kinds.get("numeric") or (), "numeric"))
+    return declared
+
+
+def _merged(described: list[Attribute], given: Schema | None) -> Schema | None:
+    """The file's own description of its columns, under what the user says."""
+    if given is None:
+        return Schema(described) if described else None
+    return Schema([*(a for a in described if a.name not in given), *given])

@@ -1,0 +1,56 @@
+"""Writing a table to a file of any format that can be written; the same table always gives the same bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from microveil.microdata.files.atomic import Writer, check_output, write_together
+from microveil.microdata.files.delimited.writer import dialect_for, write_delimited
+from microveil.microdata.files.formats import check_writable
+from microveil.microdata.microdata import Microdata
+
+
+def write(
+    data: Microdata,
+    path: str | Path,
+    *,
+    force: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+) -> None:
+    """Write microdata; the ending tells the format. Never half a file; nothing is overwritten without `force`.
+
+    A CSV file is written like the one the table came from, unless delimiter, encoding or decimal mark are given.
+    """
+    path = Path(path)
+    check_output(path, force=force)
+    made = writer(data, path, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    write_together({path: made}, force=force)
+
+
+def writer(
+    data: Microdata,
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+) -> Writer:
+    """What `write_together` needs to write this table as `path`, next to other files."""
+    path = Path(path)
+    known = check_writable(path)
+    if known.name in ("csv", "tsv"):
+        dialect = dialect_for(path, known, data.origin, delimiter=delimiter, encoding=encoding, decimal=decimal)
+        return lambda staged: write_delimited(data, path, staged, dialect)
+    if known.name == "parquet":
+        from microveil.microdata.files.parquet import write_parquet
+
+        return lambda staged: write_parquet(data, path, staged)
+    if known.name == "excel":
+        from microveil.microdata.files.excel import write_excel
+
+        return lambda staged: write_excel(data, path, staged)
+    from microveil.microdata.files.labelled.writer import write_labelled
+
+    return lambda staged: write_labelled(data, path, staged)

@@ -1,0 +1,80 @@
+"""How kernels are compiled: once after an install, then from the cache on disk, and never failing for want of a cache."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+
+from microveil.progress import Progress
+
+logger = logging.getLogger(__name__)
+Function = TypeVar("Function", bound=Callable[..., Any])
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function with numba on its first call; threads may run it side by side.
+
+    An unwritable cache folder only means that it is compiled again in the next run.
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+    except (RuntimeError, OSError):
+        logger.debug("no writable cache folder: %s is compiled in every run", function.__name__)
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+
+
+class _Announcer(event.Listener):  # type: ignore[misc]
+    """Says once that the wait is for the compiler, which comes only with the first run after an install."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.said:
+            self.said = True
+            logger.info("compiling the kernels; this happens only in the first run after an install")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcer())
+
+
+def threads() -> int:
+    """How many threads kernels may use: MICROVEIL_THREADS, else all processors. Results do not depend on it."""
+    wanted = os.environ.get("MICROVEIL_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def over_blocks(
+    work: Callable[[int, int], Result], size: int, block: int, progress: Progress, label: str
+) -> list[Result]:
+    """Run `work(start, end)` for consecutive blocks on all threads; results come in the order of the blocks."""
+    starts = range(0, size, max(1, block))
+    bounds = [(start, min(size, start + block)) for start in starts]
+    return list(_in_order(bounds, lambda b: work(*b), progress, label))
+
+
+def _in_order(
+    items: list[Item], work: Callable[[Item], Result], progress: Progress, label: str
+) -> Iterable[Result]:
+    with ThreadPoolExecutor(max_workers=threads()) as pool:
+        futures = [pool.submit(work, item) for item in items]
+        try:
+            for done, future in enumerate(futures, start=1):
+                yield future.result()
+                progress(done / len(futures), label)
+        finally:
+            for future in futures:
+                future.cancel()

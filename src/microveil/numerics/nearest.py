@@ -1,0 +1,246 @@
+"""Nearest records between two tables of mixed attributes, with all ties.
+
+A table is a list of columns (numbers, or positions in a domain) with a missing state for each cell. The distance is
+the sum over attributes; the order of summation is fixed, so that equal records have exactly equal distances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.compiled import kernel, over_blocks
+from microveil.progress import Progress
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+StateArray = npt.NDArray[np.uint8]
+
+SQUARED, ABSOLUTE, CATEGORY = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by attribute: `cells[j, i]` and `states[j, i]` of record i; 0 is the state of a present cell."""
+
+    cells: FloatArray
+    states: StateArray
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How each attribute adds to a distance: its form, `start` and `slope` for categories, and for missing cells
+    whether they match anything (`wildcard`: left out, the rest scaled up) or `penalty` when only one is missing."""
+
+    form: npt.NDArray[np.int64]
+    start: FloatArray
+    slope: FloatArray
+    wildcard: npt.NDArray[np.bool_]
+    penalty: FloatArray
+
+
+@dataclass(frozen=True)
+class Links:
+    """For each attacking record: how many records tie for nearest, the first of them, and whether its own is one."""
+
+    ties: IntArray
+    first: IntArray
+    own: npt.NDArray[np.bool_]
+
+
+def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progress: Progress, label: str) -> Links:
+    """Link each of the named source records to the nearest target records; record i's own target is record i."""
+    source_rows, source_of = _distinct(Table(sources.cells[:, records], sources.states[:, records]))
+    target_rows, target_of = _distinct(targets)
+    count = np.bincount(target_of)
+    lowest = np.full(len(count), np.iinfo(np.int64).max)
+    np.minimum.at(lowest, target_of, np.arange(len(target_of)))
+    incomplete = (source_rows.states.any(axis=1)) | (target_rows.states.any(axis=1))
+    # a tie may differ by rounding: 1e-12 of the largest number at work
+    tolerance = 1e-12 * max(1.0, float(np.abs(source_rows.cells).max()), float(np.abs(target_rows.cells).max()))
+    squared = bool((terms.form == SQUARED).any())
+    settings = (terms.form, terms.start, terms.slope, terms.wildcard, terms.penalty, incomplete)
+
+    def work(start: int, end: int) -> tuple[FloatArray, IntArray, IntArray]:
+        return _nearest_of(
+            source_rows.cells[:, start:end],
+            source_rows.states[:, start:end],
+            target_rows.cells,
+            target_rows.states,
+            *settings,
+            count,
+            lowest,
+            tolerance,
+            squared,
+        )
+
+    queries = source_rows.cells.shape[1]
+    block = max(1, min(2048, queries // 64))
+    results = over_blocks(work, queries, block, progress, label)
+    border, ties, first = (np.concatenate(parts) for parts in zip(*results, strict=True))
+    own_distance = _distances_between(
+        source_rows.cells, source_rows.states, target_rows.cells, target_rows.states, *settings, source_of, target_of[records]
+    )
+    return Links(ties[source_of], first[source_of], own_distance <= border[source_of])
+
+
+def _distinct(table: Table) -> tuple[Table, IntArray]:
+    """The different records of a table, and which of them each record is."""
+    rows = np.ascontiguousarray(np.vstack([table.cells + 0.0, table.states]).T)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    distinct = Table(np.ascontiguousarray(table.cells[:, first]), np.ascontiguousarray(table.states[:, first]))
+    return distinct, inverse.reshape(-1)
+
+
+@kernel
+def _nearest_of(
+    source_cells: FloatArray,
+    source_states: StateArray,
+    target_cells: FloatArray,
+    target_states: StateArray,
+    form: IntArray,
+    start: FloatArray,
+    slope: FloatArray,
+    wildcard: npt.NDArray[np.bool_],
+    penalty: FloatArray,
+    incomplete: npt.NDArray[np.bool_],
+    count: IntArray,
+    lowest: IntArray,
+    tolerance: float,
+    squared: bool,
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """For each source the border below which a target ties for nearest, the records that tie, the first of them."""
+    queries, size = source_cells.shape[1], target_cells.shape[1]
+    border = np.empty(queries)
+    ties = np.zeros(queries, dtype=np.int64)
+    first = np.full(queries, -1, dtype=np.int64)
+    distances, shared = np.empty(size), np.empty(size)
+    for q in range(queries):
+        _distances_from(
+            source_cells[:, q],
+            source_states[:, q],
+            target_cells,
+            target_states,
+            form,
+            start,
+            slope,
+            wildcard,
+            penalty,
+            incomplete,
+            distances,
+            shared,
+        )
+        best = np.inf
+        for i in range(size):
+            if distances[i] < best:
+                best = distances[i]
+        if best == np.inf:
+            border[q] = -1.0  # nothing in common with any target: never linked
+            continue
+        border[q] = (np.sqrt(best) + tolerance) ** 2 if squared else best + tolerance
+        for i in range(size):
+            if distances[i] <= border[q]:
+                ties[q] += count[i]
+                if first[q] < 0 or lowest[i] < first[q]:
+                    first[q] = lowest[i]
+    return border, ties, first
+
+
+@kernel
+def _distances_from(
+    cells: FloatArray,
+    states: StateArray,
+    target_cells: FloatArray,
+    target_states: StateArray,
+    form: IntArray,
+    start: FloatArray,
+    slope: FloatArray,
+    wildcard: npt.NDArray[np.bool_],
+    penalty: FloatArray,
+    incomplete: npt.NDArray[np.bool_],
+    distances: FloatArray,
+    shared: FloatArray,
+) -> None:
+    """Distances of one record to all targets. Whole slices at a time, so that the compiler can use vector units."""
+    d, size = target_cells.shape
+    for begin in range(0, size, 512):
+        end = min(size, begin + 512)
+        sums, in_common = distances[begin:end], shared[begin:end]
+        sums[:] = 0.0
+        in_common[:] = d
+        for j in range(d):
+            column, cell = target_cells[j, begin:end], cells[j]
+            if incomplete[j]:
+                column_states, state = target_states[j, begin:end], states[j]
+                for i in range(sums.shape[0]):
+                    if state == 0 and column_states[i] == 0:
+                        sums[i] += _term(cell, column[i], form[j], start[j], slope[j])
+                    elif wildcard[j]:
+                        in_common[i] -= 1.0
+                    elif state != column_states[i]:
+                        sums[i] += penalty[j]
+            elif form[j] == SQUARED:
+                for i in range(sums.shape[0]):
+                    difference = cell - column[i]
+                    sums[i] += difference * difference
+            elif form[j] == ABSOLUTE:
+                for i in range(sums.shape[0]):
+                    sums[i] += abs(cell - column[i])
+            else:
+                base, step = start[j], slope[j]
+                for i in range(sums.shape[0]):
+                    difference = abs(cell - column[i])
+                    sums[i] += base + step * difference if difference > 0.0 else 0.0
+        for i in range(sums.shape[0]):
+            if in_common[i] != d:
+                sums[i] = sums[i] * (d / in_common[i]) if in_common[i] > 0.0 else np.inf
+
+
+@kernel
+def _term(one: float, other: float, form: int, start: float, slope: float) -> float:
+    difference = abs(one - other)
+    if form == SQUARED:
+        return difference * difference
+    if form == ABSOLUTE:
+        return difference
+    return start + slope * difference if difference > 0.0 else 0.0
+
+
+@kernel
+def _distances_between(
+    source_cells: FloatArray,
+    source_states: StateArray,
+    target_cells: FloatArray,
+    target_states: StateArray,
+    form: IntArray,
+    start: FloatArray,
+    slope: FloatArray,
+    wildcard: npt.NDArray[np.bool_],
+    penalty: FloatArray,
+    incomplete: npt.NDArray[np.bool_],
+    sources: IntArray,
+    targets: IntArray,
+) -> FloatArray:
+    """The distance of each source record to one target record."""
+    out, shared = np.empty(1), np.empty(1)
+    result = np.empty(len(sources))
+    for r in range(len(sources)):
+        s, t = sources[r], targets[r]
+        _distances_from(
+            source_cells[:, s],
+            source_states[:, s],
+            target_cells[:, t : t + 1],
+            target_states[:, t : t + 1],
+            form,
+            start,
+            slope,
+            wildcard,
+            penalty,
+            incomplete,
+            out,
+            shared,
+        )
+        result[r] = out[0]
+    return result

@@ -1,0 +1,37 @@
+"""Carry out a plan: from a table and a list of steps to a release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from microveil.errors import ParameterError
+from microveil.masking import Method, Plan, Release
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import as_microdata
+from microveil.progress import Progress, parts, silent
+from microveil.randomness import draw_seed
+from microveil.registry import make
+
+
+def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progress = silent) -> Release:
+    """Mask a table as the plan says. A seed given here takes the place of the plan's; a schema in the plan is used.
+
+    >>> from microveil.masking import Step
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
+    >>> protect(people, Plan((Step("mdav", {"k": 3}),), seed=1)).partition.smallest
+    3
+    """
+    table = as_microdata(data)
+    if plan.schema is not None:
+        table = table.with_schema(plan.schema)
+    # all steps are built first: a wrong parameter in the last one must not cost the work of the others
+    methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
+    if not methods:
+        raise ParameterError("a plan needs at least one step")
+    seed = next((s for s in (seed, plan.seed) if s is not None), None)
+    seed = draw_seed() if seed is None else seed
+    release: Microdata | Release = table
+    for method, step, part in zip(methods, plan.steps, parts(progress, len(methods)), strict=True):
+        release = method.mask(release, step.attributes, seed=seed, progress=part)
+    assert isinstance(release, Release)
+    return release

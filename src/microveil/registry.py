@@ -1,0 +1,103 @@
+"""Every method, attack and loss by its short name. To add one, write its file and one line here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from microveil.errors import ParameterError, UnknownNameError, nearest_name
+from microveil.parameters import Parameterised, describe_parameters, from_text, parameter_names
+
+if TYPE_CHECKING:
+    from microveil.attacks import Attack
+    from microveil.losses import LossMeasure
+    from microveil.masking import Method
+
+Sort = Literal["method", "attack", "loss"]
+
+METHODS = {
+    "mdav": "microveil.masking.microaggregation.mdav:MDAV",
+    "rank-swapping": "microveil.masking.swapping.rank_swapping:RankSwapping",
+    "pram": "microveil.masking.randomising.pram:PRAM",
+    "noise": "microveil.masking.randomising.noise:Noise",
+}
+ATTACKS = {
+    "distance-linkage": "microveil.attacks.linkage.distance:DistanceLinkage",
+    "interval-disclosure": "microveil.attacks.intervals:IntervalDisclosure",
+}
+LOSSES = {
+    "sse": "microveil.losses.numeric.sse:SSE",
+    "il": "microveil.losses.numeric.moments:IL",
+    "il1": "microveil.losses.numeric.moments:IL1",
+    "il2": "microveil.losses.numeric.moments:IL2",
+    "il3": "microveil.losses.numeric.moments:IL3",
+    "il4": "microveil.losses.numeric.moments:IL4",
+    "il5": "microveil.losses.numeric.moments:IL5",
+    "dbil": "microveil.losses.categorical.distance:DBIL",
+    "ctbil": "microveil.losses.categorical.tables:CTBIL",
+}
+SHELVES: dict[str, dict[str, str]] = {"method": METHODS, "attack": ATTACKS, "loss": LOSSES}
+
+
+def names(sort: str = "method") -> tuple[str, ...]:
+    """The registered names of one sort, in order."""
+    if sort not in SHELVES:
+        raise UnknownNameError("kind of entry", sort, SHELVES)
+    return tuple(SHELVES[sort])
+
+
+def find(sort: str, name: str) -> type[Any]:
+    """The class behind a name."""
+    if name not in names(sort):
+        raise UnknownNameError(sort, name, names(sort))
+    module, cls = SHELVES[sort][name].split(":")
+    found: type[Any] = getattr(importlib.import_module(module), cls)
+    return found
+
+
+def make(sort: str, name: str, parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
+    """Build a component by name; with `text`, the values are texts as typed on a command line."""
+    cls = find(sort, name)
+    given = dict(parameters or {})
+    known = parameter_names(cls)
+    for parameter in given:
+        if parameter not in known:
+            raise ParameterError(f"{name} has no parameter '{parameter}'{nearest_name(parameter, known)}")
+    return from_text(cls, given) if text else cls(**given)
+
+
+def method(name: str, **parameters: Any) -> Method:
+    """A method by its name: `method("mdav", k=5)`."""
+    made: Method = make("method", name, parameters)
+    return made
+
+
+def attack(name: str, **parameters: Any) -> Attack:
+    """An attack by its name."""
+    made: Attack = make("attack", name, parameters)
+    return made
+
+
+def loss(name: str, **parameters: Any) -> LossMeasure:
+    """A loss by its name."""
+    made: LossMeasure = make("loss", name, parameters)
+    return made
+
+
+def describe(sort: str, name: str) -> dict[str, Any]:
+    """Everything a program or a page needs to show an entry."""
+    cls: type[Parameterised] = find(sort, name)
+    entry: dict[str, Any] = {
+        "name": cls.name,
+        "family": cls.family,
+        "summary": cls.summary,
+        "kinds": list(cls.kinds),
+        "parameters": [dict(parameter) for parameter in describe_parameters(cls)],
+        "source": cls.source,
+        "missing": cls.missing,
+    }
+    for extra in ("weights", "meaning"):
+        if hasattr(cls, extra):
+            entry[extra] = getattr(cls, extra)
+    return entry

@@ -1,0 +1,137 @@
+"""Losses and risks of one release side by side, and the score that sums them up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from microveil.attacks import Attack, Risk
+from microveil.losses import Loss, LossMeasure
+from microveil.microdata.pairs import Pair
+from microveil.progress import Progress, parts, silent
+from microveil.registry import find, make, names
+
+# the general measures the literature averages: numeric tables by IL, categorical ones by CTBIL and DBIL
+_NUMERIC_HEADLINE = ("il",)
+_CATEGORICAL_HEADLINE = ("ctbil", "dbil")
+_INTERVALS = "interval-disclosure"
+
+
+@dataclass(frozen=True)
+class Score:
+    """One loss and one risk, with their mean and their maximum; all from 0 (ideal) to 100."""
+
+    loss: float
+    risk: float
+
+    @property
+    def mean(self) -> float:
+        return (self.loss + self.risk) / 2
+
+    @property
+    def max(self) -> float:
+        return max(self.loss, self.risk)
+
+    def to_plain(self) -> dict[str, float]:
+        return {"loss": self.loss, "risk": self.risk, "mean": self.mean, "max": self.max}
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Everything measured of one release."""
+
+    losses: Mapping[str, Loss]
+    risks: Mapping[str, Risk]
+    score: Score
+    attributes: tuple[str, ...]
+    records: int
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "attributes": list(self.attributes),
+            "records": self.records,
+            "losses": {name: loss.to_plain() for name, loss in self.losses.items()},
+            "risks": {name: risk.to_plain() for name, risk in self.risks.items()},
+            "score": self.score.to_plain(),
+        }
+
+    def rows(self) -> list[tuple[str, str, float, str]]:
+        """Sort, name, value and meaning of every number, the score last."""
+        rows = [("loss", name, loss.value, find("loss", name).meaning) for name, loss in self.losses.items()]
+        rows += [("risk", name, risk.value, find("attack", name).meaning) for name, risk in self.risks.items()]
+        rows.append(("score", "mean", self.score.mean, "mean of loss and risk; lower is better"))
+        rows.append(("score", "max", self.score.max, "the worse of loss and risk; lower is better"))
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join(f"{sort:5}  {name:20} {value:8.3f}  {meaning}" for sort, name, value, meaning in self.rows())
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{sort}</td><td>{name}</td><td style='text-align:right'>{value:.3f}</td><td>{meaning}</td></tr>"
+            for sort, name, value, meaning in self.rows()
+        )
+        return f"<table><tr><th></th><th>measure</th><th>%</th><th>what it means</th></tr>{cells}</table>"
+
+
+def assess(
+    original: Any,
+    release: Any,
+    attributes: Sequence[str] | None = None,
+    *,
+    attacks: Sequence[Attack | str] | None = None,
+    losses: Sequence[LossMeasure | str] | None = None,
+    known: Sequence[str] | None = None,
+    progress: Progress = silent,
+) -> Assessment:
+    """Measure a release with every attack and loss that fits its attributes, or with those named.
+
+    `attributes` are those to compare (by default those the release masked, else the keys, else all numeric ones);
+    `known` are those the intruder knows, by default the same.
+
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
+    >>> round(assess(people, MDAV(k=2).mask(people)).losses["sse"].value, 2)
+    0.74
+    """
+    pair = Pair.of(original, release, attributes)
+    known_pair = pair if known is None else Pair.of(original, release, known)
+    chosen_losses = _chosen("loss", losses, pair)
+    chosen_attacks = _chosen("attack", attacks, known_pair)
+    stretches = iter(parts(progress, max(1, len(chosen_losses) + len(chosen_attacks))))
+    loss_by_name = {m.name: m.measure_pair(pair, progress=next(stretches)) for m in chosen_losses}
+    risk_by_name = {a.name: a.assess_pair(known_pair, progress=next(stretches)) for a in chosen_attacks}
+    summary = Score(headline_loss(loss_by_name, pair), headline_risk(risk_by_name))
+    return Assessment(loss_by_name, risk_by_name, summary, pair.attributes, len(pair))
+
+
+def _chosen(sort: str, wanted: Sequence[Any] | None, pair: Pair) -> list[Any]:
+    """The measures asked for; without a wish all that have an attribute to work on."""
+    if wanted is not None:
+        return [make(sort, item) if isinstance(item, str) else item for item in wanted]
+    return [make(sort, name) for name in names(sort) if pair.of_kinds(find(sort, name).kinds)]
+
+
+def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
+    """One loss: IL for numeric attributes, the mean of CTBIL and DBIL for the others, weighted by their numbers."""
+    weighted = []
+    for headline, kinds in ((_NUMERIC_HEADLINE, ("numeric",)), (_CATEGORICAL_HEADLINE, ("ordinal", "nominal", "location"))):
+        values = [losses[name].value for name in headline if name in losses]
+        attributes = len(pair.of_kinds(kinds))
+        if values and attributes:
+            weighted.append((sum(values) / len(values), attributes))
+    if not weighted:  # other measures were asked for: their plain mean
+        weighted = [(loss.value, 1) for loss in losses.values()]
+    total = sum(weight for _, weight in weighted)
+    return sum(value * weight for value, weight in weighted) / total if total else 0.0
+
+
+def headline_risk(risks: Mapping[str, Risk]) -> float:
+    """One risk: the mean of interval disclosure and of the linkage that succeeds most often."""
+    linkages = [risk.value for name, risk in risks.items() if name != _INTERVALS]
+    values = [risks[_INTERVALS].value] if _INTERVALS in risks else []
+    if linkages:
+        values.append(max(linkages))
+    return sum(values) / len(values) if values else 0.0
