@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from microveil.masking import Step
 from microveil.microdata import Microdata, files
@@ -33,7 +34,7 @@ def candidates(data: Microdata) -> list[Candidate]:
     """Each numeric method at several strengths, together with PRAM on the categorical keys."""
     numeric = tuple(name for name in data.schema.keys if data[name].kind == "numeric")
     categorical = tuple(name for name in data.schema.keys if data[name].kind != "numeric")
-    ways = [
+    ways: list[tuple[str, dict[str, Any]]] = [
         *(("mdav", {"k": k}) for k in (3, 5, 10, 25)),
         *(("rank-swapping", {"p": p}) for p in (2.0, 5.0, 10.0, 20.0)),
         *(("noise", {"alpha": alpha}) for alpha in (0.05, 0.2, 0.5)),
@@ -59,10 +60,8 @@ def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False
     files.write(data, survey_file, force=force)
     data.schema.write(schema_file, force=force)
     _, manifest_file = study.best.release.save(release_file, force=force)
-    again = " ".join(
-        ["microveil", "protect", shlex.quote(str(survey_file)), "--plan", shlex.quote(str(manifest_file))]
-        + ["--out", shlex.quote(str(folder / "again.csv"))]
-    )
+    inputs = ["microveil", "protect", str(survey_file), "--plan", str(manifest_file)]
+    again = shlex.join([*inputs, "--out", str(folder / "again.csv")])
     text = study_page(
         study,
         title="Which release? A sample survey, protected in many ways",

@@ -1,4 +1,4 @@
-"""The one family of exceptions. A message says what was wrong, where, and what to do; it never repeats a record's value."""
+"""The one family of exceptions. A message says what was wrong and where, and never repeats a record's value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods, attacks and losses are small frozen dataclasses; here is what makes them validate and describe themselves."""
+"""Methods, attacks and losses are frozen dataclasses; here is what makes them check and describe themselves."""
 
 from __future__ import annotations
 
@@ -104,7 +104,6 @@ def parameter_names(cls: type) -> list[str]:
     return [field.name for field in dataclasses.fields(cls)]
 
 
-@functools.cache
 def describe_parameters(cls: type[Parameterised]) -> tuple[dict[str, Any], ...]:
     """Each parameter's name, type, default, help and limits, as plain data."""
     hints = typing.get_type_hints(cls, include_extras=True)
@@ -120,7 +119,9 @@ def describe_parameters(cls: type[Parameterised]) -> tuple[dict[str, Any], ...]:
         for limit in field.metadata:
             for symbol in ("ge", "gt", "le", "lt"):
                 if hasattr(limit, symbol):
-                    entry[{"ge": "minimum", "gt": "above", "le": "maximum", "lt": "below"}[symbol]] = getattr(limit, symbol)
+                    entry[{"ge": "minimum", "gt": "above", "le": "maximum", "lt": "below"}[symbol]] = getattr(
+                        limit, symbol
+                    )
         choices = choices_of(hints[name])
         if choices:
             entry["choices"] = choices

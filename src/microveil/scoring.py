@@ -117,7 +117,10 @@ def _chosen(sort: str, wanted: Sequence[Any] | None, pair: Pair) -> list[Any]:
 def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
     """One loss: IL for numeric attributes, the mean of CTBIL and DBIL for the others, weighted by their numbers."""
     weighted = []
-    for headline, kinds in ((_NUMERIC_HEADLINE, ("numeric",)), (_CATEGORICAL_HEADLINE, ("ordinal", "nominal", "location"))):
+    for headline, kinds in (
+        (_NUMERIC_HEADLINE, ("numeric",)),
+        (_CATEGORICAL_HEADLINE, ("ordinal", "nominal", "location")),
+    ):
         values = [losses[name].value for name in headline if name in losses]
         attributes = len(pair.of_kinds(kinds))
         if values and attributes:

@@ -93,7 +93,9 @@ def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str,
     words = " or ".join(measure.kinds)
     if explicit and len(attributes) < len(pair.attributes):
         odd = next(name for name in pair.attributes if name not in attributes)
-        raise DataError(f"attribute '{odd}' is {pair.original[odd].kind}, but {measure.name} works on {words} attributes only")
+        raise DataError(
+            f"attribute '{odd}' is {pair.original[odd].kind}, but {measure.name} works on {words} attributes only"
+        )
     if not attributes:
         raise DataError(f"there is no {words} attribute for {measure.name} to work on")
     return attributes

@@ -66,9 +66,7 @@ class IntervalDisclosure(Attack):
             known.append(np.broadcast_to(counted, cells.shape))
             part(1.0, f"{self.name}: {name}")
         hits, cases = np.stack(disclosed), np.stack(known)  # (attributes, widths, records)
-        per_attribute = {
-            name: 100 * float(hits[j].sum() / max(1, cases[j].sum())) for j, name in enumerate(attributes)
-        }
+        per_attribute = {name: 100 * float(hits[j].sum() / max(1, cases[j].sum())) for j, name in enumerate(attributes)}
         if self.mode == "cells":
             counted = cases.sum(axis=(0, 1))
             per_record = np.where(counted > 0, hits.sum(axis=(0, 1)) / np.maximum(counted, 1), np.nan)
@@ -117,12 +115,13 @@ class IntervalDisclosure(Attack):
             return (x >= low) & (x <= high)
         if self.window == "rank-difference":
             return np.abs(average_ranks(x) - average_ranks(y)) <= width * len(x) / 100
-        spread = {
-            "sd": lambda: np.full(len(x), np.nanstd(before)),
-            "range": lambda: np.full(len(x), np.nanmax(before) - np.nanmin(before)),
-            "value": lambda: np.abs(y),
-        }[self.window]()
-        return np.abs(x - y) <= width / 100 * spread
+        if self.window == "sd":
+            spread: FloatArray | float = float(np.nanstd(before))
+        elif self.window == "range":
+            spread = float(np.nanmax(before) - np.nanmin(before))
+        else:
+            spread = np.abs(y)
+        return np.asarray(np.abs(x - y) <= width / 100 * spread)
 
 
 def _middle_ranks(codes: IntArray, size: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The border to pandas, polars and pyarrow: columns leave a frame as Arrow arrays and go back as the frame's own type."""
+"""The border to pandas, polars and pyarrow: columns leave as Arrow arrays and return in the frame's own type."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from microveil.errors import DataError
 
 Frame = nw.DataFrame[Any]
+_LARGEST_TEXT = 2**31 - 1  # bytes that plain Arrow text can hold in one piece
 
 
 def open_frame(table: Any) -> Frame:
@@ -63,6 +64,8 @@ def arrow_column(frame: Frame, name: str) -> pa.Array:
         column = frame[name].to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         raise DataError(f"column '{name}' holds values of several types; make them all numbers or all text") from None
+    if pa.types.is_string(column.type) and column.nbytes > _LARGEST_TEXT:
+        column = column.cast(pa.large_string())
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):  # a chunked array without chunks

@@ -78,12 +78,16 @@ class Hierarchy:
         except (OSError, UnicodeDecodeError) as problem:
             raise FileError(path, f"cannot be read as a hierarchy ({_reason(problem)})") from None
         first = text.split("\n", 1)[0]
-        rows = [r for r in csv.reader(text.splitlines(), delimiter=";" if first.count(";") > first.count(",") else ",") if r]
+        rows = [
+            r for r in csv.reader(text.splitlines(), delimiter=";" if first.count(";") > first.count(",") else ",") if r
+        ]
         if rows and all(cell.lower() == f"level{i}" for i, cell in enumerate(rows[0])):
             rows = rows[1:]
         for number, row in enumerate(rows, start=1):
             if len(row) != len(rows[0]):
-                raise FileError(path, f"row {number} has {len(row)} levels where the first has {len(rows[0])}", line=number)
+                raise FileError(
+                    path, f"row {number} has {len(row)} levels where the first has {len(rows[0])}", line=number
+                )
         try:
             return cls.of(rows)
         except SchemaError as problem:

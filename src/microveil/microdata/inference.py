@@ -29,7 +29,9 @@ def infer_schema(frame: Frame, given: Schema | None = None) -> Schema:
     if given is not None:
         for name in given.names:
             if name not in columns:
-                raise SchemaError(f"the schema describes '{name}', but the table has no such column{nearest_name(name, columns)}")
+                raise SchemaError(
+                    f"the schema describes '{name}', but the table has no such column{nearest_name(name, columns)}"
+                )
     return Schema(given[name] if given and name in given else guess_attribute(frame, name) for name in columns)
 
 

@@ -38,7 +38,7 @@ class Numbers:
 
     @property
     def present(self) -> BoolArray:
-        return self.state == PRESENT
+        return np.asarray(self.state == PRESENT)
 
     @property
     def has_missing(self) -> bool:
@@ -47,7 +47,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Categories:
-    """A categorical column: `codes` are positions in `domain`, -1 where missing and missing is no category of its own."""
+    """A categorical column: `codes` are positions in `domain`; -1 where missing is not a category of its own."""
 
     name: str
     codes: IntArray
@@ -151,11 +151,15 @@ class Microdata:
         if attribute.kind != "numeric":
             raise DataError(f"attribute '{name}' is {attribute.kind}, not numeric")
         column = self.arrow(name)
-        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+        if not (
+            pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+        ):
             if pa.types.is_null(column.type):
                 column = column.cast(pa.float64())
             else:
-                raise DataError(f"attribute '{name}' should be numeric, but its column holds {_type_words(column.type)}")
+                raise DataError(
+                    f"attribute '{name}' should be numeric, but its column holds {_type_words(column.type)}"
+                )
         values = np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
         state = self._missing_state(attribute, column, values)
         values[state != PRESENT] = np.nan
@@ -183,7 +187,9 @@ class Microdata:
                 f"{infinite[0] + 1}); correct them or declare them as missing codes"
             )
         if whole and values.size and np.nanmax(np.abs(values), initial=0.0) > _EXACT_IN_DOUBLE:
-            raise DataError(f"attribute '{attribute.name}' has whole numbers beyond 2^53, too long to calculate with exactly")
+            raise DataError(
+                f"attribute '{attribute.name}' has whole numbers beyond 2^53, too long to calculate with exactly"
+            )
         if attribute.range is not None:
             low, high = attribute.range
             outside = np.flatnonzero((values < low) | (values > high))
@@ -204,17 +210,16 @@ class Microdata:
     def domain(self, name: str) -> tuple[Category | None, ...]:
         """The valid categories in order: the declared ones, else those found in this table.
 
-        Where missing is a category of its own, the missing codes and (as None, where it occurs) the empty cell come last.
+        Where missing is a category of its own, the missing codes and, as None, the empty cell (if any) come last.
         """
         attribute = self.schema[name]
         self._refuse_numeric(attribute)
         column = _as_categories(self.arrow(name))
-        codes = {category_key(c) for c in attribute.missing_codes}
         if attribute.domain is not None:
             valid: list[Category | None] = list(attribute.domain)
         else:
-            found = [v for v in pc.unique(column.drop_null()).to_pylist() if not _is_missing_code(attribute, v, codes)]
-            valid = sorted(found, key=category_key)  # type: ignore[type-var]
+            found = [v for v in pc.unique(column.drop_null()).to_pylist() if not _category_state(attribute, v)]
+            valid = sorted(found, key=category_key)
         if attribute.missing == "own category":
             valid += list(attribute.missing_codes)
             if column.null_count:
@@ -228,13 +233,12 @@ class Microdata:
         domain = tuple(self.domain(name) if domain is None else domain)
         encoded = pc.dictionary_encode(_as_categories(self.arrow(name)), null_encoding="mask")
         place = {category_key(value): i for i, value in enumerate(domain) if value is not None}
-        missing_codes = {category_key(c) for c in attribute.missing_codes}
         unknown, missing = -2, -1
         lookup = np.full(len(encoded.dictionary) + 1, unknown, dtype=np.int64)
         for i, value in enumerate(encoded.dictionary.to_pylist()):
             if category_key(value) in place:
                 lookup[i] = place[category_key(value)]
-            elif _is_missing_code(attribute, value, missing_codes):
+            elif _category_state(attribute, value):
                 lookup[i] = missing
         lookup[-1] = domain.index(None) if None in domain else missing
         indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -259,14 +263,10 @@ class Microdata:
         if attribute.kind == "numeric":
             return self.numbers(name).state
         column = _as_categories(self.arrow(name))
-        state = np.zeros(len(column), dtype=np.uint8)
-        state[column.is_null().to_numpy(zero_copy_only=False)] = SYSTEM_MISSING
         encoded = pc.dictionary_encode(column, null_encoding="mask")
-        values = {category_key(v): i for i, v in enumerate(encoded.dictionary.to_pylist())}
-        indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        for position, code in enumerate(attribute.missing_codes):
-            state[indices == values.get(category_key(code), -2)] = FIRST_CODE + position
-        return state
+        states = [_category_state(attribute, value) for value in encoded.dictionary.to_pylist()]
+        by_category = np.array([*states, SYSTEM_MISSING], dtype=np.uint8)
+        return by_category[encoded.indices.fill_null(len(states)).to_numpy(zero_copy_only=False)]
 
     # --- columns in ----------------------------------------------------------------------------------------------
 
@@ -359,11 +359,16 @@ def _as_categories(column: pa.Array) -> pa.Array:
         raise DataError(f"columns of {_type_words(kind)} cannot be used as categories") from None
 
 
-def _is_missing_code(attribute: Attribute, value: object, codes: set[tuple[str, object]]) -> bool:
-    if category_key(value) in codes:
-        return True
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and any(low <= value <= high for low, high in attribute.missing_ranges)  # type: ignore[operator]
+def _category_state(attribute: Attribute, value: Category) -> int:
+    """0 for a category, else which missing code or range it is."""
+    for position, code in enumerate(attribute.missing_codes):
+        if category_key(code) == category_key(value):
+            return FIRST_CODE + position
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for position, (low, high) in enumerate(attribute.missing_ranges):
+            if low <= value <= high:
+                return FIRST_CODE + len(attribute.missing_codes) + position
+    return PRESENT
 
 
 def _type_words(kind: pa.DataType) -> str:
@@ -381,7 +386,10 @@ def _canonical(column: pa.Array) -> list[bytes]:
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         values = np.where(np.isnan(values), np.nan, values) + 0.0
-        return [np.ascontiguousarray(values, dtype="<f8").tobytes()]
+        parts = [np.ascontiguousarray(values, dtype="<f8").tobytes()]
+        if pa.types.is_integer(column.type) and np.nanmax(np.abs(values), initial=0.0) >= _EXACT_IN_DOUBLE:
+            parts += _canonical(column.cast(pa.large_string()))  # digits that a double cannot tell apart
+        return parts
     text = column.cast(pa.large_string()) if not pa.types.is_large_string(column.type) else column
     lengths = pc.binary_length(text).fill_null(-1).to_numpy(zero_copy_only=False)
     return [np.ascontiguousarray(lengths, dtype="<i8").tobytes(), _text_bytes(text.fill_null(""))]
@@ -415,10 +423,14 @@ def resolve_attributes(
         named = data.schema.of_kind("numeric") if "numeric" in kinds else data.schema.of_kind(*kinds)
     for name in named:
         attribute = data.schema[name]
-        if attribute.kind not in kinds:
-            raise DataError(f"attribute '{name}' is {attribute.kind}, but {asker} works on {' or '.join(kinds)} attributes only")
         if "identifier" in attribute.roles:
-            raise SchemaError(f"attribute '{name}' is an identifier: it is left out of every release, so it cannot be used")
+            raise SchemaError(
+                f"attribute '{name}' is an identifier: it is left out of every release, so it cannot be used"
+            )
+        if attribute.kind not in kinds:
+            raise DataError(
+                f"attribute '{name}' is {attribute.kind}, but {asker} works on {' or '.join(kinds)} attributes only"
+            )
     if not named:
         raise DataError(f"the table has no {' or '.join(kinds)} attribute for {asker} to work on")
     return named

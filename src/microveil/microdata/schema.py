@@ -182,7 +182,9 @@ class Schema:
         return hash(tuple(a.name for a in self.attributes))
 
     def __repr__(self) -> str:
-        return "Schema(" + ", ".join(f"{a.name}: {a.kind}{' ' + '+'.join(a.roles) if a.roles else ''}" for a in self) + ")"
+        return (
+            "Schema(" + ", ".join(f"{a.name}: {a.kind}{' ' + '+'.join(a.roles) if a.roles else ''}" for a in self) + ")"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -226,7 +228,7 @@ class Schema:
         return Schema(new.get(a.name, a) for a in self.attributes)
 
     def with_roles(self, **names_by_role: Sequence[str] | str | None) -> Schema:
-        """Give roles anew: `with_roles(key=["age", "zip"], weight="w")`. A role that is named is taken from all others."""
+        """Give roles anew: `with_roles(key=["age", "zip"], weight="w")`; a role named here is taken from all others."""
         schema = self
         for role, given in names_by_role.items():
             if role not in ROLES:

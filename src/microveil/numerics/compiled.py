@@ -1,4 +1,4 @@
-"""How kernels are compiled: once after an install, then from the cache on disk, and never failing for want of a cache."""
+"""How kernels are compiled: once after an install, then from the cache on disk; a missing cache is no error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event
@@ -25,13 +25,13 @@ def kernel(function: Function) -> Function:
     An unwritable cache folder only means that it is compiled again in the next run.
     """
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
     except (RuntimeError, OSError):
         logger.debug("no writable cache folder: %s is compiled in every run", function.__name__)
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return cast(Function, numba.njit(nogil=True)(function))
 
 
-class _Announcer(event.Listener):  # type: ignore[misc]
+class _Announcer(event.Listener):
     """Says once that the wait is for the compiler, which comes only with the first run after an install."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class _Announcer(event.Listener):  # type: ignore[misc]
         pass
 
 
-event.register("numba:compile", _Announcer())
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
 
 
 def threads() -> int:
@@ -66,9 +66,7 @@ def over_blocks(
     return list(_in_order(bounds, lambda b: work(*b), progress, label))
 
 
-def _in_order(
-    items: list[Item], work: Callable[[Item], Result], progress: Progress, label: str
-) -> Iterable[Result]:
+def _in_order(items: list[Item], work: Callable[[Item], Result], progress: Progress, label: str) -> Iterable[Result]:
     with ThreadPoolExecutor(max_workers=threads()) as pool:
         futures = [pool.submit(work, item) for item in items]
         try:

@@ -57,7 +57,7 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
     count = np.bincount(target_of)
     lowest = np.full(len(count), np.iinfo(np.int64).max)
     np.minimum.at(lowest, target_of, np.arange(len(target_of)))
-    incomplete = (source_rows.states.any(axis=1)) | (target_rows.states.any(axis=1))
+    incomplete = np.asarray(source_rows.states.any(axis=1) | target_rows.states.any(axis=1))
     # a tie may differ by rounding: 1e-12 of the largest number at work
     tolerance = 1e-12 * max(1.0, float(np.abs(source_rows.cells).max()), float(np.abs(target_rows.cells).max()))
     squared = bool((terms.form == SQUARED).any())
@@ -81,7 +81,13 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
     results = over_blocks(work, queries, block, progress, label)
     border, ties, first = (np.concatenate(parts) for parts in zip(*results, strict=True))
     own_distance = _distances_between(
-        source_rows.cells, source_rows.states, target_rows.cells, target_rows.states, *settings, source_of, target_of[records]
+        source_rows.cells,
+        source_rows.states,
+        target_rows.cells,
+        target_rows.states,
+        *settings,
+        source_of,
+        target_of[records],
     )
     return Links(ties[source_of], first[source_of], own_distance <= border[source_of])
 

@@ -9,7 +9,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def mean_and_deviation(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and population standard deviation of each column over its present cells; a constant column gets deviation 1."""
+    """Mean and population deviation of each column over its present cells; a constant column gets deviation 1."""
     if columns.shape[0] == 0:
         return np.zeros(columns.shape[1]), np.ones(columns.shape[1])
     present = ~np.isnan(columns)
@@ -38,7 +38,7 @@ def min_max(columns: FloatArray) -> FloatArray:
         return columns
     low = np.nanmin(columns, axis=0)
     span = np.nanmax(columns, axis=0) - low
-    return (columns - low) / np.where(span > 0, span, 1.0)
+    return np.asarray((columns - low) / np.where(span > 0, span, 1.0))
 
 
 def average_ranks(values: FloatArray) -> FloatArray:

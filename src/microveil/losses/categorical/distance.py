@@ -26,7 +26,9 @@ class DBIL(LossMeasure):
     name: ClassVar[str] = "dbil"
     family: ClassVar[str] = "categorical"
     summary: ClassVar[str] = "mean distance between original and released categories"
-    meaning: ClassVar[str] = "how far categories moved, from 0 (none did) to 100 (all, as far as can be); lower is better"
+    meaning: ClassVar[str] = (
+        "how far categories moved, from 0 (none did) to 100 (all, as far as can be); lower is better"
+    )
     kinds: ClassVar[tuple[str, ...]] = ("ordinal", "nominal", "location")
     missing: ClassVar[str] = (
         "a missing cell that is a category counts as 1 away from all others; other cells missing in the original are "

@@ -75,4 +75,6 @@ def _table_difference(columns: list[tuple[IntArray, IntArray, int]]) -> int:
         crossed = np.unique(crossed, return_inverse=True)[1].reshape(-1)
     half = len(crossed) // 2
     cells = int(crossed.max()) + 1
-    return int(np.abs(np.bincount(crossed[:half], minlength=cells) - np.bincount(crossed[half:], minlength=cells)).sum())
+    return int(
+        np.abs(np.bincount(crossed[:half], minlength=cells) - np.bincount(crossed[half:], minlength=cells)).sum()
+    )

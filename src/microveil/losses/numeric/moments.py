@@ -123,7 +123,9 @@ def _moments(pair: Pair, attributes: tuple[str, ...]) -> tuple[Moments, Moments]
 class _MomentLoss(LossMeasure):
     family: ClassVar[str] = "numeric"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
-    missing: ClassVar[str] = "moments are taken over the cells present in each file; a suppressed cell counts as lost whole"
+    missing: ClassVar[str] = (
+        "moments are taken over the cells present in each file; a suppressed cell counts as lost whole"
+    )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-4"
 
     zero: Zero
@@ -139,7 +141,9 @@ class _MomentLoss(LossMeasure):
     def _part(self, name: str, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
         changes = PARTS[name](before, after, self.zero)
         by_attribute = len(changes) == len(attributes) and name in ("il1", "il2", "il4")
-        per_attribute = {a: 100 * float(np.nan_to_num(c)) for a, c in zip(attributes, changes, strict=True)} if by_attribute else {}
+        per_attribute = (
+            {a: 100 * float(np.nan_to_num(c)) for a, c in zip(attributes, changes, strict=True)} if by_attribute else {}
+        )
         return Loss.of(self.name, _mean(changes), attributes, per_attribute=per_attribute)
 
 

@@ -31,7 +31,9 @@ class SSE(LossMeasure):
     summary: ClassVar[str] = "sum of squared changes as a share of the total sum of squares (SSE/SST)"
     meaning: ClassVar[str] = "share of the variation of the original values that is gone; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
-    missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell counts as replaced by the mean"
+    missing: ClassVar[str] = (
+        "cells missing in the original are left out; a suppressed cell counts as replaced by the mean"
+    )
     source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002); specification 03, ME-1"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:

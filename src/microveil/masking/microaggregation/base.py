@@ -79,4 +79,4 @@ def scaled(columns: FloatArray, scale: Scale) -> FloatArray:
     if scale == "z":
         return standardise(columns)
     ready = min_max(columns) if scale == "minmax" else columns
-    return ready - np.nanmean(np.where(np.isnan(ready).all(axis=0), 0.0, ready), axis=0)
+    return np.asarray(ready - np.nanmean(np.where(np.isnan(ready).all(axis=0), 0.0, ready), axis=0))

@@ -67,10 +67,8 @@ class RankSwapping(Method):
         order_of = data.numbers(name).values if data[name].kind == "numeric" else data.categories(name).codes
         present = np.flatnonzero(data.missing_states(name) == 0)
         keys = order_of[present]
-        if self.ties == "random":
-            order = np.lexsort((rng.random(len(keys)), keys))
-        else:
-            order = np.argsort(keys, kind="stable")
+        among_equals = rng.random(len(keys)) if self.ties == "random" else np.arange(len(keys))
+        order = np.lexsort((among_equals, keys))
         partners = swap_partners(self.window(len(keys)), rng.random(len(keys)))
         receives = np.arange(len(data))
         receives[present[order]] = present[order[partners]]

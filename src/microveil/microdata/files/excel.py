@@ -20,7 +20,10 @@ _FIXED_DATE = datetime.datetime(2000, 1, 1)
 
 
 def read_excel(path: Path, sheet: str | None) -> pa.Table:
-    """The first sheet, or the one named; columns that mix numbers and text become text."""
+    """The first sheet, or the one named; columns that mix numbers and text become text.
+
+    A formula that failed (#DIV/0!) reads as an empty cell: the package that opens workbooks gives no sign of it.
+    """
     calamine = need("python_calamine", path, "reading a workbook")
     try:
         workbook = calamine.CalamineWorkbook.from_path(str(path))
@@ -28,13 +31,13 @@ def read_excel(path: Path, sheet: str | None) -> pa.Table:
         rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
     except calamine.PasswordError:
         raise FileError(path, "the workbook is protected by a password; save it without one") from None
-    except (calamine.CalamineError, OSError, ValueError) as problem:
-        if isinstance(problem, FileError):
-            raise
+    except FileError:
+        raise
+    except (calamine.CalamineError, OSError, ValueError):
         raise FileError(path, "the workbook is damaged or cut off; save it again") from None
     names = _names(path, name, rows)
     body = _body(path, name, rows, len(names))
-    columns = [_column(path, name, [row[i] for row in body], names[i]) for i in range(len(names))]
+    columns = [_column([row[i] for row in body]) for i in range(len(names))]
     return pa.table(columns, names=names)
 
 
@@ -78,19 +81,11 @@ def _body(path: Path, sheet: str, rows: list[list[Any]], width: int) -> list[lis
     return body
 
 
-def _column(path: Path, sheet: str, cells: list[Any], name: str) -> pa.Array:
+def _column(cells: list[Any]) -> pa.Array:
     present = [cell for cell in cells if cell != ""]
     if all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in present):
         return whole_if_possible(pa.array([None if cell == "" else float(cell) for cell in cells], type=pa.float64()))
-    _refuse_error_cells(path, sheet, cells, name)
     return pa.array([None if cell == "" else _text(cell) for cell in cells], type=pa.string())
-
-
-def _refuse_error_cells(path: Path, sheet: str, cells: list[Any], name: str) -> None:
-    errors = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
-    for number, cell in enumerate(cells, start=2):
-        if isinstance(cell, str) and cell in errors:
-            raise FileError(path, f"sheet '{sheet}', row {number}: a formula in this cell has failed", column=name)
 
 
 def _text(cell: Any) -> str:

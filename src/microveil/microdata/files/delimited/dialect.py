@@ -30,9 +30,7 @@ class Header:
 
 def check_delimiter(path: Path, delimiter: str) -> str:
     if len(delimiter) != 1 or delimiter in f"{QUOTE}\r\n" or not delimiter.isascii():
-        raise FileError(
-            path, "the delimiter must be a single character such as , ; | or a tab, not a quote or line end"
-        )
+        raise FileError(path, "the delimiter must be one character such as , ; | or a tab, not a quote or line end")
     return delimiter
 
 
@@ -40,9 +38,7 @@ def check_decimal(path: Path, decimal: str, delimiter: str) -> str:
     if decimal not in DECIMALS:
         raise FileError(path, "the decimal mark must be . or ,")
     if decimal == delimiter:
-        raise FileError(
-            path, "the comma cannot divide fields and be the decimal mark as well; choose another delimiter"
-        )
+        raise FileError(path, "the comma cannot be both delimiter and decimal mark; choose another delimiter")
     return decimal
 
 

@@ -22,6 +22,7 @@ from microveil.microdata.files.delimited.dialect import (
     check_delimiter,
     find_header,
 )
+from microveil.microdata.files.delimited.kept import KeptNumbers, KeptText
 from microveil.microdata.files.delimited.records import records
 from microveil.microdata.files.delimited.source import UndecodableError, Utf8Source, candidate_encodings
 from microveil.microdata.files.delimited.survey import ColumnSurvey, Declared, choose_mark, to_numbers
@@ -30,7 +31,6 @@ from microveil.progress import Part, Progress
 
 # Arrow reads up to 32 blocks ahead, so small blocks keep the memory small; a longer record needs larger ones
 BLOCK, LARGE_BLOCK = 1 << 20, 256 << 20
-_LONGEST_COLUMN = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ class _DelimitedFile:
 
     def _read(self, progress: Progress) -> tuple[pa.Table, Origin]:
         with self._opened() as (source, header):
-            columns = self._survey(source, header, Part(progress, 0.0, 0.5))
+            columns, count = self._survey(source, header, Part(progress, 0.0, 0.5))
             if source.quotes % 2:
                 self._explain(header)
         mark = self.wishes.decimal or choose_mark(columns)
         self._check_declared(columns, mark, header)
         with self._opened() as (source, header):
-            table = self._keep(source, header, columns, mark, Part(progress, 0.5, 1.0))
+            table = self._keep(source, header, columns, mark, count, Part(progress, 0.5, 1.0))
         origin = Origin(str(self.path), self.format_name, header.delimiter, self.encoding, mark)
         return table, origin
 
@@ -94,7 +94,8 @@ class _DelimitedFile:
             source.skip(header.size)
             yield source, header
 
-    def _survey(self, source: Utf8Source, header: Header, progress: Progress) -> list[ColumnSurvey]:
+    def _survey(self, source: Utf8Source, header: Header, progress: Progress) -> tuple[list[ColumnSurvey], int]:
+        """What every column is, and how many records there are."""
         declared = self.wishes.declared or {}
         marks = self._possible_marks(header)
         columns = [ColumnSurvey(name, declared.get(name), marks) for name in header.names]
@@ -104,7 +105,7 @@ class _DelimitedFile:
                 survey.see(cells, first_record)
             first_record += batch.num_rows
             progress(source.fraction, "looking through the file")
-        return columns
+        return columns, first_record
 
     def _possible_marks(self, header: Header) -> tuple[str, ...]:
         if self.wishes.decimal is not None:
@@ -112,16 +113,18 @@ class _DelimitedFile:
         return tuple(mark for mark in DECIMALS if mark != header.delimiter)
 
     def _keep(
-        self, source: Utf8Source, header: Header, columns: list[ColumnSurvey], mark: str, progress: Progress
+        self, source: Utf8Source, header: Header, columns: list[ColumnSurvey], mark: str, count: int, progress: Progress
     ) -> pa.Table:
-        types = [survey.arrow_type(mark) for survey in columns]
-        kept: list[list[pa.Array]] = [[] for _ in columns]
+        kinds = [survey.arrow_type(mark) for survey in columns]
+        kept = [KeptText() if pa.types.is_string(kind) else KeptNumbers(kind, count) for kind in kinds]
         for batch in self._batches(source, header):
-            for survey, kind, cells, chunks in zip(columns, types, batch.columns, kept, strict=True):
-                text = pa.types.is_string(kind)
-                chunks.append(cells if text else to_numbers(cells, kind, mark, tidy=survey.tidy))
+            for survey, column, cells in zip(columns, kept, batch.columns, strict=True):
+                if isinstance(column, KeptNumbers):
+                    column.add(to_numbers(cells, column.kind, mark, tidy=survey.tidy))
+                else:
+                    column.add(cells)
             progress(source.fraction, "reading the file")
-        return pa.table([_joined(chunks, kind) for chunks, kind in zip(kept, types, strict=True)], names=header.names)
+        return pa.table([column.whole() for column in kept], names=header.names)
 
     def _batches(self, source: Utf8Source, header: Header) -> Iterator[pa.RecordBatch]:
         """The file's blocks, every cell as text."""
@@ -193,14 +196,3 @@ def _open_arrow(source: Utf8Source, header: Header, block: int) -> Any:
             quoted_strings_can_be_null=False,
         ),
     )
-
-
-def _joined(chunks: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
-    """One column in one piece, its blocks let go at once, so that no second table is ever in memory."""
-    if not chunks:
-        return pa.chunked_array([], type=kind)
-    if pa.types.is_string(kind) and sum(chunk.nbytes for chunk in chunks) > _LONGEST_COLUMN:
-        return pa.chunked_array(chunks, type=kind)
-    whole = pa.concat_arrays(chunks)
-    chunks.clear()
-    return pa.chunked_array([whole], type=kind)

@@ -81,7 +81,7 @@ def _opened(staged: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
     with staged.open("wb") as file:
         if compressed:
             # neither name nor time goes into the archive: they would differ from run to run
-            with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as archive:
+            with gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=file, mtime=0) as archive:
                 yield cast(IO[bytes], archive)
         else:
             yield file

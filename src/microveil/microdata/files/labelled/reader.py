@@ -28,9 +28,11 @@ _KINDS: dict[str, Kind] = {"nominal": "nominal", "ordinal": "ordinal", "scale": 
 def read_labelled(path: Path, format_name: str, encoding: str | None) -> tuple[pa.Table, list[Attribute]]:
     """The table and the description of its variables. Dates become ISO text; an empty text is a missing one."""
     pyreadstat = need("pyreadstat", path, "reading this format")
-    options: dict[str, Any] = {"output_format": "dict", "encoding": encoding}
+    options: dict[str, Any] = {"output_format": "dict"}
     if format_name in _WITH_USER_MISSING:
         options["user_missing"] = True
+    if format_name != "spss-portable":
+        options["encoding"] = encoding
     try:
         cells, meta = getattr(pyreadstat, _READERS[format_name])(str(path), **options)
     except UnicodeDecodeError:

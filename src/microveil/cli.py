@@ -1,0 +1,534 @@
+"""The command line: thin. It parses, calls, prints. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import microveil
+from microveil.errors import MicroveilError, ParameterError, SchemaError, UnknownNameError
+
+if TYPE_CHECKING:
+    from microveil.masking import Plan, Release
+    from microveil.microdata import Microdata
+    from microveil.progress import Progress
+    from microveil.scoring import Assessment
+
+app = typer.Typer(
+    name="microveil",
+    help="Statistical disclosure control: mask a table, measure what an intruder could learn and what an analyst loses.",
+    epilog="Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+FAILED, BAD_USAGE = 1, 2
+
+_Input = Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, Stata or SAS.", metavar="IN")]
+_Names = Annotated[str | None, typer.Option(metavar="A,B,...")]
+_SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML); see 'describe --schema-out'.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+_Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+_Delimiter = Annotated[str | None, typer.Option(help="Delimiter of the CSV input, where detection fails.")]
+_Encoding = Annotated[str | None, typer.Option(help="Encoding of the CSV input, where detection fails.")]
+_Decimal = Annotated[str | None, typer.Option(help="Decimal mark of the CSV input, where detection fails.")]
+
+
+def _names(help: str) -> Any:  # noqa: A002
+    return typer.Option(help=help, metavar="A,B,...")
+
+
+_Keys = Annotated[str | None, _names("Attributes an intruder may know (quasi-identifiers).")]
+_Confidential = Annotated[str | None, _names("Attributes an intruder wants to learn.")]
+_Identifiers = Annotated[str | None, _names("Direct identifiers; they are left out of the release.")]
+_Nominal = Annotated[str | None, _names("Columns to treat as unordered categories.")]
+_Ordinal = Annotated[str | None, _names("Columns to treat as ordered categories (in sorted order).")]
+_Numeric = Annotated[str | None, _names("Columns to treat as numbers.")]
+_Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong ends in one sentence and a status."""
+    _speak_of_compiling()
+    try:
+        app()
+    except MicroveilError as problem:
+        _fail(
+            str(problem), BAD_USAGE if isinstance(problem, ParameterError | SchemaError | UnknownNameError) else FAILED
+        )
+    except KeyboardInterrupt:
+        _fail("cancelled; nothing was written", FAILED)
+    except MemoryError:
+        _fail("there is not enough memory for this", FAILED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+    except Exception as problem:
+        if os.environ.get("MICROVEIL_DEBUG"):
+            raise
+        # the text of an unforeseen error may hold values of records, so only its type is shown
+        _fail(f"internal error ({type(problem).__name__}); MICROVEIL_DEBUG=1 shows the details", FAILED)
+
+
+def _fail(sentence: str, status: int) -> None:
+    sys.stderr.write(f"microveil: {' '.join(sentence.split())}\n")
+    sys.exit(status)
+
+
+def _note(sentence: str) -> None:
+    sys.stderr.write(f"note: {sentence}\n")
+
+
+def _say(text: str = "") -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _print_json(content: Any) -> None:
+    _say(json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    """JSON knows no infinity: such numbers become null."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        _note(record.getMessage())
+
+
+def _speak_of_compiling() -> None:
+    logger = logging.getLogger("microveil")
+    logger.addHandler(_Notes())
+    logger.setLevel(logging.INFO)
+
+
+@contextmanager
+def _bar(label: str) -> Iterator[Progress]:
+    """A progress bar on the terminal that appears after a moment and goes when the work is done."""
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    task = bar.add_task(label, total=1.0)
+    began, shown = time.monotonic(), False
+
+    def report(fraction: float, text: str, /) -> None:
+        nonlocal shown
+        if not shown and time.monotonic() - began > 0.5:
+            bar.start()
+            shown = True
+        bar.update(task, completed=fraction, description=text or label)
+
+    try:
+        yield report
+    finally:
+        if shown:
+            bar.stop()
+
+
+def _split(names: str | None) -> list[str] | None:
+    if names is None:
+        return None
+    parts = [name.strip() for name in names.split(",")]
+    return [name for name in parts if name]
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    # a pipe or a file gets the whole width, so that nothing is cut there
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        _say(f"microveil {microveil.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def microveil_command(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Statistical disclosure control: mask a table, measure what an intruder could learn and what an analyst loses."""
+
+
+@app.command(epilog="Example: microveil methods --kind attack --json")
+def methods(
+    kind: Annotated[str, typer.Option(help="What to list: method, attack or loss.")] = "method",
+    as_json: _Json = False,
+) -> None:
+    """List the methods, attacks or losses with their parameters."""
+    from microveil import registry
+
+    entries = [registry.describe(kind, name) for name in registry.names(kind)]
+    if as_json:
+        _print_json(entries)
+        return
+    from rich.table import Table
+
+    table = Table(title={"method": "Methods", "attack": "Attacks", "loss": "Losses"}[kind], title_justify="left")
+    for column in ("name", "family", "kinds", "what it does", "parameters (default)"):
+        table.add_column(column, overflow="fold")
+    for entry in entries:
+        parameters = "\n".join(f"{p['name']} ({_default(p)}): {p['help']}" for p in entry["parameters"])
+        table.add_row(entry["name"], entry["family"], ", ".join(entry["kinds"]), entry["summary"], parameters or "none")
+    _console().print(table)
+
+
+def _default(parameter: dict[str, Any]) -> str:
+    value = parameter["default"]
+    if isinstance(value, list):
+        return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in value)
+    return str(value)
+
+
+@app.command(epilog="Example: microveil describe people.csv --keys age,zip --schema-out people.toml")
+def describe(
+    path: _Input,
+    schema: _SchemaFile = None,
+    keys: _Keys = None,
+    confidential: _Confidential = None,
+    identifiers: _Identifiers = None,
+    weight: _Weight = None,
+    nominal: _Nominal = None,
+    ordinal: _Ordinal = None,
+    numeric: _Numeric = None,
+    schema_out: Annotated[Path | None, typer.Option(help="Write the schema, for you to correct and use again.")] = None,
+    force: _Force = False,
+    as_json: _Json = False,
+    delimiter: _Delimiter = None,
+    encoding: _Encoding = None,
+    decimal: _Decimal = None,
+) -> None:
+    """Say what the columns of a table are, with what Microveil guesses about them."""
+    from microveil.microdata.description import describe_attributes, with_domains
+    from microveil.microdata.files.atomic import check_output
+
+    if schema_out is not None:
+        check_output(schema_out, force=force)
+    data = _read(
+        path, schema, delimiter=delimiter, encoding=encoding, decimal=decimal, keys=_split(keys),
+        confidential=_split(confidential), identifiers=_split(identifiers), weight=weight,
+        nominal=_split(nominal), ordinal=_split(ordinal), numeric=_split(numeric),
+    )  # fmt: skip
+    rows = describe_attributes(data)
+    if schema_out is not None:
+        with_domains(data).write(schema_out, force=force)
+    if as_json:
+        _print_json({"records": len(data), "attributes": rows})
+        return
+    from rich.table import Table
+
+    table = Table(title=f"{path.name}: {len(data):,} records, {len(rows)} attributes", title_justify="left")
+    for column in ("name", "kind", "role", "different", "missing", "mean", "deviation", "to look at"):
+        table.add_column(column, justify="right" if column in ("different", "missing", "mean", "deviation") else "left")
+    for row in rows:
+        numbers = [f"{row[k]:,.4g}" if row.get(k) is not None else "" for k in ("mean", "deviation")]
+        missing = f"{row['missing']:,} ({row['missing_share']:.1f} %)" if row["missing"] else "0"
+        table.add_row(
+            row["name"],
+            row["kind"],
+            ", ".join(row["roles"]),
+            f"{row['different']:,}",
+            missing,
+            *numbers,
+            row["suggestion"] or "",
+        )
+    _console().print(table)
+    if schema_out is not None:
+        _say(f"schema written to {schema_out}")
+
+
+def _read(path: Path, schema: Path | None, *, progress: Progress | None = None, **options: Any) -> Microdata:
+    from microveil.microdata.files import read
+
+    if progress is not None:
+        return read(path, schema=schema, progress=progress, **options)
+    with _bar(f"reading {path.name}") as bar:
+        return read(path, schema=schema, progress=bar, **options)
+
+
+@app.command(
+    epilog="Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
+)
+def protect(
+    path: _Input,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; its manifest is written beside it.")],
+    method: Annotated[str | None, typer.Option("--method", "-m", help="The method; see 'microveil methods'.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the method.", metavar="NAME=VALUE")
+    ] = None,
+    attributes: Annotated[
+        str | None, _names("Columns to mask; default: the keys, or all numeric columns where no role is given.")
+    ] = None,
+    keys: _Keys = None,
+    confidential: _Confidential = None,
+    identifiers: _Identifiers = None,
+    weight: _Weight = None,
+    nominal: _Nominal = None,
+    ordinal: _Ordinal = None,
+    numeric: _Numeric = None,
+    schema: _SchemaFile = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="A plan (TOML) or a manifest (JSON) to carry out, instead of --method.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
+    ] = None,
+    force: _Force = False,
+    as_json: _Json = False,
+    delimiter: _Delimiter = None,
+    encoding: _Encoding = None,
+    decimal: _Decimal = None,
+) -> None:
+    """Mask a table and write the release with a manifest from which it can be made again."""
+    from microveil.masking.release import manifest_path
+    from microveil.microdata.files.atomic import check_output
+    from microveil.protection import protect as carry_out
+    from microveil.randomness import check_seed
+
+    the_plan, manifest = _the_plan(plan, method, settings, attributes)
+    if seed is not None:
+        check_seed(seed)
+    _check_places(path, out)
+    for place in (out, manifest_path(out)):
+        check_output(place, force=force)
+    with _bar(f"protecting {path.name}") as bar:
+        from microveil.progress import Part
+
+        data = _read(
+            path, schema, progress=Part(bar, 0.0, 0.1), delimiter=delimiter, encoding=encoding, decimal=decimal,
+            keys=_split(keys), confidential=_split(confidential), identifiers=_split(identifiers), weight=weight,
+            nominal=_split(nominal), ordinal=_split(ordinal), numeric=_split(numeric),
+        )  # fmt: skip
+        release = carry_out(data, the_plan, seed=seed, progress=Part(bar, 0.1, 0.9))
+        _advise(data, release)
+        written, beside = release.save(out, force=force)
+    if manifest is not None:
+        _compare_with(manifest, release, written)
+    if as_json:
+        _print_json({"release": str(written), "manifest": str(beside), **release.provenance.to_plain()})
+        return
+    for step in release.provenance.steps:
+        settings_text = ", ".join(f"{k}={v}" for k, v in step.parameters.items() if v is not None)
+        _say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
+    if release.partition is not None:
+        _say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
+    if release.provenance.left_out:
+        _say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
+    for remark in release.provenance.notes:
+        _say(remark)
+    _say(f"seed {release.provenance.seed}; {len(release):,} records written to {written}, manifest to {beside}")
+
+
+def _the_plan(
+    plan: Path | None, method: str | None, settings: Sequence[str] | None, attributes: str | None
+) -> tuple[Plan, dict[str, Any] | None]:
+    from microveil.masking.plan import Plan, Step, read_plan
+    from microveil.registry import make
+
+    if (plan is None) == (method is None):
+        raise ParameterError("give either --method NAME or --plan FILE")
+    if plan is not None:
+        if settings or attributes:
+            raise ParameterError("--set and --attributes belong to --method; with --plan they stand in the plan")
+        return read_plan(plan)
+    assert method is not None
+    built = make("method", method, _settings(settings), text=True)
+    chosen = _split(attributes)
+    return Plan((Step(method, built.parameters(), None if chosen is None else tuple(chosen)),)), None
+
+
+def _settings(settings: Sequence[str] | None) -> dict[str, str]:
+    given = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise ParameterError(f"--set takes name=value, such as --set k=5, not '{setting}'")
+        given[name.strip()] = value.strip()
+    return given
+
+
+def _check_places(path: Path, out: Path) -> None:
+    if path.exists() and out.exists() and path.samefile(out):
+        raise ParameterError(f"the release would overwrite the original {path}; choose another name for --out")
+
+
+def _advise(data: Microdata, release: Release) -> None:
+    """What a careful colleague would say before this goes out."""
+    from microveil.microdata.inference import suggestions
+
+    kept = {name: hint for name, hint in suggestions(data).items() if name in release.data.names}
+    for name, hint in kept.items():
+        if "identifier" in hint and name not in release.provenance.attributes:
+            _note(f"column '{name}': {hint} It is in the release as it was; --identifiers {name} leaves it out.")
+
+
+def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> None:
+    """Say where a release made from a manifest differs from the one the manifest came with."""
+    from microveil.masking.release import file_digest
+
+    if manifest.get("input", {}).get("digest") != release.provenance.input_digest:
+        _note("the input is not the one this manifest was made from, so the release is a new one")
+        return
+    expected = manifest.get("output", {})
+    if expected.get("file_sha256") == file_digest(written):
+        _note("the same bytes as the release this manifest came with")
+    elif expected.get("digest") == release.data.digest():
+        _note("the same values as the release this manifest came with, written in another form")
+    else:
+        _note(
+            f"the values differ from the release this manifest came with; it was made with {manifest.get('versions')}"
+        )
+
+
+@app.command(epilog="Example: microveil assess people.csv safe.csv --keys age,zip,income --json")
+def assess(
+    original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
+    masked: Annotated[Path, typer.Argument(help="The masked table, same records in the same order.", metavar="MASKED")],
+    attributes: Annotated[
+        str | None,
+        _names("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
+    ] = None,
+    known: Annotated[str | None, _names("What the intruder knows; default: the columns compared.")] = None,
+    attacks: Annotated[str | None, _names("Attacks to run; default: all that fit.")] = None,
+    losses: Annotated[str | None, _names("Losses to measure; default: all that fit.")] = None,
+    keys: _Keys = None,
+    nominal: _Nominal = None,
+    ordinal: _Ordinal = None,
+    numeric: _Numeric = None,
+    schema: _SchemaFile = None,
+    as_json: _Json = False,
+    delimiter: _Delimiter = None,
+    encoding: _Encoding = None,
+    decimal: _Decimal = None,
+) -> None:
+    """Measure what an intruder could learn from a masked table and what an analyst has lost."""
+    from microveil.progress import Part
+    from microveil.registry import make
+    from microveil.scoring import assess as measure
+
+    chosen_attacks = None if attacks is None else [make("attack", name) for name in _split(attacks) or ()]
+    chosen_losses = None if losses is None else [make("loss", name) for name in _split(losses) or ()]
+    chosen = _split(attributes)
+    manifest_schema = None
+    if chosen is None and keys is None:
+        chosen, manifest_schema = _from_manifest(masked)
+    dialect = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    kinds = {"nominal": _split(nominal), "ordinal": _split(ordinal), "numeric": _split(numeric)}
+    with _bar(f"assessing {masked.name}") as bar:
+        before = _read(original, schema, progress=Part(bar, 0.0, 0.1), keys=_split(keys), **kinds, **dialect)
+        if manifest_schema is not None and schema is None:
+            before = before.with_schema(manifest_schema)
+        after = _read(masked, None, progress=Part(bar, 0.1, 0.2), **dialect)
+        assessment = measure(
+            before, after, chosen, known=_split(known), attacks=chosen_attacks, losses=chosen_losses,
+            progress=Part(bar, 0.2, 1.0),
+        )  # fmt: skip
+    if as_json:
+        _print_json(assessment.to_plain())
+    else:
+        _print_assessment(assessment)
+
+
+def _from_manifest(masked: Path) -> tuple[list[str] | None, Any]:
+    """The attributes and the schema that the manifest beside a released file names, if there is one."""
+    from microveil.masking.plan import read_plan
+    from microveil.masking.release import manifest_path
+
+    beside = manifest_path(masked)
+    if not beside.is_file():
+        return None, None
+    plan, _ = read_plan(beside)
+    named = dict.fromkeys(name for step in plan.steps for name in step.attributes or ())
+    return list(named) or None, plan.schema
+
+
+def _print_assessment(assessment: Assessment) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"{assessment.records:,} records; {', '.join(assessment.attributes)}", title_justify="left")
+    table.add_column("")
+    table.add_column("measure")
+    table.add_column("%", justify="right")
+    table.add_column("95 % interval", justify="right")
+    table.add_column("what it means", overflow="fold")
+    for sort, name, value, meaning in assessment.rows():
+        risk = assessment.risks.get(name) if sort == "risk" else None
+        interval = f"{risk.low:.2f} to {risk.high:.2f}" if risk else ""
+        sampled = f" ({risk.attacked:,} records attacked)" if risk and risk.attacked < assessment.records else ""
+        table.add_row(sort, name, f"{value:.2f}", interval, meaning + sampled)
+    _console().print(table)
+
+
+@app.command(epilog="Example: microveil demo --out demo-output --records 5000")
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the files it makes.")] = Path("demo-output"),
+    records: Annotated[int, typer.Option(help="Number of persons in the sample survey.", min=50)] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the survey and of the methods.", min=0)] = 1,
+    force: _Force = False,
+    as_json: _Json = False,
+) -> None:
+    """Protect a fictional survey in many ways, rank them, and write the best release and a page about all of them."""
+    from microveil import demo as demonstration
+
+    with _bar("demo") as bar:
+        made = demonstration.run(out, records=records, seed=seed, force=force, progress=bar)
+    rows = [
+        (r.candidate.label, r.assessment.score, r.assessment.risks["distance-linkage"].value)
+        for r in made.study.results
+    ]
+    if as_json:
+        ranking = [{"candidate": label, **score.to_plain(), "links": links} for label, score, links in rows]
+        _print_json({"release": str(made.release_file), "page": str(made.page), "ranking": ranking})
+        return
+    from rich.table import Table
+
+    table = Table(
+        title=f"{len(made.data):,} fictional persons, {len(rows)} candidates, best first", title_justify="left"
+    )
+    for column in ("", "candidate", "loss", "risk", "score", "links"):
+        table.add_column(column, justify="left" if column == "candidate" else "right")
+    for place, (label, score, links) in enumerate(rows, start=1):
+        style = "bold" if place == 1 else None
+        cells = (f"{score.loss:.2f}", f"{score.risk:.2f}", f"{score.mean:.2f}", f"{links:.2f} %")
+        table.add_row(str(place), label, *cells, style=style)
+    _console().print(table)
+    _say(
+        "loss: what an analyst loses; risk: what an intruder gains; score: their mean; all from 0 to 100, lower is better"
+    )
+    _say("links: records that an intruder who knows all masked attributes links to the right person")
+    _say()
+    _say(f"best release   {made.release_file}")
+    _say(f"its manifest   {made.manifest_file}")
+    _say(f"the page       {made.page}  (open it in a browser; it needs no network)")
+    _say(f"make it again  {made.again}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""A table described attribute by attribute, without showing any record's value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from microveil.microdata.inference import suggestions
+from microveil.microdata.microdata import Microdata
+from microveil.microdata.schema import Schema
+
+# more categories than this are rather names or texts than a domain worth declaring
+_LARGEST_DOMAIN = 500
+
+
+def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
+    """For each attribute its kind, roles, number of different values, missing cells, mean and deviation."""
+    hints = suggestions(data)
+    rows = []
+    for attribute in data.schema:
+        states = data.missing_states(attribute.name)
+        missing = int((states > 0).sum())
+        row: dict[str, Any] = {
+            "name": attribute.name,
+            "kind": attribute.kind,
+            "roles": list(attribute.roles),
+            "label": attribute.label,
+            "different": data.frame[attribute.name].drop_nulls().n_unique(),
+            "missing": missing,
+            "missing_share": 100 * missing / max(1, len(data)),
+            "missing_codes": int((states > 1).sum()),
+            "missing_policy": attribute.missing,
+            "mean": None,
+            "deviation": None,
+            "suggestion": hints.get(attribute.name),
+        }
+        if attribute.kind == "numeric" and missing < len(data):
+            values = data.numbers(attribute.name).values
+            row["mean"], row["deviation"] = float(np.nanmean(values)), float(np.nanstd(values))
+        rows.append(row)
+    return rows
+
+
+def with_domains(data: Microdata) -> Schema:
+    """The schema with the categories found in the table declared as domains, for the user to check and keep."""
+    attributes = []
+    for attribute in data.schema:
+        declare = attribute.is_categorical and attribute.domain is None and "identifier" not in attribute.roles
+        if declare:
+            codes = set(attribute.missing_codes)
+            found = tuple(v for v in data.domain(attribute.name) if v is not None and v not in codes)
+            if 0 < len(found) <= _LARGEST_DOMAIN:
+                attribute = attribute.changed(domain=found)
+        attributes.append(attribute)
+    return Schema(attributes)
