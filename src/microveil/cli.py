@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from microveil.progress import Progress
     from microveil.scoring import Assessment
 
+_PROTECT_EXAMPLE = (
+    "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
+)
+
 app = typer.Typer(
     name="microveil",
-    help="Statistical disclosure control: mask a table, measure what an intruder could learn and what an analyst loses.",
-    epilog="Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv",
+    epilog=_PROTECT_EXAMPLE,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -273,9 +276,7 @@ def _read(path: Path, schema: Path | None, *, progress: Progress | None = None, 
         return read(path, schema=schema, progress=bar, **options)
 
 
-@app.command(
-    epilog="Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
-)
+@app.command(epilog=_PROTECT_EXAMPLE)
 def protect(
     path: _Input,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; its manifest is written beside it.")],
@@ -307,8 +308,7 @@ def protect(
     decimal: _Decimal = None,
 ) -> None:
     """Mask a table and write the release with a manifest from which it can be made again."""
-    from microveil.masking.release import manifest_path
-    from microveil.microdata.files.atomic import check_output
+    from microveil.masking.release import check_place
     from microveil.protection import protect as carry_out
     from microveil.randomness import check_seed
 
@@ -316,8 +316,7 @@ def protect(
     if seed is not None:
         check_seed(seed)
     _check_places(path, out)
-    for place in (out, manifest_path(out)):
-        check_output(place, force=force)
+    check_place(out, force=force)
     with _bar(f"protecting {path.name}") as bar:
         from microveil.progress import Part
 
@@ -519,9 +518,7 @@ def demo(
         cells = (f"{score.loss:.2f}", f"{score.risk:.2f}", f"{score.mean:.2f}", f"{links:.2f} %")
         table.add_row(str(place), label, *cells, style=style)
     _console().print(table)
-    _say(
-        "loss: what an analyst loses; risk: what an intruder gains; score: their mean; all from 0 to 100, lower is better"
-    )
+    _say("loss: what an analyst loses; risk: what an intruder gains; score: their mean; 0 to 100, lower is better")
     _say("links: records that an intruder who knows all masked attributes links to the right person")
     _say()
     _say(f"best release   {made.release_file}")

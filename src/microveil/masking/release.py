@@ -97,7 +97,7 @@ class Release:
         from microveil.microdata.files import writer
         from microveil.microdata.files.atomic import write_together
 
-        path = Path(path)
+        path = check_place(path, force=force)
         beside = manifest_path(path)
         digest: list[str] = []
 
@@ -111,6 +111,17 @@ class Release:
 
         write_together({path: put_table, beside: put_manifest}, force=force)
         return path, beside
+
+
+def check_place(path: str | Path, *, force: bool = False) -> Path:
+    """Whether a release can be written here; worth asking before any long work starts."""
+    from microveil.microdata.files.atomic import check_output
+    from microveil.microdata.files.formats import check_writable
+
+    path = check_output(path, force=force)
+    check_writable(path)
+    check_output(manifest_path(path), force=force)
+    return path
 
 
 def manifest_path(path: str | Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -24,21 +24,27 @@ def open_frame(table: Any) -> Frame:
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as problem:
             raise DataError(f"these columns do not make a table: {_first_line(problem)}") from None
     else:
+        _check_names(_native_names(table))
         try:
             frame = nw.from_native(table, eager_only=True)
         except TypeError:
             raise DataError(
                 f"a table must be a pandas, polars or pyarrow frame or a mapping of columns, not {type(table).__name__}"
             ) from None
-        except Exception as problem:  # frames with repeated names fail in a way of their own in each library
-            raise DataError(f"this table cannot be used: {_first_line(problem)}") from None
-    _check_names(frame)
+    _check_names(frame.columns)
     return _own(frame)
 
 
-def _check_names(frame: Frame) -> None:
+def _native_names(table: Any) -> Sequence[Any]:
+    """The column names before any library has looked at them: repeated ones fail differently in each."""
+    if isinstance(table, pa.Table):
+        return list(table.column_names)
+    return list(table.columns) if type(table).__module__.split(".")[0] == "pandas" else []
+
+
+def _check_names(names: Sequence[Any]) -> None:
     seen: dict[str, int] = {}
-    for position, name in enumerate(frame.columns, start=1):
+    for position, name in enumerate(names, start=1):
         if not isinstance(name, str):
             raise DataError(f"column names must be text, but column {position} is named {name!r}; rename it")
         if not name.strip():

@@ -266,7 +266,7 @@ class Microdata:
         encoded = pc.dictionary_encode(column, null_encoding="mask")
         states = [_category_state(attribute, value) for value in encoded.dictionary.to_pylist()]
         by_category = np.array([*states, SYSTEM_MISSING], dtype=np.uint8)
-        return by_category[encoded.indices.fill_null(len(states)).to_numpy(zero_copy_only=False)]
+        return np.asarray(by_category[encoded.indices.fill_null(len(states)).to_numpy(zero_copy_only=False)])
 
     # --- columns in ----------------------------------------------------------------------------------------------
 
@@ -407,7 +407,7 @@ def _text_bytes(text: pa.Array) -> bytes:
 def resolve_attributes(
     data: Microdata, attributes: Sequence[str] | None, kinds: Sequence[str], asker: str
 ) -> tuple[str, ...]:
-    """Which attributes are meant: those named; else the keys; else, without any roles, all of a kind that fits.
+    """Which attributes are meant: those named; else the keys; else, without any roles, all numeric ones; else all.
 
     Attributes of a kind the asker cannot treat are refused, never passed over.
     """
@@ -420,7 +420,7 @@ def resolve_attributes(
     elif data.schema.has_roles:
         raise SchemaError("some attributes have roles but none is a key; name the keys or the attributes to use")
     else:
-        named = data.schema.of_kind("numeric") if "numeric" in kinds else data.schema.of_kind(*kinds)
+        named = ("numeric" in kinds and data.schema.of_kind("numeric")) or data.schema.of_kind(*kinds)
     for name in named:
         attribute = data.schema[name]
         if "identifier" in attribute.roles:

@@ -58,7 +58,4 @@ class Pair:
 def _chosen(original: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
     if attributes is None and hasattr(release, "provenance"):
         attributes = release.provenance.attributes
-    if attributes is None and not original.schema.has_roles and not original.schema.of_kind("numeric"):
-        attributes = original.names
-    kinds = KINDS if attributes is not None or original.schema.keys else ("numeric",)
-    return resolve_attributes(original, attributes, kinds, "a comparison")
+    return resolve_attributes(original, attributes, KINDS, "a comparison")

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def mean_and_deviation(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and population deviation of each column over its present cells; a constant column gets deviation 1."""
-    if columns.shape[0] == 0:
-        return np.zeros(columns.shape[1]), np.ones(columns.shape[1])
-    present = ~np.isnan(columns)
-    size = np.maximum(present.sum(axis=0), 1)
-    mean = np.where(present, columns, 0.0).sum(axis=0) / size
-    centred = np.where(present, columns - mean, 0.0)
-    deviation = np.sqrt((centred**2).sum(axis=0) / size)
-    # a spread at the level of rounding is no spread
-    constant = deviation <= 1e-14 * np.maximum(np.abs(mean), np.finfo(float).tiny)
-    return mean, np.where(constant, 1.0, deviation)
+@dataclass(frozen=True)
+class Scaling:
+    """Mean and population deviation of each column over its present cells; a constant has exactly deviation 0."""
+
+    mean: FloatArray
+    deviation: FloatArray
+
+    @classmethod
+    def of(cls, columns: FloatArray) -> Scaling:
+        present = ~np.isnan(columns)
+        size = np.maximum(present.sum(axis=0), 1)
+        low = np.min(columns, axis=0, where=present, initial=np.inf)
+        constant = low >= np.max(columns, axis=0, where=present, initial=-np.inf)
+        sums = np.sum(columns, axis=0, where=present)
+        mean = np.where(constant, np.where(np.isfinite(low), low, 0.0), sums / size)
+        squares = np.sum((columns - mean) ** 2, axis=0, where=present)
+        return cls(mean, np.where(constant, 0.0, np.sqrt(squares / size)))
+
+    def apply(self, columns: FloatArray) -> FloatArray:
+        """Standardise by this mean and deviation; a constant is only centred."""
+        return np.asarray((columns - self.mean) / np.where(self.deviation > 0, self.deviation, 1.0))
 
 
 def standardise(columns: FloatArray) -> FloatArray:
@@ -28,16 +39,14 @@ def standardise(columns: FloatArray) -> FloatArray:
     >>> standardise(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
-    mean, deviation = mean_and_deviation(columns)
-    return (columns - mean) / deviation
+    return Scaling.of(columns).apply(columns)
 
 
 def min_max(columns: FloatArray) -> FloatArray:
     """Each column to [0, 1]; constant columns become 0; NaN stays NaN."""
-    if columns.shape[0] == 0:
-        return columns
-    low = np.nanmin(columns, axis=0)
-    span = np.nanmax(columns, axis=0) - low
+    present = ~np.isnan(columns)
+    low = np.min(columns, axis=0, where=present, initial=np.inf)
+    span = np.max(columns, axis=0, where=present, initial=-np.inf) - low
     return np.asarray((columns - low) / np.where(span > 0, span, 1.0))
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from microveil.attacks.base import Attack, Risk
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
-from microveil.numerics.standard import mean_and_deviation, min_max, standardise
+from microveil.numerics.standard import Scaling, min_max, standardise
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
@@ -126,7 +126,7 @@ class DistanceLinkage(Attack):
         if self.standardisation == "none":
             return before, after
         if self.standardisation == "joint":
-            mean, deviation = mean_and_deviation(before[:, None])
-            return (before - mean) / deviation, (after - mean) / deviation
+            scaling = Scaling.of(before[:, None])
+            return scaling.apply(before[:, None])[:, 0], scaling.apply(after[:, None])[:, 0]
         scale = min_max if self.standardisation == "minmax" else standardise
         return scale(before[:, None])[:, 0], scale(after[:, None])[:, 0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.losses.base import Loss, LossMeasure
 from microveil.microdata.pairs import Pair
-from microveil.numerics.standard import mean_and_deviation
+from microveil.numerics.standard import Scaling
 from microveil.parameters import parameterised
 from microveil.progress import Progress
 
@@ -40,9 +40,9 @@ class SSE(LossMeasure):
         lost, total, per_attribute = 0.0, 0.0, {}
         for name in attributes:
             before, after = (column.values for column in pair.numbers(name))
-            mean, deviation = mean_and_deviation(before[:, None])
-            z = (before - mean) / deviation
-            z_released = np.where(np.isnan(after), 0.0, (after - mean) / deviation)
+            scaling = Scaling.of(before[:, None])
+            z, z_released = (scaling.apply(column[:, None])[:, 0] for column in (before, after))
+            z_released = np.where(np.isnan(z_released), 0.0, z_released)
             sse, sst = float(np.nansum((z - z_released) ** 2)), float(np.nansum(z**2))
             per_attribute[name] = 100 * ratio(sse, sst)
             lost += sse

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
-from microveil.numerics.standard import mean_and_deviation
+from microveil.numerics.standard import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
@@ -38,8 +38,7 @@ class Noise(Method):
         columns = {}
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
             values = data.numbers(name).values
-            mean, deviation = mean_and_deviation(values[:, None])
-            spread = 0.0 if (values[values == values] == mean[0]).all() else deviation[0]
+            spread = Scaling.of(values[:, None]).deviation[0]
             drawn = streams.generator(name).standard_normal(len(values))
             columns[name] = data.number_column(name, values + self.alpha**0.5 * spread * drawn)
             part(1.0, f"{self.name}: {name}")

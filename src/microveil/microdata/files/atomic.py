@@ -33,8 +33,7 @@ def write_together(writers: dict[Path, Writer], *, force: bool) -> None:
             # the ending stays: some writers choose the format by it
             staged[target] = target.with_name(f".{secrets.token_hex(6)}.unfinished.{target.name}")
             writer(staged[target])
-        for target, unfinished in staged.items():
-            os.replace(unfinished, target)
+        _move_all(staged)
     except OSError as problem:
         raise FileError(
             next(reversed(staged), next(iter(targets))), f"cannot be written ({problem.strerror or problem})"
@@ -42,6 +41,27 @@ def write_together(writers: dict[Path, Writer], *, force: bool) -> None:
     finally:
         for unfinished in staged.values():
             unfinished.unlink(missing_ok=True)
+
+
+def _move_all(staged: dict[Path, Path]) -> None:
+    """Move every file to its place; if one cannot be moved, what was there before comes back."""
+    before: dict[Path, Path] = {}
+    moved: list[Path] = []
+    try:
+        for target, unfinished in staged.items():
+            if target.exists():
+                before[target] = unfinished.with_name(unfinished.name + ".before")
+                os.replace(target, before[target])
+            os.replace(unfinished, target)
+            moved.append(target)
+    except OSError:
+        for target in moved:
+            target.unlink(missing_ok=True)
+        for target, kept in before.items():
+            os.replace(kept, target)
+        raise
+    for kept in before.values():
+        kept.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str, *, force: bool = False) -> None:

@@ -1,0 +1,42 @@
+# Everything sets itself up: a machine with Python 3.11 (or newer) and pip is enough.
+PYTHON ?= python3
+BIN = .venv/bin
+READY = .venv/.ready
+DOCS_READY = .venv/.docs-ready
+
+.PHONY: setup demo test lint bench docs clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || (echo "Microveil needs Python 3.11 or newer; call make with PYTHON=..." >&2; exit 1)
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	@touch $(READY)
+
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[docs]"
+	@touch $(DOCS_READY)
+
+demo: $(READY)
+	$(BIN)/microveil demo --out demo-output --force
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy -p microveil
+
+test: lint
+	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --doctest-modules src/microveil
+
+bench: $(READY)
+	$(BIN)/python benchmarks/run.py
+
+docs: $(DOCS_READY)
+	$(BIN)/python docs/generate.py
+	$(BIN)/sphinx-build --quiet --fail-on-warning docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf .venv demo-output docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

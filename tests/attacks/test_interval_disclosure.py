@@ -1,0 +1,81 @@
+"""Interval disclosure against worked examples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from microveil.attacks.intervals import IntervalDisclosure
+from microveil.errors import ParameterError
+from microveil.microdata import Microdata
+
+from .test_distance_linkage import toy
+
+
+@pytest.mark.spec("05:DR-01")
+@pytest.mark.parametrize(("width", "expected"), [(1.0, 75.0), (20.0, 75.0), (30.0, 100 * 11 / 12)])
+def test_the_categorical_example(width: float, expected: float) -> None:
+    """TV-20 of specification 05: (4/6, 5/6) up to a width of 20, (1, 5/6) at 30."""
+    original, masked = toy()
+    risk = IntervalDisclosure(widths=(width,)).assess(original, masked)
+    assert risk.value == pytest.approx(expected)
+
+
+@pytest.mark.spec("03:ME-6", "05:DR-01")
+def test_the_interval_is_spanned_by_the_released_values_at_the_two_ranks() -> None:
+    original = Microdata.of({"x": [1.0, 5.5, 3.0, 9.0, 20.0, 6.0, 7.0, 8.0, 9.0, 10.0]})
+    masked = Microdata.of({"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]})
+    # with a width of 20 % the intervals reach two ranks: record 2 has [1, 4], record 4 [2, 6], record 5 [3, 7]
+    risk = IntervalDisclosure(widths=(20.0,)).assess(original, masked)
+    assert risk.per_record.tolist() == [1, 0, 1, 0, 0, 1, 1, 1, 1, 1]
+    assert risk.value == pytest.approx(70)
+
+
+@pytest.mark.spec("03:ME-6")
+def test_the_other_windows() -> None:
+    original = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0]})
+    masked = Microdata.of({"x": [4.0, 10.0, 26.0, 20.0]})
+    windows = {
+        "sd": [0.0, 1.0, 0.0, 0.0],  # deviation 11.2, a third of it 3.7
+        "range": [1.0, 1.0, 1.0, 0.0],  # range 30, a third of it 10
+        "value": [0.0, 1.0, 1.0, 0.0],
+        "rank-difference": [1.0, 1.0, 1.0, 1.0],
+    }
+    for window, disclosed in windows.items():
+        risk = IntervalDisclosure(widths=(33.0,), window=window).assess(original, masked)  # type: ignore[arg-type]
+        assert risk.per_record.tolist() == disclosed, window
+
+
+def test_by_default_the_mean_over_widths_of_1_to_10_per_cent() -> None:
+    data = Microdata.of({"x": np.arange(100.0)})
+    moved = Microdata.of({"x": np.roll(np.arange(100.0), 5)})
+    widths = [IntervalDisclosure(widths=(float(p),)).assess(data, moved).value for p in range(1, 11)]
+    assert IntervalDisclosure().assess(data, moved).value == pytest.approx(np.mean(widths))
+    assert widths[3] < 10 < 90 < widths[4]
+
+
+def test_records_are_disclosed_when_all_their_values_are() -> None:
+    data = Microdata.of({"x": [1.0, 50.0, 99.0] * 10, "y": [1.0, 50.0, 99.0] * 10})
+    masked = Microdata.of({"x": [1.0, 50.0, 99.0] * 10, "y": [99.0, 50.0, 1.0] * 10})
+    assert IntervalDisclosure(mode="cells").assess(data, masked).value == pytest.approx(100 * 2 / 3)
+    assert IntervalDisclosure(mode="records").assess(data, masked).value == pytest.approx(100 / 3)
+
+
+def test_a_nominal_value_is_disclosed_when_it_is_unchanged() -> None:
+    original, masked = Microdata.of({"j": ["a", "b", "c", "a"]}), Microdata.of({"j": ["a", "c", "c", "b"]})
+    assert IntervalDisclosure(widths=(100.0,)).assess(original, masked).value == 50
+
+
+def test_missing_originals_are_left_out_and_suppressed_cells_disclose_nothing() -> None:
+    original = Microdata.of({"x": [1.0, 2.0, None, 4.0]})
+    masked = Microdata.of({"x": [1.0, None, 3.0, 4.0]})
+    risk = IntervalDisclosure().assess(original, masked)
+    assert risk.value == pytest.approx(100 * 2 / 3)
+    assert np.isnan(risk.per_record[2])
+    assert risk.per_record[1] == 0
+
+
+@pytest.mark.parametrize("widths", [(), (-1.0,), (101.0,), "5"])
+def test_widths_are_percentages(widths: object) -> None:
+    with pytest.raises(ParameterError, match="interval-disclosure: widths"):
+        IntervalDisclosure(widths=widths)  # type: ignore[arg-type]

@@ -1,0 +1,120 @@
+"""Grouping times publishing, with and without missing cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.microaggregation.aggregators import group_means
+from microveil.masking.microaggregation.incomplete import blocks_by_pattern
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.partition import Partition
+from microveil.microdata import Microdata
+
+
+def test_every_published_combination_stands_for_at_least_k_records() -> None:
+    rng = np.random.default_rng(2)
+    data = Microdata.of({"a": rng.normal(size=101), "b": rng.normal(size=101)})
+    frame = MDAV(k=4).mask(data).frame.to_pandas()
+    assert frame.groupby(["a", "b"]).size().min() >= 4
+
+
+def test_means_and_the_total_of_every_attribute_are_kept() -> None:
+    rng = np.random.default_rng(2)
+    data = Microdata.of({"a": rng.lognormal(size=300), "b": rng.normal(size=300)})
+    release = MDAV(k=5).mask(data)
+    for name in data.names:
+        assert release.data.numbers(name).values.sum() == pytest.approx(data.numbers(name).values.sum())
+
+
+def test_the_lost_variance_is_the_variance_within_the_groups() -> None:
+    values = np.random.default_rng(3).normal(size=200)
+    data = Microdata.of({"a": values})
+    masked = MDAV(k=3).mask(data).data.numbers("a").values
+    assert masked.var() == pytest.approx(values.var() - ((values - masked) ** 2).mean())
+
+
+def test_the_scale_decides_what_counts_as_near() -> None:
+    data = Microdata.of({"euros": [0.0, 1000.0, 10.0, 1010.0], "years": [1.0, 1.0, 9.0, 9.0]})
+    assert MDAV(k=2, scale="raw").mask(data).partition == Partition.of([0, 1, 0, 1])
+    tilted = Microdata.of({"euros": [0.0, 990.0, 10.0, 1000.0], "years": [1.0, 1.0, 90.0, 90.0]})
+    assert MDAV(k=2, scale="z").mask(tilted).partition != Partition.of([0, 0, 0, 0])
+
+
+def test_n_below_2k_makes_one_group() -> None:
+    release = MDAV(k=3).mask(Microdata.of({"a": [1.0, 2.0, 3.0, 6.0, 8.0]}))
+    assert release.frame["a"].to_pylist() == [4.0] * 5
+
+
+def test_more_records_than_there_are_cannot_be_asked_for() -> None:
+    with pytest.raises(DataError, match="the table has 3 records, but mdav with k = 4 needs at least 4"):
+        MDAV(k=4).mask(Microdata.of({"a": [1, 2, 3]}))
+
+
+@pytest.mark.parametrize("k", [1, 0, -3, 2.5, True, "3", None])
+def test_k_is_a_whole_number_from_2_up(k: object) -> None:
+    with pytest.raises(ParameterError, match="mdav: k = "):
+        MDAV(k=k)  # type: ignore[arg-type]
+
+
+def test_a_numpy_integer_is_a_whole_number() -> None:
+    assert MDAV(k=np.int64(4)).parameters()["k"] == 4
+
+
+def test_a_group_of_equal_values_publishes_exactly_that_value() -> None:
+    means = group_means(np.array([0.1, 0.1, 0.1, 0.7]), Partition.of([0, 0, 0, 1]))
+    assert means.tolist() == [0.1, 0.1, 0.1, 0.7]
+
+
+def test_codes_for_missing_stay_and_do_not_enter_the_means() -> None:
+    data = Microdata.of({"income": [10, -9, 30, -9, 50, 70]})
+    data = data.with_schema(data.schema.replacing(data["income"].changed(missing_codes=(-9,))))
+    release = MDAV(k=2).mask(data)
+    assert release.frame["income"].to_pylist() == [20.0, -9.0, 20.0, -9.0, 60.0, 60.0]
+
+
+def test_a_value_that_too_few_of_its_group_have_is_suppressed() -> None:
+    # three patterns: nobody shares the middle record's, so it is pooled, and its income would be published bare
+    columns = {"age": [20, 21, 60, 61, 40], "income": [1.0, 2.0, 8.0, 9.0, None]}
+    release = MDAV(k=2).mask(Microdata.of(columns))
+    income = release.frame["income"].to_pylist()
+    assert income[4] is None
+    published = [value for value in income if value is not None]
+    assert all(published.count(value) >= 2 for value in published)
+    lonely = {"age": [20, 21, None, None], "income": [None, None, 5.0, None]}
+    release = MDAV(k=2).mask(Microdata.of(lonely))
+    assert release.frame["income"].to_pylist() == [None] * 4
+    assert "1 cell suppressed" in release.provenance.notes[0]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    n=st.integers(4, 60), k=st.integers(2, 4), d=st.integers(1, 4), share=st.floats(0, 0.7), seed=st.integers(0, 999)
+)
+@pytest.mark.parametrize("policy", ["wildcard", "own category", "not applicable"])
+def test_whatever_is_missing_no_value_is_published_for_fewer_than_k(
+    policy: str, n: int, k: int, d: int, share: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    cells = np.where(rng.random((n, d)) < share, np.nan, rng.normal(size=(n, d)))
+    data = Microdata.of({f"x{j}": cells[:, j] for j in range(d)})
+    data = data.with_schema(type(data.schema)(a.changed(missing=policy) for a in data.schema))
+    release = MDAV(k=k).mask(data)
+    assert release.partition is not None
+    assert release.partition.smallest >= k
+    published = np.column_stack([release.data.numbers(name).values for name in data.names])
+    assert np.isnan(published[np.isnan(cells)]).all()
+    for group in release.partition.groups:
+        having = (~np.isnan(published[group])).sum(axis=0)
+        least = k if policy == "wildcard" else len(group)
+        assert ((having == 0) | (having >= least)).all()
+
+
+def test_blocks_cover_all_records_and_have_at_least_k() -> None:
+    states = np.array([[0, 0]] * 5 + [[1, 0]] * 3 + [[0, 1]] + [[2, 0]], dtype=np.uint8)
+    blocks = blocks_by_pattern(states, 3)
+    assert sorted(np.concatenate(blocks).tolist()) == list(range(10))
+    assert [len(b) for b in blocks] == [7, 3]

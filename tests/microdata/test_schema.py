@@ -1,0 +1,169 @@
+"""Kinds, roles, domains, missing policies; and the schema as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from microveil.errors import FileError, MicroveilError, OutputExistsError, SchemaError, UnknownNameError
+from microveil.microdata import Attribute, Hierarchy, Schema
+from microveil.microdata.sample import survey_schema
+from microveil.microdata.schema import make_attribute
+
+
+def test_a_schema_written_and_read_is_the_same(tmp_path: Path) -> None:
+    schema = survey_schema()
+    schema.write(tmp_path / "schema.toml")
+    assert Schema.read(tmp_path / "schema.toml") == schema
+
+
+def test_every_field_survives_the_file(tmp_path: Path) -> None:
+    schema = Schema(
+        [
+            Attribute(
+                name="größe in m", kind="numeric", roles=("key", "confidential"), range=(0.5, 2.5), missing="refuse",
+                missing_codes=(-9, 9.5), missing_ranges=((90.0, 99.0),), label="Körpergröße",
+            ),
+            Attribute(
+                name="job", kind="nominal", roles=("stratum",), domain=(1, "a", 2.5, True), missing="own category",
+                value_labels={1: "cook", "a": "nurse"}, missing_codes=("REF",),
+            ),
+            Attribute(name="place", kind="location", hierarchy=Hierarchy.of([("Graz", "South"), ("Linz", "North")])),
+        ]
+    )  # fmt: skip
+    schema.write(tmp_path / "schema.toml")
+    assert Schema.read(tmp_path / "schema.toml") == schema
+
+
+@pytest.mark.spec("01:DAT-3")
+def test_a_role_can_be_one_word_a_list_or_other() -> None:
+    entries = {
+        "a": {"kind": "numeric", "role": "key"},
+        "b": {"kind": "nominal", "role": ["key", "stratum"]},
+        "c": {"kind": "ordinal", "role": "other"},
+    }
+    schema = Schema.from_plain({"attributes": entries})
+    assert schema.keys == ("a", "b")
+    assert schema.having("stratum") == ("b",)
+    assert schema["c"].roles == ()
+
+
+@pytest.mark.spec("01:DAT-3", "03:SC-1")
+def test_roles_given_anew_replace_the_old_ones() -> None:
+    schema = survey_schema().with_roles(key=["age"], weight=None)
+    assert schema.keys == ("age",)
+    assert schema.weight == "weight"
+    assert schema.having("stratum") == ("region",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"kind": "number"}, "kind: it must be 'numeric', 'ordinal', 'nominal' or 'location'"),
+        ({"kind": "numeric", "roles": ("boss",)}, "roles"),
+        ({"kind": "numeric", "domain": (1, 2)}, "a numeric attribute has a range, not a domain"),
+        ({"kind": "nominal", "domain": (1, 1.0)}, "its domain lists a category twice"),
+        ({"kind": "nominal", "domain": ("a",), "missing_codes": ("a",)}, "a missing code stands in its domain"),
+        ({"kind": "nominal", "range": (0, 1)}, "only a numeric attribute has a range"),
+        ({"kind": "numeric", "range": (2, 1)}, "its range is empty"),
+        ({"kind": "nominal", "roles": ("identifier", "key")}, "an identifier is never released"),
+        ({"kind": "nominal", "roles": ("weight",)}, "a weight must be numeric"),
+        ({"kind": "numeric", "missing": "ignore"}, "missing: it must be 'own category'"),
+        ({"kind": "numeric", "colour": "red"}, "colour"),
+        ({}, "kind"),
+    ],
+)
+def test_an_attribute_that_contradicts_itself_is_refused_by_name(wrong: dict[str, object], says: str) -> None:
+    with pytest.raises(SchemaError) as refusal:
+        make_attribute({"name": "x", **wrong})
+    assert str(refusal.value).startswith("attribute 'x': ")
+    assert says in str(refusal.value)
+
+
+def test_two_attributes_of_one_name_and_two_weights_are_refused() -> None:
+    one = Attribute(name="w", kind="numeric", roles=("weight",))
+    with pytest.raises(SchemaError, match="'w' is described twice"):
+        Schema([one, one])
+    with pytest.raises(SchemaError, match="only one attribute can be the weight, not w and v"):
+        Schema([one, Attribute(name="v", kind="numeric", roles=("weight",))])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("attributes = 3", "a schema has one table"),
+        ("[attributes]\na = 'numeric'", "its entry must be a table"),
+        ("[attributes]\na = { kind = 'numeric', hierarchy = 'none.csv' }", "none.csv"),
+        ("[attributes\n", "is not a TOML file"),
+        ("[attributes]\na = { kind = 'numeric', role = 'kee' }", "attribute 'a': roles"),
+    ],
+)
+def test_a_malformed_schema_file_is_named(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "schema.toml"
+    path.write_text(text)
+    with pytest.raises(FileError, match=says):
+        Schema.read(path)
+
+
+def test_a_schema_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"nothing.toml: cannot be read"):
+        Schema.read(tmp_path / "nothing.toml")
+
+
+def test_a_schema_is_not_overwritten_unasked(tmp_path: Path) -> None:
+    survey_schema().write(tmp_path / "s.toml")
+    with pytest.raises(OutputExistsError):
+        survey_schema().write(tmp_path / "s.toml")
+    survey_schema().write(tmp_path / "s.toml", force=True)
+
+
+def test_unknown_names_are_suggested() -> None:
+    with pytest.raises(UnknownNameError, match="unknown column 'agee'; did you mean 'age'"):
+        survey_schema()["agee"]
+    with pytest.raises(UnknownNameError, match="unknown role 'keys'; did you mean 'key'"):
+        survey_schema().with_roles(keys=["age"])
+    with pytest.raises(UnknownNameError, match="kind"):
+        survey_schema().with_kinds(integer=["age"])
+
+
+def test_hierarchies_are_read_and_written_in_the_column_per_level_form(tmp_path: Path) -> None:
+    hierarchy = Hierarchy.of([("Graz", "South", "*"), ("Linz", "North", "*"), ("Wels", "North", "*")])
+    hierarchy.write(tmp_path / "h.csv")
+    assert (tmp_path / "h.csv").read_text().splitlines()[:2] == ["level0,level1,level2", "Graz,South,*"]
+    assert Hierarchy.read(tmp_path / "h.csv") == hierarchy
+    (tmp_path / "bare.csv").write_text("Graz;South;*\nLinz;North;*\nWels;North;*\n")
+    assert Hierarchy.read(tmp_path / "bare.csv") == hierarchy
+    assert [hierarchy.generalise("Wels", level) for level in range(3)] == ["Wels", "North", "*"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("a,x\nb\n", "row 2 has 1 levels"),
+        ("a,x\na,y\n", "'a' stands in it twice"),
+        ("a,x,1\nb,x,2\n", "'x' at level 1 has two parents"),
+        ("", "no categories"),
+    ],
+)
+def test_a_hierarchy_with_gaps_or_contradictions_is_refused(tmp_path: Path, rows: str, says: str) -> None:
+    (tmp_path / "h.csv").write_text(rows)
+    with pytest.raises(FileError, match=says):
+        Hierarchy.read(tmp_path / "h.csv")
+
+
+def test_the_reference_hierarchies_are_sound(reference) -> None:  # type: ignore[no-untyped-def]
+    from microveil.microdata.datasets import data_folder
+
+    reference("adult_arx")
+    folder = data_folder()
+    assert folder is not None
+    for path in (folder / "hierarchies").glob("*.csv"):
+        assert Hierarchy.read(path).levels >= 2, path.name
+
+
+def test_a_level_or_category_that_does_not_exist_is_refused() -> None:
+    hierarchy = Hierarchy.of([("Graz", "South")])
+    for call in (lambda: hierarchy.generalise("Graz", 2), lambda: hierarchy.generalise("Gratz", 1)):
+        with pytest.raises(MicroveilError):
+            call()

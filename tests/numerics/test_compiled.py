@@ -1,0 +1,62 @@
+"""Compiling: cached on disk, announced once, and never failing for want of a cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from microveil.errors import Cancelled
+from microveil.numerics.compiled import over_blocks, threads
+
+SCRIPT = """
+import logging
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+import numpy as np
+from microveil.numerics.swapping import swap_partners
+print(swap_partners(1, np.zeros(4)).tolist())
+"""
+
+
+def run(cache: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    return subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+
+
+def test_only_the_first_run_compiles_and_it_says_so(tmp_path: Path) -> None:
+    first, second = run(tmp_path), run(tmp_path)
+    assert first.stderr.count("compiling the kernels; this happens only in the first run") == 1
+    assert second.stderr == ""
+    assert first.stdout == second.stdout == "[1, 0, 3, 2]\n"
+
+
+def test_an_unwritable_cache_folder_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    assert run(tmp_path / "file" / "cache").stdout == "[1, 0, 3, 2]\n"
+
+
+def test_blocks_come_back_in_order_and_cover_everything() -> None:
+    assert over_blocks(lambda start, end: (start, end), 10, 4, lambda f, t: None, "") == [(0, 4), (4, 8), (8, 10)]
+
+
+def test_cancelling_stops_the_blocks_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MICROVEIL_THREADS", "1")
+    begun: list[int] = []
+
+    def stop(fraction: float, label: str) -> None:
+        raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        over_blocks(lambda start, end: (begun.append(start), time.sleep(0.002)), 300, 1, stop, "")
+    assert len(begun) < 300
+
+
+def test_the_number_of_threads_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MICROVEIL_THREADS", "3")
+    assert threads() == 3
+    monkeypatch.setenv("MICROVEIL_THREADS", "many")
+    assert threads() >= 1

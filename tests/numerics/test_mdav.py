@@ -1,0 +1,80 @@
+"""The MDAV kernels against a plain implementation of the same rule, and their invariants."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microveil.errors import Cancelled
+from microveil.numerics.mdav import mdav_groups
+
+
+def _plain_mdav() -> Callable[[np.ndarray, int], np.ndarray]:
+    path = Path(__file__).parents[2] / "benchmarks" / "plain.py"
+    spec = importlib.util.spec_from_file_location("plain", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.plain_mdav
+
+
+plain_mdav = _plain_mdav()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 10, 11])
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_the_partition_is_exactly_that_of_the_plain_algorithm(d: int, k: int) -> None:
+    columns = np.random.default_rng(d * 100 + k).normal(size=(503, d))
+    assert (mdav_groups(columns, k) == plain_mdav(columns, k)).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    n=st.integers(2, 60),
+    d=st.integers(1, 4),
+    k=st.integers(2, 6),
+    values=st.integers(1, 5),
+    seed=st.integers(0, 10_000),
+)
+def test_ties_go_to_the_lowest_record_number(n: int, d: int, k: int, values: int, seed: int) -> None:
+    # small whole numbers: distances tie all the time, and the plain sums have no rounding
+    columns = np.random.default_rng(seed).integers(0, values, size=(max(n, k), d)).astype(float)
+    assert (mdav_groups(columns, k) == plain_mdav(columns, k)).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(n=st.integers(2, 200), d=st.integers(1, 250), k=st.integers(2, 30), seed=st.integers(0, 1000))
+def test_every_group_has_k_to_2k_minus_1_records(n: int, d: int, k: int, seed: int) -> None:
+    n = max(n, k)
+    sizes = np.bincount(mdav_groups(np.random.default_rng(seed).normal(size=(n, d)), k))
+    assert sizes.min() >= k
+    assert sizes.max() <= 2 * k - 1
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_matrix_is_not_changed(order: str) -> None:
+    columns = np.array(np.random.default_rng(1).normal(size=(50, 3)), order=order)
+    before = columns.copy()
+    mdav_groups(columns, 3)
+    assert (columns == before).all()
+
+
+def test_long_work_can_be_cancelled_between_two_calls_of_the_kernel() -> None:
+    seen: list[float] = []
+
+    def stop_early(fraction: float, label: str) -> None:
+        seen.append(fraction)
+        if len(seen) == 2:
+            raise Cancelled("enough")
+
+    columns = np.random.default_rng(1).normal(size=(6000, 2))
+    with pytest.raises(Cancelled):
+        mdav_groups(columns, 2, stop_early)
+    assert seen[-1] < 0.9

@@ -1,0 +1,265 @@
+"""The command line as a user meets it: in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+
+from microveil.microdata import files
+from microveil.microdata.sample import survey
+
+
+def microveil(*arguments: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "microveil.cli", *map(str, arguments)]
+    settings = {**os.environ, "COLUMNS": "160", **environment}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=settings, timeout=120, check=False)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """A small numeric and text file."""
+    rows = "\n".join(f"{20 + i % 50},{1000 + 37 * i % 900},{'abc'[i % 3]},person {i}" for i in range(60))
+    path = tmp_path / "people.csv"
+    path.write_text("age,income,job,name\n" + rows + "\n")
+    return path
+
+
+def test_protect_assess_and_protect_again(people: Path, tmp_path: Path) -> None:
+    out, again = tmp_path / "safe.csv", tmp_path / "again.csv"
+    done = microveil("protect", people, "--method", "mdav", "--set", "k=5", "--seed", 7, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "12 groups, the smallest of 5 records" in done.stdout
+    masked = pyarrow.csv.read_csv(out).to_pandas()
+    assert masked.groupby(["age", "income"]).size().min() >= 5
+
+    measured = microveil("assess", people, out, "--json")
+    result = json.loads(measured.stdout)
+    assert set(result["losses"]) == {"sse", "il", "il1", "il2", "il3", "il4", "il5"}
+    assert set(result["risks"]) == {"distance-linkage", "interval-disclosure"}
+    assert result["score"]["mean"] == pytest.approx((result["score"]["loss"] + result["score"]["risk"]) / 2)
+    assert result["risks"]["distance-linkage"]["value"] <= 20
+
+    redone = microveil("protect", people, "--plan", f"{out}.manifest.json", "--out", again)
+    assert redone.returncode == 0
+    assert "the same bytes" in redone.stderr
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_the_table_of_an_assessment_explains_every_number(people: Path) -> None:
+    shown = microveil("assess", people, people, "--attributes", "age,income")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.count("lower is") == 11
+
+
+def test_keys_of_several_kinds_with_a_plan(people: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        "seed = 3\n[[steps]]\nmethod = 'rank-swapping'\nattributes = ['age', 'income']\nparameters = { p = 10 }\n"
+        "[[steps]]\nmethod = 'pram'\nattributes = ['job']\n"
+    )
+    done = microveil(
+        "protect", people, "--plan", plan, "--identifiers", "name", "--out", tmp_path / "o.parquet", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert [step["method"] for step in report["plan"]["steps"]] == ["rank-swapping", "pram"]
+    assert report["left_out"] == ["name"]
+    measured = json.loads(microveil("assess", people, tmp_path / "o.parquet", "--json").stdout)
+    assert measured["attributes"] == ["age", "income", "job"]
+    assert {"dbil", "ctbil", "sse"} <= set(measured["losses"])
+
+
+def test_methods_as_json_list_everything_a_program_needs() -> None:
+    for kind in ("method", "attack", "loss"):
+        entries = json.loads(microveil("methods", "--kind", kind, "--json").stdout)
+        for entry in entries:
+            assert {"name", "family", "summary", "kinds", "parameters", "source"} <= set(entry)
+            for parameter in entry["parameters"]:
+                assert {"name", "type", "default", "help"} <= set(parameter)
+    shown = microveil("methods")
+    assert "mdav" in shown.stdout
+    assert "smallest size of a group" in shown.stdout
+
+
+def test_describe_writes_a_schema_that_can_be_used(people: Path, tmp_path: Path) -> None:
+    schema = tmp_path / "schema.toml"
+    shown = microveil("describe", people, "--keys", "age,income", "--identifiers", "name", "--schema-out", schema)
+    assert shown.returncode == 0, shown.stderr
+    assert "60 records, 4 attributes" in shown.stdout
+    written = tomllib.loads(schema.read_text())
+    assert written["attributes"]["job"]["domain"] == ["a", "b", "c"]
+    done = microveil(
+        "protect", people, "--schema", schema, "--method", "noise", "--seed", 1, "--out", tmp_path / "o.csv"
+    )
+    assert done.returncode == 0
+    assert "left out (identifiers): name" in done.stdout
+
+
+def test_a_column_that_looks_like_an_identifier_is_pointed_out(people: Path, tmp_path: Path) -> None:
+    done = microveil("protect", people, "--method", "noise", "--seed", 1, "--out", tmp_path / "o.csv")
+    assert "column 'name': every value differs: an identifier?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says", "status"),
+    [
+        (["--method", "mdva"], "unknown method 'mdva'; did you mean 'mdav'?", 2),
+        (["--method", "mdav", "--set", "kk=3"], "mdav has no parameter 'kk'; did you mean 'k'?", 2),
+        (["--method", "mdav", "--set", "k=1"], "k = 1 is not allowed", 2),
+        (["--method", "mdav", "--set", "k=three"], "k = 'three' is not allowed; it must be a whole number", 2),
+        (["--method", "mdav", "--set", "k=61"], "the table has 60 records, but mdav with k = 61 needs at least 61", 1),
+        (["--method", "mdav", "--attributes", "agge"], "unknown column 'agge'; did you mean 'age'?", 2),
+        (["--method", "mdav", "--attributes", "job"], "attribute 'job' is nominal, but mdav works on numeric", 1),
+        (["--method", "mdav", "--keys", "age,job"], "attribute 'job' is nominal, but mdav works on numeric", 1),
+        (["--method", "pram", "--attributes", "age"], "attribute 'age' is numeric, but pram works on", 1),
+        (["--method", "mdav", "--seed", "-4"], "seed must be a whole number", 2),
+        (["--method", "mdav", "--schema", "none.toml"], "none.toml: cannot be read", 1),
+        (["--plan", "none.toml"], "none.toml: cannot be read", 1),
+        (["--method", "mdav", "--plan", "p.toml"], "either --method NAME or --plan FILE", 2),
+        ([], "either --method NAME or --plan FILE", 2),
+        (["--method", "mdav", "--set", "k"], "--set takes name=value", 2),
+    ],
+)
+def test_bad_usage_ends_in_one_sentence_and_writes_nothing(
+    people: Path, arguments: list[str], says: str, status: int
+) -> None:
+    done = microveil("protect", people.name, *arguments, "--out", "out.csv", cwd=people.parent)
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert done.returncode == status
+    assert sorted(p.name for p in people.parent.iterdir()) == ["people.csv"]
+
+
+@pytest.mark.parametrize(
+    ("out", "says"),
+    [
+        ("exists.csv", "exists.csv: this file exists already"),
+        ("there/is/none.csv", "does not exist"),
+        ("out.odd", "the ending '.odd' is not one Microveil knows"),
+        ("out.sas7bdat", ".sas7bdat"),
+        (".", "folder"),
+        ("people.csv", "would overwrite the original"),
+    ],
+)
+def test_a_bad_output_is_refused_before_the_work(people: Path, out: str, says: str) -> None:
+    (people.parent / "exists.csv").write_text("mine")
+    force = ["--force"] if out == "people.csv" else []
+    before = people.read_bytes()
+    done = microveil("protect", people.name, "--method", "mdav", "--out", out, *force, cwd=people.parent)
+    assert done.returncode in (1, 2)
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(p.name for p in people.parent.iterdir()) == ["exists.csv", "people.csv"]
+    assert (people.parent / "exists.csv").read_text() == "mine"
+    assert people.read_bytes() == before
+
+
+def test_force_overwrites(people: Path) -> None:
+    (people.parent / "out.csv").write_text("old")
+    done = microveil("protect", people, "--method", "noise", "--seed", 1, "--out", people.parent / "out.csv", "--force")
+    assert done.returncode == 0
+    assert (people.parent / "out.csv").read_text() != "old"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("people.parquet", b"age,income\n1,2\n", "is a text file, not Parquet"),
+        ("people.csv", b"PK\x03\x04" + bytes(50), "people.csv: is"),
+        ("people.csv", b"a,b\n1,2\n3\n", "line 3"),
+        ("people.csv", b"a,a\n1,2\n", "'a'"),
+        ("people.csv", b"", "empty"),
+        ("people.csv", b"a,b\n", "no records"),
+        ("people.sav", b"hello", "people.sav"),
+        ("people.xlsx", b"hello", "people.xlsx"),
+        ("people.dta", b"hello", "people.dta"),
+        ("people.sas7bdat", b"hello", "people.sas7bdat"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path: Path, name: str, content: bytes, says: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = microveil("protect", name, "--method", "mdav", "--out", "out.csv", cwd=tmp_path)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_assess_refuses_tables_that_do_not_belong_together(people: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("age,income\n1,2\n")
+    done = microveil("assess", people, other)
+    assert done.returncode == 1
+    assert "they must describe the same records" in done.stderr
+
+
+def test_help_and_version_answer_without_heavy_imports() -> None:
+    script = (
+        "import sys\nsys.argv = ['microveil', '--help']\nfrom microveil.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(sorted({'numpy', 'numba', 'pyarrow', 'scipy', 'pandas', 'narwhals', 'pydantic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")
+    assert microveil("--version").stdout == "microveil 0.1.0\n"
+    for command in ("methods", "describe", "protect", "assess", "demo"):
+        shown = microveil(command, "--help")
+        assert shown.returncode == 0
+        assert "Example: microveil" in shown.stdout
+
+
+def test_the_first_run_says_that_it_compiles_and_the_next_does_not(people: Path, tmp_path: Path) -> None:
+    arguments = ("protect", people, "--method", "rank-swapping", "--seed", 1, "--force", "--out", tmp_path / "o.csv")
+    first = microveil(*arguments, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    second = microveil(*arguments, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert "compiling the kernels" in first.stderr
+    assert "compiling" not in second.stderr
+
+
+def test_the_demo_ranks_candidates_and_writes_a_page_without_a_network(tmp_path: Path) -> None:
+    done = microveil("demo", "--out", tmp_path / "demo", "--records", 150, "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    means = [row["mean"] for row in report["ranking"]]
+    assert means == sorted(means)
+    assert len(means) == 22
+    page = (tmp_path / "demo" / "risk-utility.html").read_text()
+    assert page.count("<svg") == 1
+    outside = page.replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in outside
+    assert "src=" not in outside
+    assert sorted(p.name for p in (tmp_path / "demo").iterdir()) == [
+        "release.csv", "release.csv.manifest.json", "risk-utility.html", "survey.csv", "survey.toml",
+    ]  # fmt: skip
+    again = microveil(
+        "protect", tmp_path / "demo" / "survey.csv", "--plan", tmp_path / "demo" / "release.csv.manifest.json",
+        "--out", tmp_path / "again.csv",
+    )  # fmt: skip
+    assert "the same bytes" in again.stderr
+    refused = microveil("demo", "--out", tmp_path / "demo", "--records", 150)
+    assert refused.returncode == 1
+    assert "exists already" in refused.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet", "xlsx", "sav", "dta"])
+def test_every_output_format_is_made_again_byte_for_byte(tmp_path: Path, ending: str) -> None:
+    data = survey(80, seed=2)
+    files.write(data, tmp_path / "survey.csv")
+    data.schema.write(tmp_path / "survey.toml")
+    out, again = tmp_path / f"one.{ending}", tmp_path / f"two.{ending}"
+    done = microveil(
+        "protect", tmp_path / "survey.csv", "--schema", tmp_path / "survey.toml", "--method", "noise",
+        "--attributes", "income,wealth", "--seed", 4, "--out", out,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    redone = microveil("protect", tmp_path / "survey.csv", "--plan", f"{out}.manifest.json", "--out", again)
+    assert redone.returncode == 0, redone.stderr
+    assert again.read_bytes() == out.read_bytes()
