@@ -35,3 +35,13 @@ def plain_mdav(columns: np.ndarray, k: int) -> np.ndarray:
         take(left[np.argmax(distances(columns[left].mean(axis=0)))])
     labels[left] = group
     return labels
+
+
+def plain_nearest(sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """For each source row the nearest target row (the first of equals), by squared differences, 500 rows at a time."""
+    nearest = []
+    for start in range(0, len(sources), 500):
+        block = sources[start : start + 500]
+        squares = (block**2).sum(axis=1)[:, None] - 2 * block @ targets.T + (targets**2).sum(axis=1)[None, :]
+        nearest.append(squares.argmin(axis=1))
+    return np.concatenate(nearest)

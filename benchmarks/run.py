@@ -1,0 +1,120 @@
+"""Speed and memory, as ratios against plain implementations in the same run and as growth with the number of records.
+
+Run with `make bench`; the table it prints is kept in benchmarks/RESULTS.md. Seconds depend on the machine; ratios and
+growth are what to compare. A job is timed once after a warm-up call that compiles the kernels.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from plain import plain_mdav, plain_nearest
+
+from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.randomising.noise import Noise
+from microveil.masking.randomising.pram import PRAM
+from microveil.masking.swapping.rank_swapping import RankSwapping
+from microveil.microdata import Microdata, files
+from microveil.microdata.sample import survey
+from microveil.numerics.mdav import mdav_groups
+from microveil.scoring import assess
+
+
+def seconds(job: Callable[[], object]) -> tuple[float, object]:
+    began = time.perf_counter()
+    result = job()
+    return time.perf_counter() - began, result
+
+
+def normal(n: int, d: int = 10) -> np.ndarray:
+    return np.random.default_rng(n).normal(size=(n, d))
+
+
+def table(columns: np.ndarray) -> Microdata:
+    return Microdata.of({f"x{j}": columns[:, j] for j in range(columns.shape[1])})
+
+
+def normal_table(n: int) -> Microdata:
+    return table(normal(n))
+
+
+def peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def mdav_against_plain(n: int) -> str:
+    columns = normal(n)
+    ours, groups = seconds(lambda: mdav_groups(columns, 3))
+    plain, expected = seconds(lambda: plain_mdav(columns, 3))
+    same = "the same partition" if (groups == expected).all() else "ANOTHER PARTITION"
+    return f"| mdav, {n:,} x 10 normal, k=3 | {ours:.2f} s | {plain:.1f} s | {plain / ours:.0f} times | {same} |"
+
+
+def linkage_against_plain(n: int) -> str:
+    columns = normal(n)
+    noisy = columns + 0.3 * normal(n)[::-1]
+    ours, risk = seconds(lambda: DistanceLinkage(standardisation="none").assess(table(columns), table(noisy)))
+    plain, links = seconds(lambda: plain_nearest(columns, noisy))
+    right = 100 * float((links == np.arange(n)).mean())
+    same = "the same links" if abs(right - risk.counters["first"]) < 1e-9 else "OTHER LINKS"
+    return f"| distance-linkage, {n:,} x 10 normal | {ours:.2f} s | {plain:.1f} s | {plain / ours:.1f} times | {same} |"
+
+
+def growth(name: str, prepare: Callable[[int], Any], work: Callable[[Any], object], sizes: tuple[int, ...]) -> None:
+    before = None
+    for n in sizes:
+        given = prepare(n)
+        taken = seconds(lambda given=given: work(given))[0]
+        factor = "" if before is None else f"{taken / before[1]:.1f} times for {n / before[0]:.1f} times the records"
+        print(f"| {name} | {n:,} | {taken:.2f} s | {factor} |", flush=True)
+        before = (n, taken)
+
+
+def csv_round_trip(data: Microdata) -> object:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "survey.csv"
+        files.write(data, path)
+        return files.read(path, schema=data.schema)
+
+
+def warm_up() -> None:
+    small = table(normal(60))
+    numeric = MDAV(k=3).mask(small)
+    RankSwapping().mask(small, seed=1)
+    assess(small, numeric)
+
+
+def main() -> None:
+    warm_up()
+    print("| job | Microveil | plain numpy | ratio | check |\n|---|---|---|---|---|")
+    for row in (mdav_against_plain(10_000), mdav_against_plain(50_000), linkage_against_plain(10_000)):
+        print(row, flush=True)
+    print("\n| job | records | time | growth |\n|---|---|---|---|")
+    growth("mdav, 10 normal attributes, k=3", normal, lambda x: mdav_groups(x, 3), (10_000, 30_000, 100_000))
+    growth("mdav, 1 attribute, k=3", lambda n: normal(n, 1), lambda x: mdav_groups(x, 3), (100_000, 1_000_000))
+    large = (100_000, 1_000_000)
+    growth("rank-swapping p=5, 10 attributes", normal_table, lambda t: RankSwapping(p=5).mask(t, seed=1), large)
+    growth("noise, 10 attributes", normal_table, lambda t: Noise().mask(t, seed=1), large)
+    keys = ["region", "sex", "education", "occupation"]
+    growth("pram, 4 attributes of the sample survey", survey, lambda t: PRAM().mask(t, keys, seed=1), large)
+    growth(
+        "distance-linkage, 10 attributes, noise",
+        lambda n: (normal_table(n), Noise().mask(normal_table(n), seed=1)),
+        lambda pair: DistanceLinkage().assess(*pair),
+        (10_000, 30_000, 100_000, 1_000_000),
+    )
+    growth("sample survey, 14 columns", lambda n: n, survey, large)
+    growth("CSV written and read, 14 columns", survey, csv_round_trip, large)
+    print(f"\npeak memory of the whole run: {peak_mib():,.0f} MiB; Python {sys.version.split()[0]}")
+
+
+if __name__ == "__main__":
+    main()
