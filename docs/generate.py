@@ -1,0 +1,96 @@
+"""Write the parts of the documentation that follow from the code: reference pages and the map of the specifications.
+
+A test compares what this makes with what lies in the repository, so neither can fall behind the other.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from microveil.registry import SHELVES, describe, find, names
+
+ROOT = Path(__file__).resolve().parents[1]
+TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses"}
+FILES = {"method": "methods", "attack": "attacks", "loss": "losses"}
+
+
+def reference_page(sort: str) -> str:
+    """All entries of one shelf of the registry."""
+    lines = [f"# {TITLES[sort]}", ""]
+    for name in names(sort):
+        entry = describe(sort, name)
+        module, cls = SHELVES[sort][name].split(":")
+        doc = (find(sort, name).__doc__ or "").split(">>>")[0]
+        lines += [f"## `{name}`", "", " ".join(doc.split()), ""]
+        lines += [f"- Kinds: {', '.join(entry['kinds'])}", f"- Missing values: {entry['missing']}"]
+        lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]
+        lines += [f"- Source: {entry['source']}", f"- In Python: `{module}.{cls}`", ""]
+        if entry["parameters"]:
+            lines += ["| parameter | type | default | what it is |", "|---|---|---|---|"]
+            for p in entry["parameters"]:
+                kind = ", ".join(map(str, p["choices"])) if "choices" in p else p["type"]
+                lines.append(f"| `{p['name']}` | {kind} | {p['default']} | {p['help']} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+def marked_tests() -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
+    """For each specification id the tests that carry it: file, name, and the modules of Microveil the file imports."""
+    found: dict[str, list[tuple[str, str, tuple[str, ...]]]] = defaultdict(list)
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        modules = tuple(
+            sorted({n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and _is_ours(n.module)})
+        )
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                for name in _ids(node):
+                    found[name].append((path.relative_to(ROOT).as_posix(), node.name, modules))
+    return found
+
+
+def _is_ours(module: str | None) -> bool:
+    return (
+        bool(module) and module.startswith("microveil.") and module not in ("microveil.errors", "microveil.microdata")
+    )
+
+
+def _ids(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
+    ids: list[str] = []
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.spec":
+            ids += [argument.value for argument in decorator.args if isinstance(argument, ast.Constant)]
+    return ids
+
+
+def coverage_page() -> str:
+    """Which code and which tests cover which id of the specifications' checklists."""
+    lines = [
+        "# Coverage of the specifications",
+        "",
+        "Each id of a specification's checklist that is covered, with the code that does it and the tests that carry",
+        "the id. An id that is not listed is not covered yet.",
+        "",
+        "| id | code | tests |",
+        "|---|---|---|",
+    ]
+    for name, tests in sorted(marked_tests().items()):
+        code = ", ".join(f"`{m}`" for m in sorted({m for _, _, modules in tests for m in modules}))
+        places = "<br>".join(f"`{path}::{test}`" for path, test, _ in tests)
+        lines.append(f"| {name} | {code} | {places} |")
+    return "\n".join([*lines, ""])
+
+
+def pages() -> dict[Path, str]:
+    """Every generated file with its content."""
+    made = {ROOT / "docs" / "reference" / f"{FILES[sort]}.md": reference_page(sort) for sort in SHELVES}
+    made[ROOT / "docs" / "coverage.md"] = coverage_page()
+    return made
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
