@@ -94,7 +94,7 @@ def assess(
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
     >>> round(assess(people, MDAV(k=2).mask(people)).losses["sse"].value, 2)
-    0.74
+    0.68
     """
     pair = Pair.of(original, release, attributes)
     known_pair = pair if known is None else Pair.of(original, release, known)
