@@ -19,6 +19,8 @@ IntArray = npt.NDArray[np.int64]
 StateArray = npt.NDArray[np.uint8]
 
 SQUARED, ABSOLUTE, CATEGORY = 0, 1, 2
+_BLOCK = 512
+Settings = tuple[IntArray, FloatArray, FloatArray, npt.NDArray[np.bool_], FloatArray, npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,16 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
 
 def _distinct(table: Table) -> tuple[Table, IntArray]:
     """The different records of a table, and which of them each record is."""
-    rows = np.ascontiguousarray(np.vstack([table.cells + 0.0, table.states]).T)
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    mixed = np.zeros(table.cells.shape[1], dtype=np.uint64)
+    for column in (*table.cells, *table.states):
+        bits = (column.astype(np.float64) + 0.0).view(np.uint64)  # adding 0 makes -0 and 0 one
+        mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
+    alike = (table.cells == table.cells[:, first][:, inverse]) & (table.states == table.states[:, first][:, inverse])
+    if not alike.all():  # two different records with the same mixed bits: as good as never, but it would be wrong
+        rows = np.vstack([table.cells, table.states]).T
+        _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     distinct = Table(np.ascontiguousarray(table.cells[:, first]), np.ascontiguousarray(table.states[:, first]))
     return distinct, inverse.reshape(-1)
 
@@ -117,89 +127,95 @@ def _nearest_of(
     tolerance: float,
     squared: bool,
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """For each source the border below which a target ties for nearest, the records that tie, the first of them."""
+    """For each source the border below which a target ties for nearest, the records that tie, the first of them.
+
+    Targets are taken in blocks that stay in the processor's cache while all sources pass over them. The least distance
+    in each block is kept; only blocks that reach the border are then looked at again, for the ties.
+    """
     queries, size = source_cells.shape[1], target_cells.shape[1]
+    blocks = (size + _BLOCK - 1) // _BLOCK
+    least = np.empty((queries, blocks))
+    distances, shared = np.empty(_BLOCK), np.empty(_BLOCK)
+    settings = (form, start, slope, wildcard, penalty, incomplete)
+    for block in range(blocks):
+        begin, end = block * _BLOCK, min(size, (block + 1) * _BLOCK)
+        sums, in_common = distances[: end - begin], shared[: end - begin]
+        for q in range(queries):
+            source = source_cells[:, q], source_states[:, q]
+            _distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
+            least[q, block] = sums.min()
     border = np.empty(queries)
     ties = np.zeros(queries, dtype=np.int64)
     first = np.full(queries, -1, dtype=np.int64)
-    distances, shared = np.empty(size), np.empty(size)
     for q in range(queries):
-        _distances_from(
-            source_cells[:, q],
-            source_states[:, q],
-            target_cells,
-            target_states,
-            form,
-            start,
-            slope,
-            wildcard,
-            penalty,
-            incomplete,
-            distances,
-            shared,
-        )
-        best = np.inf
-        for i in range(size):
-            if distances[i] < best:
-                best = distances[i]
+        best = least[q].min()
         if best == np.inf:
             border[q] = -1.0  # nothing in common with any target: never linked
             continue
         border[q] = (np.sqrt(best) + tolerance) ** 2 if squared else best + tolerance
-        for i in range(size):
-            if distances[i] <= border[q]:
-                ties[q] += count[i]
-                if first[q] < 0 or lowest[i] < first[q]:
-                    first[q] = lowest[i]
+        for block in range(blocks):
+            if least[q, block] > border[q]:
+                continue
+            begin, end = block * _BLOCK, min(size, (block + 1) * _BLOCK)
+            sums, in_common = distances[: end - begin], shared[: end - begin]
+            source = source_cells[:, q], source_states[:, q]
+            _distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
+            for i in range(end - begin):
+                if sums[i] <= border[q]:
+                    ties[q] += count[begin + i]
+                    if first[q] < 0 or lowest[begin + i] < first[q]:
+                        first[q] = lowest[begin + i]
     return border, ties, first
 
 
 @kernel
 def _distances_from(
-    cells: FloatArray,
-    states: StateArray,
+    source: tuple[FloatArray, StateArray],
     target_cells: FloatArray,
     target_states: StateArray,
-    form: IntArray,
-    start: FloatArray,
-    slope: FloatArray,
-    wildcard: npt.NDArray[np.bool_],
-    penalty: FloatArray,
-    incomplete: npt.NDArray[np.bool_],
-    distances: FloatArray,
-    shared: FloatArray,
+    begin: int,
+    settings: Settings,
+    sums: FloatArray,
+    in_common: FloatArray,
 ) -> None:
-    """Distances of one record to all targets. Whole slices at a time, so that the compiler can use vector units."""
-    d, size = target_cells.shape
-    for begin in range(0, size, 512):
-        end = min(size, begin + 512)
-        sums, in_common = distances[begin:end], shared[begin:end]
-        sums[:] = 0.0
-        in_common[:] = d
-        for j in range(d):
-            column, cell = target_cells[j, begin:end], cells[j]
-            if incomplete[j]:
-                column_states, state = target_states[j, begin:end], states[j]
-                for i in range(sums.shape[0]):
-                    if state == 0 and column_states[i] == 0:
-                        sums[i] += _term(cell, column[i], form[j], start[j], slope[j])
-                    elif wildcard[j]:
-                        in_common[i] -= 1.0
-                    elif state != column_states[i]:
-                        sums[i] += penalty[j]
-            elif form[j] == SQUARED:
-                for i in range(sums.shape[0]):
-                    difference = cell - column[i]
-                    sums[i] += difference * difference
-            elif form[j] == ABSOLUTE:
-                for i in range(sums.shape[0]):
-                    sums[i] += abs(cell - column[i])
-            else:
-                base, step = start[j], slope[j]
-                for i in range(sums.shape[0]):
-                    difference = abs(cell - column[i])
-                    sums[i] += base + step * difference if difference > 0.0 else 0.0
-        for i in range(sums.shape[0]):
+    """Distances of one record to the targets from `begin` on, as many as there are sums.
+
+    Whole contiguous columns at a time, so that the compiler can use vector units.
+    """
+    cells, states = source
+    form, start, slope, wildcard, penalty, incomplete = settings
+    d, size = target_cells.shape[0], sums.shape[0]
+    end = begin + size
+    sums[:] = 0.0
+    any_wildcard = False
+    for j in range(d):
+        column, cell = target_cells[j, begin:end], cells[j]
+        if incomplete[j]:
+            column_states, state = target_states[j, begin:end], states[j]
+            if wildcard[j] and not any_wildcard:
+                any_wildcard = True
+                in_common[:] = d
+            for i in range(size):
+                if state == 0 and column_states[i] == 0:
+                    sums[i] += _term(cell, column[i], form[j], start[j], slope[j])
+                elif wildcard[j]:
+                    in_common[i] -= 1.0
+                elif state != column_states[i]:
+                    sums[i] += penalty[j]
+        elif form[j] == SQUARED:
+            for i in range(size):
+                difference = cell - column[i]
+                sums[i] += difference * difference
+        elif form[j] == ABSOLUTE:
+            for i in range(size):
+                sums[i] += abs(cell - column[i])
+        else:
+            base, step = start[j], slope[j]
+            for i in range(size):
+                difference = abs(cell - column[i])
+                sums[i] += base + step * difference if difference > 0.0 else 0.0
+    if any_wildcard:
+        for i in range(size):
             if in_common[i] != d:
                 sums[i] = sums[i] * (d / in_common[i]) if in_common[i] > 0.0 else np.inf
 
@@ -232,21 +248,9 @@ def _distances_between(
     """The distance of each source record to one target record."""
     out, shared = np.empty(1), np.empty(1)
     result = np.empty(len(sources))
+    settings = (form, start, slope, wildcard, penalty, incomplete)
     for r in range(len(sources)):
-        s, t = sources[r], targets[r]
-        _distances_from(
-            source_cells[:, s],
-            source_states[:, s],
-            target_cells[:, t : t + 1],
-            target_states[:, t : t + 1],
-            form,
-            start,
-            slope,
-            wildcard,
-            penalty,
-            incomplete,
-            out,
-            shared,
-        )
+        source = source_cells[:, sources[r]], source_states[:, sources[r]]
+        _distances_from(source, target_cells, target_states, targets[r], settings, out, shared)
         result[r] = out[0]
     return result

@@ -17,7 +17,7 @@ from microveil.randomness import Streams
 
 FloatArray = npt.NDArray[np.float64]
 # distance terms computed by default: about twenty seconds on two processors
-_AFFORDABLE_TERMS = 2e11
+_AFFORDABLE_TERMS = 1.5e11
 
 
 @parameterised
