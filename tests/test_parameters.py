@@ -7,6 +7,7 @@ import pytest
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.randomising.noise import Noise
 from microveil.parameters import describe_parameters, from_text
 from microveil.registry import attack, loss, make, method, names
 
@@ -30,12 +31,12 @@ def test_a_wrong_choice_lists_the_right_ones() -> None:
 
 
 def test_too_many_values_are_refused() -> None:
-    with pytest.raises(ParameterError, match="mdav takes 2 parameters at most"):
-        MDAV(3, "z", 4)  # type: ignore[call-arg]
+    with pytest.raises(ParameterError, match="noise takes 1 parameters at most"):
+        Noise(0.1, 0.2)  # type: ignore[call-arg]
 
 
 def test_limits_and_choices_are_described() -> None:
-    k, scale = describe_parameters(MDAV)
+    k, scale, *_ = describe_parameters(MDAV)
     assert (k["type"], k["default"], k["minimum"]) == ("int", 3, 2)
     assert (scale["type"], scale["choices"]) == ("choice", ["z", "minmax", "raw"])
 
@@ -43,7 +44,7 @@ def test_limits_and_choices_are_described() -> None:
 def test_components_are_equal_when_their_parameters_are() -> None:
     assert MDAV(k=4) == MDAV(k=4) != MDAV(k=5)
     assert len({MDAV(k=4), MDAV(k=4)}) == 1
-    assert repr(MDAV(k=4)) == "MDAV(k=4, scale='z')"
+    assert repr(Noise(alpha=0.5)) == "Noise(alpha=0.5)"
 
 
 def test_the_registry_makes_components_by_name() -> None:

@@ -27,7 +27,7 @@ class Masked:
     """What a method's own work gives: the new columns, and what it used to make them."""
 
     columns: Mapping[str, pa.Array]
-    partition: Partition | None = None
+    partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
     matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -72,7 +72,7 @@ class Method(Parameterised, ABC):
             notes=(*(earlier.notes if earlier else ()), *masked.notes),
         )
         released = table.with_columns(masked.columns).without(identifiers)
-        return Release(released, provenance, masked.partition, masked.matrices)
+        return Release(released, provenance, masked.partitions, masked.matrices)
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:

@@ -61,20 +61,26 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Release:
-    """Masked microdata with its provenance; `partition` and `matrices` are what the last step used, if anything.
+    """Masked microdata with its provenance; `partitions` (one for each block of attributes) and `matrices` are what the
+    last step used, if anything.
 
     They stay in memory: a manifest on disk holds the plan, the seed and digests, and no value of the original.
     """
 
     data: Microdata
     provenance: Provenance
-    partition: Partition | None = None
+    partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
     matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def frame(self) -> Any:
         """The masked table, as the frame type the original came in."""
         return self.data.native
+
+    @property
+    def partition(self) -> Partition | None:
+        """The partition of the records, where the last step made exactly one."""
+        return next(iter(self.partitions.values())) if len(self.partitions) == 1 else None
 
     @property
     def plan(self) -> Plan:

@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
 from microveil.masking.partition import Partition
 
 FloatArray = npt.NDArray[np.float64]
+Publish = Literal["mean", "median"]
 
 
-def group_means(values: FloatArray, partition: Partition) -> FloatArray:
-    """For each record the mean of its group over the cells that are present; NaN where a group has none.
+def published_values(
+    values: FloatArray,
+    partition: Partition,
+    publish: Publish,
+    weights: FloatArray | None,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """What each record publishes, column by column; NaN where a group has no value."""
+    if publish == "median":
+        return np.column_stack([group_medians(column, partition) for column in values.T])
+    return np.column_stack([group_means(column, partition, weights) for column in values.T])
+
+
+def _by_group(partition: Partition) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The records in the order of their groups, and where each group starts."""
+    order = np.argsort(partition.labels, kind="stable")
+    return order, np.concatenate([[0], np.cumsum(partition.sizes)[:-1]]).astype(np.int64)
+
+
+def group_means(values: FloatArray, partition: Partition, weights: FloatArray | None = None) -> FloatArray:
+    """For each record the (weighted) mean of its group over the cells that are present; NaN where a group has none.
 
     The mean never leaves the span of its group through rounding, so a group of equal values publishes that value.
     """
-    order = np.argsort(partition.labels, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
+    order, starts = _by_group(partition)
     cells = values[order]
     present = ~np.isnan(cells)
-    counts = np.add.reduceat(present, starts, dtype=np.int64)
-    sums = np.add.reduceat(np.where(present, cells, 0.0), starts)
+    shares = present.astype(np.float64) if weights is None else np.where(present, weights[order], 0.0)
+    totals = np.add.reduceat(shares, starts)
+    sums = np.add.reduceat(np.where(present, cells, 0.0) * shares, starts)
     low = np.minimum.reduceat(np.where(present, cells, np.inf), starts)
     high = np.maximum.reduceat(np.where(present, cells, -np.inf), starts)
     means = np.full(len(starts), np.nan)
-    filled = counts > 0
-    means[filled] = np.clip(sums[filled] / counts[filled], low[filled], high[filled])
+    filled = totals > 0
+    means[filled] = np.clip(sums[filled] / totals[filled], low[filled], high[filled])
     return means[partition.labels]
+
+
+def group_medians(values: FloatArray, partition: Partition) -> FloatArray:
+    """For each record the median of its group over the cells that are present; NaN where a group has none."""
+    medians = np.full(len(partition), np.nan)
+    for number, rows in enumerate(partition.groups):
+        cells = values[rows]
+        cells = cells[~np.isnan(cells)]
+        if cells.size:
+            medians[number] = np.median(cells)
+    return medians[partition.labels]
 
 
 def group_counts(present: npt.NDArray[np.bool_], partition: Partition) -> npt.NDArray[np.int64]:

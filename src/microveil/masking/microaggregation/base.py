@@ -1,21 +1,29 @@
-"""What all microaggregation of numeric attributes shares: scaling, missing cells, publishing the group means."""
+"""What all microaggregation of numeric attributes shares: the steps in front of a partitioner and behind it.
+
+A method of this family says only how records are grouped (`_groups`). Which attributes are taken together, on what
+scale and on which of them distances are taken, in which parts of the file, how missing cells are met, whether the
+partition is polished and what a group publishes is the same for all of them, and lives here.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.microaggregation.aggregators import group_means
+from microveil.masking.microaggregation.aggregators import Publish, published_values
 from microveil.masking.microaggregation.incomplete import blocks_by_pattern, cells_to_suppress
 from microveil.masking.partition import Partition
-from microveil.microdata import Microdata
+from microveil.microdata import Microdata, Numbers
 from microveil.microdata.microdata import check_records, count
 from microveil.numerics.standard import min_max, standardise
-from microveil.progress import Part, Progress
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 
 FloatArray = npt.NDArray[np.float64]
@@ -23,55 +31,113 @@ IntArray = npt.NDArray[np.int64]
 Scale = Literal["z", "minmax", "raw"]
 
 
+@dataclass(frozen=True)
+class Records:
+    """What a partitioner may know besides the matrix: the table, the attributes, and which records the rows are."""
+
+    data: Microdata
+    attributes: tuple[str, ...]
+    numbers: IntArray
+
+
+@parameterised
 class Microaggregation(Method):
-    """Group the records on all attributes at once and publish the mean of each group."""
+    """Group the records on some attributes at once and publish one value for each group and attribute."""
 
     family: ClassVar[str] = "microaggregation"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     random: ClassVar[bool] = False
-    weights: ClassVar[str] = "sampling weights are not used: every record counts once in its group's mean"
+    weights: ClassVar[str] = "not used for grouping; with weighted=true group means are weighted by them"
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; records with the same pattern of missing cells are grouped "
         "together, rare patterns are pooled, and a value is suppressed where fewer than k members of its group have one"
     )
 
-    k: int
-    scale: Scale
+    k: int = parameter(3, help="smallest size of a group", ge=2)
+    scale: Scale = parameter("z", help="scale of the distances: z-scores, min-max, or raw values")
+    publish: Publish = parameter(
+        "mean", help="what a group publishes: its mean, its median, or values drawn around its mean"
+    )
+    block: int | None = parameter(
+        None, help="mask so many attributes at a time, in the order given, instead of all at once", ge=1
+    )
+    weighted: bool = parameter(False, help="weight the group means by the sampling weight")
+    strata: bool = parameter(False, help="group only records of the same stratum")
+    chunk: int | None = parameter(
+        None, help="divide longer files into parts of at most so many similar records first", ge=2
+    )
 
     @abstractmethod
-    def _groups(self, columns: FloatArray, streams: Streams, progress: Progress) -> IntArray:
+    def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         """The partitioner: labels for the rows of a matrix without missing cells, in groups of at least k."""
+
+    def _blocks(self, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Which attributes are masked together."""
+        size = self.block or len(attributes)
+        return [attributes[start : start + size] for start in range(0, len(attributes), size)]
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")
-        numbers = [data.numbers(name) for name in attributes]
-        values = np.column_stack([column.values for column in numbers])
-        states = np.column_stack([column.state for column in numbers])
-        partition = self._partition(scaled(values, self.scale), states, streams, progress)
-        columns, suppressed_cells = {}, 0
-        for column in numbers:
-            suppressed = cells_to_suppress(
-                column.present, partition, self.k, missing_matches=data[column.name].missing == "wildcard"
+        weights = self._weights(data)
+        columns, partitions, suppressed_cells = {}, {}, 0
+        blocks = self._blocks(attributes)
+        for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
+            numbers = [data.numbers(name) for name in block]
+            partition = self._partition(data, numbers, streams.generator("groups", *block), part)
+            values = published_values(
+                np.column_stack([column.values for column in numbers]),
+                partition,
+                self.publish,
+                weights,
+                streams.generator("published", *block),
             )
-            suppressed_cells += int(suppressed.sum())
-            published = group_means(column.values, partition)
-            columns[column.name] = data.number_column(column.name, published, suppressed)
+            for j, column in enumerate(numbers):
+                suppressed = cells_to_suppress(
+                    column.present, partition, self.k, missing_matches=data[column.name].missing == "wildcard"
+                )
+                suppressed_cells += int(suppressed.sum())
+                columns[column.name] = data.number_column(column.name, values[:, j], suppressed)
+            partitions[block] = partition
         notes = (f"{count(suppressed_cells, 'cell')} suppressed because of missing values",) if suppressed_cells else ()
-        return Masked(columns, partition, notes=notes)
+        return Masked(columns, partitions, notes=notes)
+
+    def _weights(self, data: Microdata) -> FloatArray | None:
+        if not self.weighted:
+            return None
+        if data.schema.weight is None:
+            raise ParameterError(f"{self.name}: weighted = True is not allowed; no attribute has the role weight")
+        weights = data.numbers(data.schema.weight).values
+        if np.isnan(weights).any() or (weights <= 0).any():
+            raise DataError(f"the weight '{data.schema.weight}' must be a positive number in every record")
+        return weights
 
     def _partition(
-        self, columns: FloatArray, states: npt.NDArray[np.uint8], streams: Streams, progress: Progress
+        self, data: Microdata, numbers: list[Numbers], rng: np.random.Generator, progress: Progress
     ) -> Partition:
+        states = np.column_stack([column.state for column in numbers])
+        columns = scaled(np.column_stack([column.values for column in numbers]), self.scale)
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
         labels = np.empty(len(columns), dtype=np.int64)
-        blocks = blocks_by_pattern(states, self.k)
+        names = tuple(column.name for column in numbers)
         done = used = 0
-        for records in blocks:
-            part = Part(progress, done / len(labels), (done + len(records)) / len(labels))
-            labels[records] = used + self._groups(filled[records], streams, part)
-            used = labels[records].max() + 1
-            done += len(records)
+        for rows in self._parts_of_the_file(data, filled, states):
+            part = Part(progress, done / len(labels), (done + len(rows)) / len(labels))
+            made = self._groups(np.ascontiguousarray(filled[rows]), Records(data, names, rows), rng, part)
+            labels[rows] = used + made
+            used += int(made.max()) + 1
+            done += len(rows)
         return Partition.of(labels)
+
+    def _parts_of_the_file(self, data: Microdata, columns: FloatArray, states: npt.NDArray[np.uint8]) -> list[IntArray]:
+        """The parts that are grouped by themselves: strata, patterns of missing cells, chunks."""
+        parts_ = [np.arange(len(data))]
+        if self.strata:
+            parts_ = strata_of(data, self.k)
+        parts_ = [rows[block] for rows in parts_ for block in blocks_by_pattern(states[rows], self.k)]
+        if self.chunk is not None:
+            largest = max(self.chunk, 2 * self.k)
+            parts_ = [rows[piece] for rows in parts_ for piece in chunks(columns[rows], largest, self.k)]
+        return parts_
 
 
 def scaled(columns: FloatArray, scale: Scale) -> FloatArray:
@@ -80,3 +146,39 @@ def scaled(columns: FloatArray, scale: Scale) -> FloatArray:
         return standardise(columns)
     ready = min_max(columns) if scale == "minmax" else columns
     return np.asarray(ready - np.nanmean(np.where(np.isnan(ready).all(axis=0), 0.0, ready), axis=0))
+
+
+def strata_of(data: Microdata, k: int) -> list[IntArray]:
+    """The records of each stratum; a stratum with fewer than k records is refused."""
+    names = data.schema.having("stratum")
+    if not names:
+        raise ParameterError("strata = True is not allowed; no attribute has the role stratum")
+    codes = [_codes(data, name) for name in names]
+    _, inverse = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
+    strata = Partition.of(inverse.reshape(-1)).groups
+    small = sum(len(rows) < k for rows in strata)
+    if small:
+        raise DataError(f"{count(small, 'stratum') if small == 1 else f'{small} strata'} have fewer than {k} records")
+    return strata
+
+
+def _codes(data: Microdata, name: str) -> FloatArray:
+    if data[name].kind == "numeric":
+        return np.nan_to_num(data.numbers(name).values, nan=np.inf)
+    return data.categories(name).codes.astype(np.float64)
+
+
+def chunks(columns: FloatArray, largest: int, k: int) -> list[IntArray]:
+    """Divide records at the median of the attribute with the widest spread until no part exceeds `largest`."""
+    ready: list[IntArray] = []
+    waiting = [np.arange(len(columns))]
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) <= largest or len(rows) < 2 * k:
+            ready.append(rows)
+            continue
+        widest = int(np.argmax(np.ptp(columns[rows], axis=0)))
+        order = rows[np.argsort(columns[rows, widest], kind="stable")]
+        half = len(order) // 2
+        waiting += [np.sort(order[half:]), np.sort(order[:half])]
+    return ready

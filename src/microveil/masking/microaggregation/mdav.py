@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Scale
-from microveil.parameters import parameter, parameterised
+import numpy as np
+
+from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
+from microveil.parameters import parameterised
 from microveil.progress import Progress
-from microveil.randomness import Streams
 
 
 @parameterised
@@ -27,10 +28,7 @@ class MDAV(Microaggregation):
     summary: ClassVar[str] = "groups of at least k similar records publish their mean"
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2005), MDAV; specification 03, MA-6"
 
-    k: int = parameter(3, help="smallest size of a group", ge=2)
-    scale: Scale = parameter("z", help="scale of the distances: z-scores, min-max, or raw values")
-
-    def _groups(self, columns: FloatArray, streams: Streams, progress: Progress) -> IntArray:
+    def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.mdav import mdav_groups
 
         return mdav_groups(columns, self.k, progress, "mdav: grouping records")
