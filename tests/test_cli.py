@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -263,3 +264,131 @@ def test_every_output_format_is_made_again_byte_for_byte(tmp_path: Path, ending:
     redone = microveil("protect", tmp_path / "survey.csv", "--plan", f"{out}.manifest.json", "--out", again)
     assert redone.returncode == 0, redone.stderr
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_options_go_on_top_of_the_schema_of_a_plan(people: Path, tmp_path: Path) -> None:
+    first = tmp_path / "one.csv"
+    assert microveil("protect", people, "--method", "noise", "--seed", 1, "--out", first).returncode == 0
+    again = microveil(
+        "protect", people, "--plan", f"{first}.manifest.json", "--identifiers", "name", "--out", tmp_path / "two.csv"
+    )
+    assert "left out (identifiers): name" in again.stdout
+    assert "person 3" not in (tmp_path / "two.csv").read_text()
+
+
+def test_a_replay_reads_the_file_as_the_first_run_did(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("zip;x\n" + "\n".join(f"{i % 3 + 1};{i},5" for i in range(60)) + "\n")
+    (tmp_path / "s.toml").write_text("[attributes.zip]\nkind = 'nominal'\nrole = 'key'\ndomain = ['1', '2', '3']\n")
+    done = microveil(
+        "protect", "d.csv", "--schema", "s.toml", "--method", "pram", "--seed", 1, "--out", "o.csv", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    redone = microveil("protect", "d.csv", "--plan", "o.csv.manifest.json", "--out", "p.csv", cwd=tmp_path)
+    assert "the same bytes" in redone.stderr
+
+
+def test_the_masked_file_is_read_like_the_original(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("zip\n0123\n4567\n4568\n4567\n")
+    (tmp_path / "b.csv").write_text("zip\n4567\n4567\n4568\n4567\n")
+    result = json.loads(microveil("assess", "a.csv", "b.csv", "--json", cwd=tmp_path).stdout)
+    assert result["losses"]["dbil"]["value"] == 25
+
+
+def test_the_schema_of_the_manifest_is_used_whatever_attributes_are_named(tmp_path: Path) -> None:
+    rows = "\n".join(f"{20 + i},{-9 if i % 6 == 0 else 100 * i}" for i in range(60))
+    (tmp_path / "a.csv").write_text(f"age,income\n{rows}\n")
+    (tmp_path / "s.toml").write_text("[attributes.income]\nkind = 'numeric'\nmissing_codes = [-9]\n")
+    microveil("protect", "a.csv", "--schema", "s.toml", "--method", "mdav", "--out", "b.csv", cwd=tmp_path)
+    by_default = json.loads(microveil("assess", "a.csv", "b.csv", "--json", cwd=tmp_path).stdout)
+    named = json.loads(
+        microveil("assess", "a.csv", "b.csv", "--attributes", "age,income", "--json", cwd=tmp_path).stdout
+    )
+    assert named["losses"]["sse"] == by_default["losses"]["sse"]
+    (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text())
+    assert "is not the file its manifest was written for" in microveil("assess", "a.csv", "b.csv", cwd=tmp_path).stderr
+
+
+def test_a_release_measures_alike_in_every_format(tmp_path: Path) -> None:
+    data = survey(120, seed=2)
+    files.write(data, tmp_path / "a.csv")
+    data.schema.write(tmp_path / "a.toml")
+    values = set()
+    for ending in ("csv", "sav", "dta", "parquet"):
+        out = tmp_path / f"o.{ending}"
+        microveil(
+            "protect", tmp_path / "a.csv", "--schema", tmp_path / "a.toml", "--method", "mdav",
+            "--attributes", "age,income", "--out", out,
+        )  # fmt: skip
+        (tmp_path / f"o.{ending}.manifest.json").unlink()
+        measured = microveil(
+            "assess", tmp_path / "a.csv", out, "--schema", tmp_path / "a.toml", "--attributes", "age,income", "--json"
+        )
+        assert measured.stderr == ""
+        values.add(round(json.loads(measured.stdout)["risks"]["distance-linkage"]["value"], 9))
+    assert len(values) == 1
+
+
+def test_a_column_that_is_text_for_one_bad_cell_is_pointed_out(tmp_path: Path) -> None:
+    rows = [f"{20 + i},{1000 + i}" for i in range(30)]
+    rows[6] = "26,1 200"
+    (tmp_path / "a.csv").write_text("age,income\n" + "\n".join(rows) + "\n")
+    done = microveil("protect", "a.csv", "--method", "noise", "--seed", 1, "--out", "b.csv", cwd=tmp_path)
+    assert "released as they were: income" in done.stdout
+    assert "column 'income': all but 1 values are numbers (see record 7)" in done.stderr
+    assert "1 200" not in done.stderr
+
+
+def test_describe_shows_a_bad_column_instead_of_failing(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,id\n1,900719925474099301\ninf,900719925474099302\n")
+    shown = microveil("describe", "a.csv", "--json", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    hints = {row["name"]: row["suggestion"] for row in json.loads(shown.stdout)["attributes"]}
+    assert "infinite" in hints["x"]
+    assert "beyond 2^53" in hints["id"]
+
+
+def test_the_manifest_is_private(people: Path, tmp_path: Path) -> None:
+    done = microveil("protect", people, "--method", "noise", "--seed", 1, "--out", tmp_path / "o.csv")
+    manifest = tmp_path / "o.csv.manifest.json"
+    assert "keep it private" in done.stdout
+    assert manifest.stat().st_mode & 0o077 == 0
+    assert "Do not publish" in json.loads(manifest.read_text())["private"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["protect", "people.csv", "--method", "mdav"],
+        ["protect", "people.csv", "--seed", "1.5"],
+        ["protct"],
+        ["demo", "--records", "3"],
+    ],
+)
+def test_what_the_parser_refuses_is_one_sentence_too(people: Path, arguments: list[str]) -> None:
+    done = microveil(*arguments, cwd=people.parent)
+    assert done.returncode == 2
+    assert done.stderr.startswith("microveil: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--set", "k=3", "--set", "k=4"], ["--attributes", ""], ["--set", "k=inf"]])
+def test_contradictions_are_refused(people: Path, arguments: list[str]) -> None:
+    done = microveil("protect", people, "--method", "mdav", *arguments, "--out", people.parent / "o.csv")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_terminated_run_leaves_nothing_half_written(tmp_path: Path) -> None:
+    files.write(survey(60_000, seed=2), tmp_path / "a.csv")
+    command = [sys.executable, "-m", "microveil.cli", "protect", "a.csv", "--method", "noise", "--out", "b.csv.gz"]
+    for wait in (1.0, 1.6, 2.2):
+        process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        time.sleep(wait)
+        process.terminate()
+        process.communicate(timeout=60)
+        left = sorted(p.name for p in tmp_path.iterdir())
+        assert left in (["a.csv"], ["a.csv", "b.csv.gz", "b.csv.gz.manifest.json"])
+        if left == ["a.csv"]:
+            assert process.returncode in (1, -15)
+            continue
+        break

@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 import microveil
 from microveil.errors import MicroveilError, ParameterError, SchemaError, UnknownNameError
@@ -37,12 +39,14 @@ app = typer.Typer(
 )
 
 FAILED, BAD_USAGE = 1, 2
+_INTERRUPTED = 130  # what typer makes of an interruption
 
 _Input = Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, Stata or SAS.", metavar="IN")]
 _Names = Annotated[str | None, typer.Option(metavar="A,B,...")]
 _SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML); see 'describe --schema-out'.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 _Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+_Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel workbook; default: the first.")]
 _Delimiter = Annotated[str | None, typer.Option(help="Delimiter of the CSV input, where detection fails.")]
 _Encoding = Annotated[str | None, typer.Option(help="Encoding of the CSV input, where detection fails.")]
 _Decimal = Annotated[str | None, typer.Option(help="Decimal mark of the CSV input, where detection fails.")]
@@ -64,8 +68,19 @@ _Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metava
 def main() -> None:
     """Run the command line; whatever goes wrong ends in one sentence and a status."""
     _speak_of_compiling()
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupt)
     try:
-        app()
+        # not standalone: typer would answer in paragraphs of its own
+        status = app(standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except typer.Exit as wish:
+        if wish.exit_code == _INTERRUPTED:
+            _fail("cancelled; nothing was written", FAILED)
+        sys.exit(wish.exit_code)
+    except TyperException as problem:
+        _fail(f"{problem.format_message().rstrip('.')}; see --help", BAD_USAGE)
     except MicroveilError as problem:
         _fail(
             str(problem), BAD_USAGE if isinstance(problem, ParameterError | SchemaError | UnknownNameError) else FAILED
@@ -82,6 +97,11 @@ def main() -> None:
             raise
         # the text of an unforeseen error may hold values of records, so only its type is shown
         _fail(f"internal error ({type(problem).__name__}); MICROVEIL_DEBUG=1 shows the details", FAILED)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Ending a process from outside is an interruption too: what is half written goes away."""
+    raise KeyboardInterrupt
 
 
 def _fail(sentence: str, status: int) -> None:
@@ -154,8 +174,10 @@ def _bar(label: str) -> Iterator[Progress]:
 def _split(names: str | None) -> list[str] | None:
     if names is None:
         return None
-    parts = [name.strip() for name in names.split(",")]
-    return [name for name in parts if name]
+    named = [name.strip() for name in names.split(",") if name.strip()]
+    if not named:
+        raise ParameterError("a list of columns must name at least one, such as age,income")
+    return named
 
 
 def _console() -> Any:
@@ -224,6 +246,7 @@ def describe(
     schema_out: Annotated[Path | None, typer.Option(help="Write the schema, for you to correct and use again.")] = None,
     force: _Force = False,
     as_json: _Json = False,
+    sheet: _Sheet = None,
     delimiter: _Delimiter = None,
     encoding: _Encoding = None,
     decimal: _Decimal = None,
@@ -234,11 +257,10 @@ def describe(
 
     if schema_out is not None:
         check_output(schema_out, force=force)
-    data = _read(
-        path, schema, delimiter=delimiter, encoding=encoding, decimal=decimal, keys=_split(keys),
-        confidential=_split(confidential), identifiers=_split(identifiers), weight=weight,
-        nominal=_split(nominal), ordinal=_split(ordinal), numeric=_split(numeric),
-    )  # fmt: skip
+    wishes = _wishes(delimiter, encoding, decimal, sheet)
+    said = _said(keys, confidential, identifiers, weight, nominal, ordinal, numeric)
+    with _bar(f"reading {path.name}") as bar:
+        data = _read(path, schema, bar, **wishes, **said)
     rows = describe_attributes(data)
     if schema_out is not None:
         with_domains(data).write(schema_out, force=force)
@@ -252,7 +274,7 @@ def describe(
         table.add_column(column, justify="right" if column in ("different", "missing", "mean", "deviation") else "left")
     for row in rows:
         numbers = [f"{row[k]:,.4g}" if row.get(k) is not None else "" for k in ("mean", "deviation")]
-        missing = f"{row['missing']:,} ({row['missing_share']:.1f} %)" if row["missing"] else "0"
+        missing = f"{row['missing']:,} ({row['missing_share']:.1f} %)" if row["missing"] else str(row["missing"] or 0)
         table.add_row(
             row["name"],
             row["kind"],
@@ -267,13 +289,31 @@ def describe(
         _say(f"schema written to {schema_out}")
 
 
-def _read(path: Path, schema: Path | None, *, progress: Progress | None = None, **options: Any) -> Microdata:
+def _wishes(delimiter: str | None, encoding: str | None, decimal: str | None, sheet: str | None) -> dict[str, Any]:
+    """How the file is to be read, where the user says so."""
+    return {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "sheet": sheet}
+
+
+def _said(
+    keys: str | None,
+    confidential: str | None,
+    identifiers: str | None,
+    weight: str | None,
+    nominal: str | None,
+    ordinal: str | None,
+    numeric: str | None,
+) -> dict[str, Any]:
+    """What the user says of the columns, over what the schema says."""
+    return {
+        "keys": _split(keys), "confidential": _split(confidential), "identifiers": _split(identifiers),
+        "weight": weight, "nominal": _split(nominal), "ordinal": _split(ordinal), "numeric": _split(numeric),
+    }  # fmt: skip
+
+
+def _read(path: Path, schema: Any, progress: Progress, **options: Any) -> Microdata:
     from microveil.microdata.files import read
 
-    if progress is not None:
-        return read(path, schema=schema, progress=progress, **options)
-    with _bar(f"reading {path.name}") as bar:
-        return read(path, schema=schema, progress=bar, **options)
+    return read(path, schema=schema, progress=progress, **options)
 
 
 @app.command(epilog=_PROTECT_EXAMPLE)
@@ -303,12 +343,16 @@ def protect(
     ] = None,
     force: _Force = False,
     as_json: _Json = False,
+    sheet: _Sheet = None,
     delimiter: _Delimiter = None,
     encoding: _Encoding = None,
     decimal: _Decimal = None,
 ) -> None:
     """Mask a table and write the release with a manifest from which it can be made again."""
+    from dataclasses import replace
+
     from microveil.masking.release import check_place
+    from microveil.progress import Part
     from microveil.protection import protect as carry_out
     from microveil.randomness import check_seed
 
@@ -317,17 +361,17 @@ def protect(
         check_seed(seed)
     _check_places(path, out)
     check_place(out, force=force)
+    wishes = _wishes(delimiter, encoding, decimal, sheet)
+    said = _said(keys, confidential, identifiers, weight, nominal, ordinal, numeric)
+    if manifest is not None:
+        wishes.update({k: v for k, v in manifest["input"].get("dialect", {}).items() if wishes[k] is None})
     with _bar(f"protecting {path.name}") as bar:
-        from microveil.progress import Part
-
-        data = _read(
-            path, schema, progress=Part(bar, 0.0, 0.1), delimiter=delimiter, encoding=encoding, decimal=decimal,
-            keys=_split(keys), confidential=_split(confidential), identifiers=_split(identifiers), weight=weight,
-            nominal=_split(nominal), ordinal=_split(ordinal), numeric=_split(numeric),
-        )  # fmt: skip
-        release = carry_out(data, the_plan, seed=seed, progress=Part(bar, 0.1, 0.9))
-        _advise(data, release)
+        # the plan's schema decides how columns are read; what is said on the command line goes on top of it
+        data = _read(path, schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **said)
+        release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=Part(bar, 0.1, 0.9))
+        bar(0.9, f"writing {out.name}")
         written, beside = release.save(out, force=force)
+    _advise(data, release)
     if manifest is not None:
         _compare_with(manifest, release, written)
     if as_json:
@@ -338,11 +382,15 @@ def protect(
         _say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
     if release.partition is not None:
         _say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
+    as_they_were = [n for n in release.data.names if n not in release.provenance.attributes]
+    if as_they_were:
+        _say(f"released as they were: {', '.join(as_they_were)}")
     if release.provenance.left_out:
         _say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
     for remark in release.provenance.notes:
         _say(remark)
-    _say(f"seed {release.provenance.seed}; {len(release):,} records written to {written}, manifest to {beside}")
+    _say(f"seed {release.provenance.seed}; {len(release):,} records written to {written}")
+    _say(f"manifest written to {beside}; keep it private, for its seed helps to undo the masking")
 
 
 def _the_plan(
@@ -369,6 +417,8 @@ def _settings(settings: Sequence[str] | None) -> dict[str, str]:
         name, equals, value = setting.partition("=")
         if not equals or not name.strip():
             raise ParameterError(f"--set takes name=value, such as --set k=5, not '{setting}'")
+        if name.strip() in given:
+            raise ParameterError(f"--set gives {name.strip()} twice")
         given[name.strip()] = value.strip()
     return given
 
@@ -382,10 +432,12 @@ def _advise(data: Microdata, release: Release) -> None:
     """What a careful colleague would say before this goes out."""
     from microveil.microdata.inference import suggestions
 
-    kept = {name: hint for name, hint in suggestions(data).items() if name in release.data.names}
-    for name, hint in kept.items():
-        if "identifier" in hint and name not in release.provenance.attributes:
-            _note(f"column '{name}': {hint} It is in the release as it was; --identifiers {name} leaves it out.")
+    for name, hint in suggestions(data).items():
+        if name in release.data.names and name not in release.provenance.attributes:
+            if "identifier" in hint:
+                _note(f"column '{name}': {hint} It is in the release as it was; --identifiers {name} leaves it out.")
+            elif "are numbers" in hint:
+                _note(f"column '{name}': {hint} It was taken for text and is in the release as it was.")
 
 
 def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> None:
@@ -423,6 +475,7 @@ def assess(
     numeric: _Numeric = None,
     schema: _SchemaFile = None,
     as_json: _Json = False,
+    sheet: _Sheet = None,
     delimiter: _Delimiter = None,
     encoding: _Encoding = None,
     decimal: _Decimal = None,
@@ -434,17 +487,14 @@ def assess(
 
     chosen_attacks = None if attacks is None else [make("attack", name) for name in _split(attacks) or ()]
     chosen_losses = None if losses is None else [make("loss", name) for name in _split(losses) or ()]
-    chosen = _split(attributes)
-    manifest_schema = None
-    if chosen is None and keys is None:
-        chosen, manifest_schema = _from_manifest(masked)
-    dialect = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
-    kinds = {"nominal": _split(nominal), "ordinal": _split(ordinal), "numeric": _split(numeric)}
+    chosen, manifest_schema = _from_manifest(masked)
+    if attributes is not None or keys is not None:
+        chosen = _split(attributes)
+    wishes = _wishes(delimiter, encoding, decimal, sheet)
+    said = _said(keys, None, None, None, nominal, ordinal, numeric)
     with _bar(f"assessing {masked.name}") as bar:
-        before = _read(original, schema, progress=Part(bar, 0.0, 0.1), keys=_split(keys), **kinds, **dialect)
-        if manifest_schema is not None and schema is None:
-            before = before.with_schema(manifest_schema)
-        after = _read(masked, None, progress=Part(bar, 0.1, 0.2), **dialect)
+        before = _read(original, schema or manifest_schema, Part(bar, 0.0, 0.1), **wishes, **said)
+        after = _read(masked, None, Part(bar, 0.1, 0.2), like=before, **wishes)
         assessment = measure(
             before, after, chosen, known=_split(known), attacks=chosen_attacks, losses=chosen_losses,
             progress=Part(bar, 0.2, 1.0),
@@ -456,14 +506,17 @@ def assess(
 
 
 def _from_manifest(masked: Path) -> tuple[list[str] | None, Any]:
-    """The attributes and the schema that the manifest beside a released file names, if there is one."""
+    """The attributes and the schema that the manifest beside a released file names, if it belongs to that file."""
     from microveil.masking.plan import read_plan
-    from microveil.masking.release import manifest_path
+    from microveil.masking.release import file_digest, manifest_path
 
     beside = manifest_path(masked)
-    if not beside.is_file():
+    if not (beside.is_file() and masked.is_file()):
         return None, None
-    plan, _ = read_plan(beside)
+    plan, manifest = read_plan(beside)
+    if manifest is None or manifest.get("output", {}).get("file_sha256") != file_digest(masked):
+        _note(f"{masked.name} is not the file its manifest was written for, so the manifest is not used")
+        return None, None
     named = dict.fromkeys(name for step in plan.steps for name in step.attributes or ())
     return list(named) or None, plan.schema
 

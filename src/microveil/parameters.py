@@ -57,6 +57,9 @@ def parameterised(cls: type[Component]) -> type[Component]:
         for name in kwargs:
             if name not in names:
                 raise ParameterError(f"{label} has no parameter '{name}'{nearest_name(name, names)}")
+        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+            if not _is_finite(value):
+                raise ParameterError(f"{label}: {name} = {value!r} is not allowed; it must be a finite number")
         try:
             original_init(self, *map(_as_python, args), **{k: _as_python(v) for k, v in kwargs.items()})
         except pydantic.ValidationError as problem:
@@ -75,7 +78,7 @@ def _sentence(label: str, problem: pydantic.ValidationError) -> str:
     if first["type"] == "missing":
         return f"{label}: parameter {location} must be given"
     if not location:
-        return f"{label}: {what}"
+        return what if what.startswith(label) else f"{label}: {what}"
     return f"{label}: {location} = {first['input']!r} is not allowed; {what}"
 
 
@@ -86,6 +89,12 @@ def _as_python(value: Any) -> Any:
     if isinstance(value, np.ndarray | list):
         return tuple(_as_python(item) for item in value)
     return value
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float | np.floating) or bool(np.isfinite(value))
 
 
 def plain(value: Any) -> Any:

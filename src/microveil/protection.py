@@ -14,7 +14,8 @@ from microveil.registry import make
 
 
 def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progress = silent) -> Release:
-    """Mask a table as the plan says. A seed given here takes the place of the plan's; a schema in the plan is used.
+    """Mask a table as the plan says. A seed given here takes the place of the plan's; a schema in the plan that of the
+    table.
 
     >>> from microveil.masking import Step
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})

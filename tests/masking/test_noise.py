@@ -46,3 +46,9 @@ def test_single_precision_stays_single_precision() -> None:
 def test_alpha_is_not_negative() -> None:
     with pytest.raises(ParameterError, match=r"alpha = -0.1 is not allowed; it must be greater than or equal to 0"):
         Noise(alpha=-0.1)
+
+
+@pytest.mark.parametrize("alpha", [float("inf"), float("nan")])
+def test_alpha_is_finite(alpha: float) -> None:
+    with pytest.raises(ParameterError, match="finite"):
+        Noise(alpha=alpha)

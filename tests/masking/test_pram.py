@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.errors import ParameterError
+from microveil.errors import DataError, ParameterError
 from microveil.masking.randomising.pram import PRAM, draw_categories, frequency_matrix
 from microveil.microdata import Microdata
 
@@ -108,3 +108,17 @@ def test_truth_values_and_numbers_can_be_categories() -> None:
 def test_p_is_a_probability() -> None:
     with pytest.raises(ParameterError, match=r"pram: p = 1\.2"):
         PRAM(p=1.2)
+
+
+def test_more_categories_than_a_matrix_can_hold_are_refused() -> None:
+    with pytest.raises(DataError, match=r"'x' has 5,001 categories.*recode it first"):
+        PRAM().mask(Microdata.of({"x": [f"c{i}" for i in range(5001)]}), seed=1)
+
+
+def test_columns_without_any_value_or_with_numbered_categories_come_back() -> None:
+    import pyarrow as pa
+
+    table = pa.table({"n": pa.nulls(4), "d": pa.array([1, 2, 2, 1]).dictionary_encode()})
+    release = PRAM(p=0.5).mask(Microdata.of(table, nominal=["n", "d"]), seed=1)
+    assert release.frame["n"].null_count == 4
+    assert set(release.frame["d"].to_pylist()) <= {1, 2}

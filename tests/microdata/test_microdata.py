@@ -229,3 +229,43 @@ def test_an_attribute_without_a_key_among_roles_asks_for_one() -> None:
 
     with pytest.raises(MicroveilError, match="none is a key"):
         Noise().mask(data)
+
+
+def test_what_is_done_to_the_native_frame_does_not_reach_back() -> None:
+    data = Microdata.of(pd.DataFrame({"x": [1.0, 2.0]}))
+    native = data.native
+    native["x"] = 0.0
+    native.loc[:, "x"] = 9.0
+    assert data.numbers("x").values.tolist() == [1.0, 2.0]
+    from microveil.masking.randomising.noise import Noise
+
+    frame = Noise().mask(data, seed=1).frame
+    frame.loc[:, "x"] = 9.0  # the caller's own frame can be written to
+    assert frame["x"].tolist() == [9.0, 9.0]
+
+
+def test_a_schema_does_not_change() -> None:
+    schema = Microdata.of({"x": [1]}).schema
+    with pytest.raises(AttributeError, match="make another"):
+        schema.attributes = ()
+
+
+def test_columns_no_method_touches_may_hold_anything() -> None:
+    from microveil.masking.randomising.noise import Noise
+
+    table = pa.table({"x": [1.0, 2.0], "list": [[1], [2, 3]], "record": [{"a": 1}, {"a": 2}], "raw": [b"1", b"\xff"]})
+    release = Noise().mask(Microdata.of(table), ["x"], seed=1)
+    assert release.frame["list"].to_pylist() == [[1], [2, 3]]
+    intervals = pd.DataFrame({"x": [1.0, 2.0], "cut": pd.cut([1.0, 2.0], 2)})
+    assert len(Noise().mask(Microdata.of(intervals), ["x"], seed=1)) == 2
+
+
+def test_a_refused_mapping_does_not_show_its_cells() -> None:
+    with pytest.raises(DataError, match="'a' must hold numbers only or texts only") as refusal:
+        Microdata.of({"a": [1, "SECRET-7"]})
+    assert "SECRET" not in str(refusal.value)
+
+
+def test_numbers_too_large_to_square_are_refused() -> None:
+    with pytest.raises(DataError, match="beyond 1e150"):
+        Microdata.of({"x": [1.0, 1e200]}).numbers("x")

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import DataError
-from microveil.microdata.pairs import Pair
+from microveil.microdata.pairs import Pair, fitting
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, silent
 
@@ -85,20 +84,6 @@ class Attack(Parameterised, ABC):
     @abstractmethod
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         """The attack itself, with the original values of these attributes as knowledge."""
-
-
-def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:
-    """The attributes a measure can treat; attributes that were asked for by name are never passed over."""
-    attributes = pair.of_kinds(measure.kinds)
-    words = " or ".join(measure.kinds)
-    if explicit and len(attributes) < len(pair.attributes):
-        odd = next(name for name in pair.attributes if name not in attributes)
-        raise DataError(
-            f"attribute '{odd}' is {pair.original[odd].kind}, but {measure.name} works on {words} attributes only"
-        )
-    if not attributes:
-        raise DataError(f"there is no {words} attribute for {measure.name} to work on")
-    return attributes
 
 
 def wilson_interval(successes: float, trials: int, z: float = 1.959963984540054) -> tuple[float, float]:

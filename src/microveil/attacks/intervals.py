@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -90,8 +91,9 @@ class IntervalDisclosure(Attack):
         disclosed = np.zeros((len(self.widths), len(pair)), dtype=np.bool_)
         if pair.original[name].kind == "numeric":
             before, after = (column.values for column in pair.numbers(name))
+            inside = self._inside(before, after, both, released)
             for i, width in enumerate(self.widths):
-                disclosed[i, both] = self._numbers_inside(before, after, both, released, width)
+                disclosed[i, both] = inside(width)
         else:
             one, other = (column.codes for column in pair.categories(name))
             middle = _middle_ranks(other[released], len(pair.categories(name)[0].domain))
@@ -103,25 +105,32 @@ class IntervalDisclosure(Attack):
                 disclosed[i, both] = near
         return disclosed, has_value
 
-    def _numbers_inside(
-        self, before: FloatArray, after: FloatArray, both: BoolArray, released: BoolArray, width: float
-    ) -> BoolArray:
-        x, y, column = before[both], after[both], after[released]
+    def _inside(
+        self, before: FloatArray, after: FloatArray, both: BoolArray, released: BoolArray
+    ) -> Callable[[float], BoolArray]:
+        """For a width, which original values lie in the interval; ranks and spreads are taken once for all widths."""
+        x, y = before[both], after[both]
         if self.window == "rank":
-            ordered, reach = np.sort(column), int(width * len(column) / 100)
-            rank = average_ranks(column)[both[released]]
-            low = ordered[np.clip(np.floor(rank - reach), 1, len(column)).astype(np.int64) - 1]
-            high = ordered[np.clip(np.ceil(rank + reach), 1, len(column)).astype(np.int64) - 1]
-            return (x >= low) & (x <= high)
+            ordered = np.sort(after[released])
+            rank = average_ranks(after[released])[both[released]]
+            return lambda width: _between_ranks(x, ordered, rank, int(width * len(ordered) / 100))
         if self.window == "rank-difference":
-            return np.abs(average_ranks(x) - average_ranks(y)) <= width * len(x) / 100
+            apart = np.abs(average_ranks(x) - average_ranks(y))
+            return lambda width: np.asarray(apart <= width * len(x) / 100)
+        spread: FloatArray | float = np.abs(y)
         if self.window == "sd":
-            spread: FloatArray | float = float(np.nanstd(before))
+            spread = float(np.nanstd(before))
         elif self.window == "range":
             spread = float(np.nanmax(before) - np.nanmin(before))
-        else:
-            spread = np.abs(y)
-        return np.asarray(np.abs(x - y) <= width / 100 * spread)
+        distance = np.abs(x - y)
+        return lambda width: np.asarray(distance <= width / 100 * spread)
+
+
+def _between_ranks(x: FloatArray, ordered: FloatArray, rank: FloatArray, reach: int) -> BoolArray:
+    """Whether values lie between the released values that are `reach` ranks below and above."""
+    low = ordered[np.clip(np.floor(rank - reach), 1, len(ordered)).astype(np.int64) - 1]
+    high = ordered[np.clip(np.ceil(rank + reach), 1, len(ordered)).astype(np.int64) - 1]
+    return np.asarray((x >= low) & (x <= high))
 
 
 def _middle_ranks(codes: IntArray, size: int) -> FloatArray:

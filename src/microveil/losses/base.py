@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from microveil.attacks.base import fitting
-from microveil.microdata.pairs import Pair
+from microveil.microdata.pairs import Pair, fitting
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, silent
 

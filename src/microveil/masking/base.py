@@ -32,6 +32,14 @@ class Masked:
     notes: tuple[str, ...] = ()
 
 
+def _dialect(table: Microdata) -> dict[str, str]:
+    """How the text file was read, so that it is read alike when the release is made again."""
+    origin = table.origin
+    if origin is None or origin.format not in ("csv", "tsv"):
+        return {}
+    return {"delimiter": origin.delimiter, "encoding": origin.encoding, "decimal": origin.decimal}
+
+
 class Method(Parameterised, ABC):
     """A way of masking. A subclass is a frozen dataclass of its parameters and implements `_mask`."""
 
@@ -70,9 +78,13 @@ class Method(Parameterised, ABC):
             schema=earlier.schema if earlier else table.schema,
             left_out=(*(earlier.left_out if earlier else ()), *identifiers),
             notes=(*(earlier.notes if earlier else ()), *masked.notes),
+            dialect=earlier.dialect if earlier else _dialect(table),
         )
         released = table.with_columns(masked.columns).without(identifiers)
-        return Release(released, provenance, masked.partitions, masked.matrices)
+        kept = data if isinstance(data, Release) else None
+        partitions = {b: p for b, p in (kept.partitions if kept else {}).items() if not set(b) & set(chosen)}
+        matrices = {a: m for a, m in (kept.matrices if kept else {}).items() if a not in chosen}
+        return Release(released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices})
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:

@@ -16,9 +16,13 @@ import numpy.typing as npt
 
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Plan, Step
-from microveil.microdata import Microdata, Schema
+from microveil.microdata import Attribute, Microdata, Schema
 
 MANIFEST_ENDING = ".manifest.json"
+PRIVATE = (
+    "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
+    "of the masking."
+)
 
 
 def versions() -> dict[str, str]:
@@ -38,6 +42,7 @@ class Provenance:
     schema: Schema
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    dialect: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
 
     @property
@@ -47,12 +52,14 @@ class Provenance:
 
     @property
     def plan(self) -> Plan:
-        return Plan(self.steps, self.seed, self.schema)
+        """What to do again; of an identifier only that it is one, for its categories are names."""
+        bare = (Attribute(name=a.name, kind=a.kind, roles=a.roles) for a in self.schema if "identifier" in a.roles)
+        return Plan(self.steps, self.seed, self.schema.replacing(*bare))
 
     def to_plain(self) -> dict[str, Any]:
         return {
             "plan": self.plan.to_plain(),
-            "input": {"digest": self.input_digest, "records": self.input_records},
+            "input": {"digest": self.input_digest, "records": self.input_records, "dialect": dict(self.dialect)},
             "left_out": list(self.left_out),
             "notes": list(self.notes),
             "versions": dict(self.versions),
@@ -61,8 +68,9 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Release:
-    """Masked microdata with its provenance; `partitions` (one for each block of attributes) and `matrices` are what the
-    last step used, if anything.
+    """Masked microdata with its provenance.
+
+    `partitions` (by block of attributes) and `matrices` (by attribute) are what the steps used.
 
     They stay in memory: a manifest on disk holds the plan, the seed and digests, and no value of the original.
     """
@@ -79,7 +87,7 @@ class Release:
 
     @property
     def partition(self) -> Partition | None:
-        """The partition of the records, where the last step made exactly one."""
+        """The partition of the records, where the steps made exactly one."""
         return next(iter(self.partitions.values())) if len(self.partitions) == 1 else None
 
     @property
@@ -96,7 +104,8 @@ class Release:
     def manifest(self, file_digest: str | None = None) -> dict[str, Any]:
         """What goes beside the file: enough to make the same bytes again."""
         output = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
-        return {"microveil": self.provenance.versions["microveil"], **self.provenance.to_plain(), "output": output}
+        version = self.provenance.versions["microveil"]
+        return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
         """Write the masked file and its manifest beside it, both or neither; return their paths."""
@@ -113,6 +122,7 @@ class Release:
 
         def put_manifest(unfinished: Path) -> None:
             text = json.dumps(self.manifest(digest[0]), indent=2, ensure_ascii=False)
+            unfinished.touch(mode=0o600)
             unfinished.write_text(text + "\n", encoding="utf-8", newline="\n")
 
         write_together({path: put_table, beside: put_manifest}, force=force)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from microveil.errors import DataError
 from microveil.microdata.inference import suggestions
 from microveil.microdata.microdata import Microdata
-from microveil.microdata.schema import Schema
+from microveil.microdata.schema import Attribute, Schema
 
-# more categories than this are rather names or texts than a domain worth declaring
-_LARGEST_DOMAIN = 500
+# more categories than this, or nearly as many as records, are rather names or texts than a domain worth declaring
+_LARGEST_DOMAIN, _ALWAYS_A_DOMAIN, _SHARE_OF_RECORDS = 500, 12, 0.25
 
 
 def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
@@ -19,27 +20,40 @@ def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
     hints = suggestions(data)
     rows = []
     for attribute in data.schema:
-        states = data.missing_states(attribute.name)
-        missing = int((states > 0).sum())
         row: dict[str, Any] = {
             "name": attribute.name,
             "kind": attribute.kind,
             "roles": list(attribute.roles),
             "label": attribute.label,
             "different": data.frame[attribute.name].drop_nulls().n_unique(),
-            "missing": missing,
-            "missing_share": 100 * missing / max(1, len(data)),
-            "missing_codes": int((states > 1).sum()),
+            "missing": None,
+            "missing_share": None,
+            "missing_codes": None,
             "missing_policy": attribute.missing,
             "mean": None,
             "deviation": None,
             "suggestion": hints.get(attribute.name),
         }
-        if attribute.kind == "numeric" and missing < len(data):
-            values = data.numbers(attribute.name).values
-            row["mean"], row["deviation"] = float(np.nanmean(values)), float(np.nanstd(values))
+        try:
+            row.update(_cells(data, attribute))
+        except DataError as problem:  # a bad column is what one looks for here, so it must not end the description
+            row["suggestion"] = str(problem)
         rows.append(row)
     return rows
+
+
+def _cells(data: Microdata, attribute: Attribute) -> dict[str, Any]:
+    states = data.missing_states(attribute.name)
+    missing = int((states > 0).sum())
+    found: dict[str, Any] = {
+        "missing": missing,
+        "missing_share": 100 * missing / max(1, len(data)),
+        "missing_codes": int((states > 1).sum()),
+    }
+    if attribute.kind == "numeric" and missing < len(data):
+        values = data.numbers(attribute.name).values
+        found["mean"], found["deviation"] = float(np.nanmean(values)), float(np.nanstd(values))
+    return found
 
 
 def with_domains(data: Microdata) -> Schema:
@@ -50,7 +64,8 @@ def with_domains(data: Microdata) -> Schema:
         if declare:
             codes = set(attribute.missing_codes)
             found = tuple(v for v in data.domain(attribute.name) if v is not None and v not in codes)
-            if 0 < len(found) <= _LARGEST_DOMAIN:
+            most = min(_LARGEST_DOMAIN, max(_ALWAYS_A_DOMAIN, int(_SHARE_OF_RECORDS * len(data))))
+            if 0 < len(found) <= most and not (len(data) >= 20 and len(found) == len(data)):
                 attribute = attribute.changed(domain=found)
         attributes.append(attribute)
     return Schema(attributes)

@@ -21,8 +21,8 @@ def open_frame(table: Any) -> Frame:
     elif isinstance(table, Mapping):
         try:
             frame = nw.from_native(pa.table(dict(table)), eager_only=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as problem:
-            raise DataError(f"these columns do not make a table: {_first_line(problem)}") from None
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
+            raise DataError(f"these columns do not make a table: {_what_is_wrong(table)}") from None
     else:
         _check_names(_native_names(table))
         try:
@@ -32,7 +32,7 @@ def open_frame(table: Any) -> Frame:
                 f"a table must be a pandas, polars or pyarrow frame or a mapping of columns, not {type(table).__name__}"
             ) from None
     _check_names(frame.columns)
-    return _own(frame)
+    return own_frame(frame)
 
 
 def _native_names(table: Any) -> Sequence[Any]:
@@ -54,8 +54,8 @@ def _check_names(names: Sequence[Any]) -> None:
         seen[name] = position
 
 
-def _own(frame: Frame) -> Frame:
-    """Keep later changes by the caller out: pandas frames are the only ones that change in place."""
+def own_frame(frame: Frame) -> Frame:
+    """A frame that changes made elsewhere do not reach: pandas frames are the only ones that change in place."""
     if not frame.implementation.is_pandas():
         return frame
     import pandas as pd
@@ -94,9 +94,17 @@ def with_arrow_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame:
     for name in columns:
         before, after = frame[name], replaced[name]
         if before.dtype != after.dtype and _keeps_values(before.dtype, columns[name].type):
-            after = after.cast(before.dtype)
+            after = _cast(after, before.dtype)
         series.append(after)
     return frame.with_columns(*series)
+
+
+def _cast(series: nw.Series[Any], dtype: Any) -> nw.Series[Any]:
+    """In the former type, unless the library has no way there."""
+    try:
+        return series.cast(dtype)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, nw.exceptions.NarwhalsError, TypeError):
+        return series
 
 
 def _keeps_values(dtype: Any, arrow_type: pa.DataType) -> bool:
@@ -113,7 +121,7 @@ def _with_pandas_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame
     new = {}
     for name, column in columns.items():
         before = frame[name].dtype
-        series = column.to_pandas()
+        series = column.to_pandas().copy()  # Arrow's memory is read-only, the caller's frame is not
         series.index = native.index
         if _keeps_values(before, column.type) and series.dtype != native[name].dtype:
             series = series.astype(native[name].dtype)
@@ -121,5 +129,12 @@ def _with_pandas_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame
     return nw.from_native(native.assign(**new), eager_only=True)
 
 
-def _first_line(problem: Exception) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
+def _what_is_wrong(columns: Mapping[Any, Any]) -> str:
+    """Which column cannot be one, or that they differ in length; Arrow's own words would repeat cells."""
+    lengths = set()
+    for name, cells in columns.items():
+        try:
+            lengths.add(len(pa.array(cells)))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
+            return f"'{name}' must hold numbers only or texts only"
+    return "they differ in length" if len(lengths) > 1 else "give names and lists of equal length"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,12 +94,15 @@ class Hierarchy:
         except SchemaError as problem:
             raise FileError(path, str(problem)) from None
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the column-per-level form with a header."""
-        with Path(path).open("w", encoding="utf-8", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow([f"level{i}" for i in range(self.levels)])
-            writer.writerows(self.paths)
+        from microveil.microdata.files.atomic import write_text
+
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([f"level{i}" for i in range(self.levels)])
+        writer.writerows(self.paths)
+        write_text(path, text.getvalue(), force=force)
 
 
 def _reason(problem: Exception) -> str:

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 import narwhals as nw
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.errors import SchemaError, nearest_name
 from microveil.microdata.frames import Frame
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from microveil.microdata.microdata import Microdata
 
 FEW_VALUES = 12
+_ENOUGH, _ALMOST_ALL = 10, 0.9
+_NUMBER = r"^\s*[-+]?[0-9]+([.,][0-9]+)*\s*$"
 _WEIGHT = re.compile(r"(^|[_. ])(weights?|wgt|wt|pond\w*|gewicht\w*)($|[_. ])|weight$|wgt$", re.IGNORECASE)
 _HOUSEHOLD = re.compile(r"(^|[_. ])(household|hh|hid|hhid|family)[_. ]?(id|no|nr)?$", re.IGNORECASE)
 
@@ -40,9 +44,22 @@ def guess_attribute(frame: Frame, name: str) -> Attribute:
     dtype = frame.schema[name]
     if dtype.is_numeric():
         return Attribute(name=name, kind="numeric", missing="wildcard")
-    if isinstance(dtype, nw.Enum):
+    if isinstance(dtype, nw.Enum) and all(isinstance(category, str) for category in dtype.categories):
         return Attribute(name=name, kind="ordinal", domain=tuple(dtype.categories), missing="own category")
     return Attribute(name=name, kind="nominal", missing="own category")
+
+
+def almost_numbers(data: Microdata, name: str) -> str | None:
+    """What to say of a text column that would be numeric but for a few cells."""
+    column = data.arrow(name).drop_null()
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) or len(column) < _ENOUGH:
+        return None
+    numbers = pc.match_substring_regex(column, _NUMBER)
+    share = pc.mean(numbers).as_py()
+    if not _ALMOST_ALL <= share < 1:
+        return None
+    first = pc.index(pc.match_substring_regex(data.arrow(name).fill_null("0"), _NUMBER), False).as_py()
+    return f"all but {len(column) - pc.sum(numbers).as_py()} values are numbers (see record {first + 1}): numeric?"
 
 
 def suggestions(data: Microdata) -> dict[str, str]:
@@ -52,7 +69,10 @@ def suggestions(data: Microdata) -> dict[str, str]:
         if attribute.roles:
             continue
         name, distinct = attribute.name, data.frame[attribute.name].n_unique()
-        if attribute.is_categorical and attribute.domain is None and len(data) >= 20 and distinct == len(data):
+        open_text = attribute.is_categorical and attribute.domain is None
+        if open_text and (odd := almost_numbers(data, name)):
+            found[name] = odd
+        elif open_text and len(data) >= 20 and distinct == len(data):
             found[name] = "every value differs: an identifier?"
         elif attribute.kind == "numeric" and _WEIGHT.search(name):
             found[name] = "named like a weight: role weight?"

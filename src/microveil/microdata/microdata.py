@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import DataError, SchemaError
-from microveil.microdata.frames import Frame, arrow_column, open_frame, with_arrow_columns
+from microveil.microdata.frames import Frame, arrow_column, open_frame, own_frame, with_arrow_columns
 from microveil.microdata.inference import infer_schema
 from microveil.microdata.schema import Attribute, Category, Schema, category_key
 
@@ -26,6 +26,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 PRESENT, SYSTEM_MISSING, FIRST_CODE = 0, 1, 2
 _EXACT_IN_DOUBLE = 2**53
+_LARGEST_TO_SQUARE = 1e150
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Categories:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.domain)).astype(np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Microdata:
     """A table with a schema. Nothing that is done with it changes it, or the frame it came from.
 
@@ -124,8 +125,8 @@ class Microdata:
 
     @property
     def native(self) -> Any:
-        """The table as the frame type it came in."""
-        return self.frame.to_native()
+        """The table as the frame type it came in; what is done to it does not reach back here."""
+        return own_frame(self.frame).to_native()
 
     def with_schema(self, schema: Schema) -> Microdata:
         return Microdata.of(self.frame, schema, origin=self.origin)
@@ -186,6 +187,8 @@ class Microdata:
                 f"attribute '{attribute.name}' has {count(infinite.size, 'infinite value')} (the first in record "
                 f"{infinite[0] + 1}); correct them or declare them as missing codes"
             )
+        if values.size and np.nanmax(np.abs(values), initial=0.0) > _LARGEST_TO_SQUARE:
+            raise DataError(f"attribute '{attribute.name}' has numbers beyond 1e150, too large to calculate with")
         if whole and values.size and np.nanmax(np.abs(values), initial=0.0) > _EXACT_IN_DOUBLE:
             raise DataError(
                 f"attribute '{attribute.name}' has whole numbers beyond 2^53, too long to calculate with exactly"
@@ -296,6 +299,8 @@ class Microdata:
     def category_column(self, masked: Categories) -> pa.Array:
         """Masked categories as a column of the former type; cells with code -1 keep what they held."""
         before = self.arrow(masked.name)
+        if pa.types.is_null(before.type):
+            return before
         text = _as_categories(before)
         values = pa.array(list(masked.domain), type=text.type)
         column = values.take(pa.array(np.where(masked.codes >= 0, masked.codes, 0)))
@@ -390,7 +395,10 @@ def _canonical(column: pa.Array) -> list[bytes]:
         if pa.types.is_integer(column.type) and np.nanmax(np.abs(values), initial=0.0) >= _EXACT_IN_DOUBLE:
             parts += _canonical(column.cast(pa.large_string()))  # digits that a double cannot tell apart
         return parts
-    text = column.cast(pa.large_string()) if not pa.types.is_large_string(column.type) else column
+    try:
+        text = column.cast(pa.large_string()) if not pa.types.is_large_string(column.type) else column
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, records and the like have no text form in Arrow
+        text = pa.array([None if cell is None else repr(cell) for cell in column.to_pylist()], pa.large_string())
     lengths = pc.binary_length(text).fill_null(-1).to_numpy(zero_copy_only=False)
     return [np.ascontiguousarray(lengths, dtype="<i8").tobytes(), _text_bytes(text.fill_null(""))]
 

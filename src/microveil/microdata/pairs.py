@@ -8,7 +8,8 @@ from typing import Any
 
 from microveil.errors import DataError
 from microveil.microdata.microdata import Categories, Microdata, Numbers, as_microdata, count, resolve_attributes
-from microveil.microdata.schema import KINDS
+from microveil.microdata.schema import KINDS, Attribute
+from microveil.parameters import Parameterised
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ class Pair:
             )
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")
-        columns = after.frame.select(*chosen)
-        return cls(before, Microdata(columns, before.schema.select(chosen)), chosen)
+        schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in chosen))
+        masked = Microdata(after.frame.select(*chosen), schema.select(chosen))
+        return cls(Microdata(before.frame, schema, before.origin), masked, chosen)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in self.attributes if self.original[name].kind in kinds)
@@ -53,6 +55,30 @@ class Pair:
             new = [value for value in self.masked.domain(name) if value not in domain]
             domain = (*(v for v in (*domain, *new) if v is not None), *([None] if None in (*domain, *new) else []))
         return self.original.categories(name, domain), self.masked.categories(name, domain)
+
+
+def _with_codes_of(before: Attribute, after: Attribute) -> Attribute:
+    """The original's attribute, knowing the missing codes of the masked file too (another format may have its own)."""
+    codes = tuple(code for code in after.missing_codes if code not in before.missing_codes)
+    ranges = tuple(limits for limits in after.missing_ranges if limits not in before.missing_ranges)
+    if after.kind != before.kind or not (codes or ranges):
+        return before
+    return before.changed(
+        missing_codes=(*before.missing_codes, *codes), missing_ranges=(*before.missing_ranges, *ranges)
+    )
+
+
+def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:
+    """The attributes a measure can treat; attributes that were asked for by name are never passed over."""
+    attributes = pair.of_kinds(measure.kinds)
+    words = " or ".join(measure.kinds)
+    if explicit and len(attributes) < len(pair.attributes):
+        odd = next(name for name in pair.attributes if name not in attributes)
+        kind = pair.original[odd].kind
+        raise DataError(f"attribute '{odd}' is {kind}, but {measure.name} works on {words} attributes only")
+    if not attributes:
+        raise DataError(f"there is no {words} attribute for {measure.name} to work on")
+    return attributes
 
 
 def _chosen(original: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:

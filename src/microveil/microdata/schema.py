@@ -147,8 +147,10 @@ class Schema:
     ('job',)
     """
 
+    attributes: tuple[Attribute, ...]
+
     def __init__(self, attributes: Iterable[Attribute]) -> None:
-        self.attributes = tuple(attributes)
+        object.__setattr__(self, "attributes", tuple(attributes))
         repeated = _repeated([a.name for a in self.attributes])
         if repeated:
             raise SchemaError(f"attribute '{repeated}' is described twice")
@@ -156,6 +158,9 @@ class Schema:
             holders = self.having(role)
             if len(holders) > 1:
                 raise SchemaError(f"only one attribute can be the {role}, not {' and '.join(holders)}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a schema does not change; make another with `replacing`, `with_roles` or `with_kinds`")
 
     @cached_property
     def _by_name(self) -> dict[str, Attribute]:

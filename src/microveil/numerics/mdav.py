@@ -69,6 +69,8 @@ def _group_some(
     d = alive.shape[0]
     seed = np.empty(d)
     members = np.empty(k, dtype=np.int64)
+    for j in range(d):  # summed anew in every call, so that rounding does not build up
+        total[j] = alive[j, :size].sum()
     for _ in range(pairs):
         if size < 2 * k:
             break

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from microveil.errors import DataError
 from microveil.masking.base import Masked, Method
 from microveil.microdata import Categories, Microdata
 from microveil.parameters import parameter, parameterised
@@ -15,6 +16,7 @@ from microveil.randomness import Streams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_MOST_CATEGORIES = 5000
 
 
 def frequency_matrix(frequencies: npt.ArrayLike, p: float) -> FloatArray:
@@ -81,6 +83,11 @@ class PRAM(Method):
         columns, matrices = {}, {}
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
             column = data.categories(name)
+            if len(column.domain) > _MOST_CATEGORIES:
+                raise DataError(
+                    f"attribute '{name}' has {len(column.domain):,} categories, and pram's matrix has room for "
+                    f"{_MOST_CATEGORIES:,}; recode it first"
+                )
             if column.domain:
                 matrices[name] = frequency_matrix(column.frequencies, self.p)
                 drawn = draw_categories(column.codes, matrices[name], streams.generator(name))

@@ -22,7 +22,8 @@ class RankSwapping(Method):
     """Each attribute by itself: in the order of its values, a value not swapped yet changes places with one drawn
     from those at most p ranks above it that are not swapped yet either; both are then done.
 
-    So a value takes part in one exchange at most and moves at most p ranks. A value without a partner stays.
+    So a value takes part in one exchange at most and moves at most p ranks. A value without a partner stays. A
+    percentage is rounded down, so that p is never exceeded, but allows at least one rank.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
@@ -51,7 +52,7 @@ class RankSwapping(Method):
         """The farthest move in ranks among so many values: at least 1, unless p is 0."""
         if self.p == 0:
             return 0
-        return max(1, int(self.p if self.unit == "positions" else self.p * values / 100))
+        return min(values, max(1, int(self.p if self.unit == "positions" else self.p * values / 100)))
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = {}

@@ -54,7 +54,7 @@ def _move_all(staged: dict[Path, Path]) -> None:
                 os.replace(target, before[target])
             os.replace(unfinished, target)
             moved.append(target)
-    except OSError:
+    except BaseException:  # also when the user interrupts in this moment
         for target in moved:
             target.unlink(missing_ok=True)
         for target, kept in before.items():

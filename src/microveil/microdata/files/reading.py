@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import pyarrow as pa
 
 from microveil.microdata.files.delimited.reader import Wishes, read_delimited
@@ -25,6 +26,7 @@ def read(
     encoding: str | None = None,
     decimal: str | None = None,
     sheet: str | None = None,
+    like: Microdata | None = None,
     progress: Progress = silent,
     **roles_and_kinds: Any,
 ) -> Microdata:
@@ -32,14 +34,15 @@ def read(
 
     Delimiter, encoding and decimal mark of a text file are detected unless they are given. What a statistics package
     stored about the variables (labels, missing codes, measurement level) becomes the schema; what the given schema says
-    of an attribute replaces it. Roles and kinds go to `Microdata.of`: `read("people.csv", keys=["age", "zip"])`.
+    of an attribute replaces it. Columns that are text in the table `like` are read as text.
+    Roles and kinds go to `Microdata.of`: `read("people.csv", keys=["age", "zip"])`.
     """
     path = Path(path)
     known = check_readable(path)
     given = Schema.read(schema) if isinstance(schema, str | Path) else schema
     described: list[Attribute] = []
     if known.name in ("csv", "tsv"):
-        wishes = Wishes(delimiter, encoding, decimal, _declared(given, roles_and_kinds))
+        wishes = Wishes(delimiter, encoding, decimal, {**_text_columns(like), **_declared(given, roles_and_kinds)})
         table, origin = read_delimited(path, known.name, wishes, progress)
     else:
         table, described = _read_other(path, known.name, encoding, sheet)
@@ -60,6 +63,12 @@ def _read_other(path: Path, name: str, encoding: str | None, sheet: str | None) 
     from microveil.microdata.files.labelled.reader import read_labelled
 
     return read_labelled(path, name, encoding)
+
+
+def _text_columns(like: Microdata | None) -> dict[str, Declared]:
+    """The text columns of another table, for a file that is to be compared with it."""
+    names = like.names if like is not None else ()
+    return {name: "text" for name in names if like is not None and like.frame.schema[name] == nw.String}
 
 
 def _declared(schema: Schema | None, roles_and_kinds: Mapping[str, Any]) -> dict[str, Declared]:

@@ -164,6 +164,9 @@ class _StataVariable:
     def __init__(self, attribute: Attribute, target: Path) -> None:
         self.attribute, self.target = attribute, target
         codes = [float(c) for c in attribute.missing_codes if not isinstance(c, str)]
+        labelled = [float(c) for c in attribute.value_labels if not isinstance(c, str) and float(c) not in codes]
+        # a labelled code inside a range of missing codes keeps its own letter and label
+        codes += [c for c in labelled if any(low <= c <= high for low, high in attribute.missing_ranges)]
         self.by_code = {code: letter_of(code) or "" for code in codes}
         taken = set(self.by_code.values())
         free = iter([letter for letter in LETTERS[:26] if letter not in taken])

@@ -1,0 +1,459 @@
+"""Ward's method and the k-Ward family: merge the closest groups until each has k records, divide what grew too large.
+
+The Ward distance of two groups is the growth of the sum of squares when they merge: n m / (n + m) times the squared
+distance of their means. k-Ward never merges two groups that both have k records already. In one dimension four rules
+say which pairs may merge: all pairs (`kw`), neighbours with a jump to the right over complete groups (`kwd`, as
+printed), with jumps both ways (`kwd-exact`, which equals `kw`), and neighbours only (`contiguous`, O(n log n)).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.compiled import kernel
+from microveil.numerics.projections import first_component, sum_of_z_scores
+from microveil.numerics.univariate import labels_in_order
+from microveil.progress import Progress, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Rule = Literal["contiguous", "kw", "kwd", "kwd-exact"]
+Extremes = Literal["md", "fpc", "zs"]
+
+
+def ward_groups(columns: FloatArray, groups: int = 1, nearest: float = np.inf) -> IntArray:
+    """Ward's method: start with single records and merge the closest pair, down to so many groups.
+
+    It stops earlier when the least Ward distance is above `nearest`.
+
+    >>> ward_groups(np.array([[1.0], [2.0], [10.0], [11.0]]), groups=2).tolist()
+    [0, 0, 1, 1]
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    n = len(columns)
+    cluster = np.arange(2 * n - 1)
+    if n > 1:
+        merges = linkage(columns, method="ward")
+        for step, (one, other, height, _) in enumerate(merges[: max(0, n - groups)]):
+            if height**2 / 2 > nearest:  # scipy's height is the root of twice the Ward distance
+                break
+            cluster[[int(one), int(other)]] = n + step
+    while (cluster[cluster] != cluster).any():
+        cluster = cluster[cluster]
+    return np.unique(cluster[:n], return_inverse=True)[1].astype(np.int64)
+
+
+def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntArray:
+    """k-Ward in one dimension: labels of the values in groups of k to 2k-1.
+
+    >>> k_ward_groups(np.array([1.0, 2, 4, 10, 11, 13, 20, 21, 30, 34]), 3).tolist()
+    [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    labels = np.empty(len(values), dtype=np.int64)
+    labels[order] = _ordered_k_ward(values[order], k, rule)
+    return labels
+
+
+def _ordered_k_ward(ordered: FloatArray, k: int, rule: Rule) -> IntArray:
+    if rule == "contiguous":
+        return labels_in_order(np.arange(len(ordered)), np.flatnonzero(_contiguous_starts(ordered, k)))
+    merge = {"kw": _merge_any, "kwd": _merge_to_the_right, "kwd-exact": _merge_both_ways}[rule]
+    return _by_levels(ordered[:, None], k, _ends, merge)
+
+
+def recursive_k_ward_groups(
+    values: FloatArray, k: int, rule: Rule = "contiguous", threshold: float | None = None, parts: int = 2
+) -> tuple[IntArray, str]:
+    """kWR: divide the ordered values into parts of equal count while that explains little, then k-Ward in each part.
+
+    A part is divided further while the parts' sums of squares, as a share of its own, are not below the threshold;
+    without a threshold (dynamic) the share of the part above it is the threshold. Returns the labels and the tree of
+    divisions, in which `()` is one run of k-Ward.
+
+    >>> recursive_k_ward_groups(np.arange(24.0), 3, threshold=0.2)[1]
+    '(()())'
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    made = np.empty(len(values), dtype=np.int64)
+    used = 0
+
+    def divide(start: int, end: int, limit: float) -> str:
+        nonlocal used
+        size = end - start
+        if size >= 2 * parts * k:
+            cuts = [start + part * size // parts for part in range(parts + 1)]
+            pieces = list(zip(cuts[:-1], cuts[1:], strict=True))
+            total = _squares(ordered[start:end])
+            share = sum(_squares(ordered[a:b]) for a, b in pieces) / total if total > 0 else -1.0
+            if limit <= share:
+                below = share if threshold is None else threshold
+                return "(" + "".join(divide(a, b, below) for a, b in pieces) + ")"
+        labels = _ordered_k_ward(ordered[start:end], k, rule)
+        made[start:end] = used + labels
+        used += int(labels.max()) + 1
+        return "()"
+
+    tree = divide(0, len(values), 0.0 if threshold is None else threshold)
+    labels = np.empty(len(values), dtype=np.int64)
+    labels[order] = made
+    return labels, tree
+
+
+def _squares(values: FloatArray) -> float:
+    return float(((values - values.mean()) ** 2).sum())
+
+
+def multivariate_k_ward_groups(
+    rows: FloatArray,
+    k: int,
+    extremes: Extremes = "md",
+    progress: Progress = silent,
+    label: str = "grouping",
+) -> IntArray:
+    """k-Ward on the rows of an (n, d) matrix, from two extreme groups of k; O(n^2 d) as a rule.
+
+    The extremes are the two most distant records with their nearest, or the two ends of the first component or of the
+    sum of z-scores, and are found again in every group that must be divided.
+    """
+    ends = {"md": _most_distant, "fpc": _component_ends, "zs": _z_score_ends}[extremes]
+    return _by_levels(rows, k, ends, _merge_any, progress, label)
+
+
+Ends = Callable[[FloatArray, int], tuple[IntArray, IntArray]]
+Merge = Callable[[FloatArray, IntArray, int], IntArray]
+
+
+def _by_levels(
+    rows: FloatArray, k: int, ends: Ends, merge: Merge, progress: Progress = silent, label: str = "grouping"
+) -> IntArray:
+    """Merge from two extreme groups and single records, then do the same inside each group of 2k or more."""
+    labels = np.empty(len(rows), dtype=np.int64)
+    waiting = [np.arange(len(rows))]
+    used = done = 0
+    while waiting:
+        members = waiting.pop()
+        inside = np.ascontiguousarray(rows[members])
+        if len(members) >= 2 * k and not (inside == inside[0]).all():
+            waiting += _merged(inside, members, k, ends, merge)
+            continue
+        groups = max(1, len(members) // k)
+        # equal records: the first group eats all but the last k, level by level, which comes to this
+        labels[members] = used + np.maximum(0, groups - 1 - np.arange(len(members))[::-1] // k)
+        used += groups
+        done += len(members)
+        progress(done / len(rows), label)
+    return labels
+
+
+def _merged(inside: FloatArray, members: IntArray, k: int, ends: Ends, merge: Merge) -> list[IntArray]:
+    """The groups of one level, the last one first."""
+    low, high = ends(inside, k)
+    single = np.ones(len(inside), dtype=np.bool_)
+    single[low] = single[high] = False
+    start = np.zeros(len(inside), dtype=np.int64)
+    start[single] = np.arange(1, single.sum() + 1)
+    start[high] = single.sum() + 1
+    sizes = np.bincount(start)
+    sums = np.column_stack([np.bincount(start, weights=column) for column in inside.T])
+    final = merge(np.ascontiguousarray(sums), sizes.astype(np.int64), k)[start]
+    order = np.argsort(final, kind="stable")
+    return np.split(members[order], np.flatnonzero(np.diff(final[order])) + 1)[::-1]
+
+
+# Where a level starts
+
+
+def _ends(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    positions = np.arange(len(rows))
+    return positions[:k], positions[-k:]
+
+
+def _ends_of(score: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    order = np.argsort(score, kind="stable")
+    return order[:k], order[-k:]
+
+
+def _component_ends(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    return _ends_of(first_component(rows - rows.mean(axis=0)).scores, k)
+
+
+def _z_score_ends(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    return _ends_of(sum_of_z_scores(rows), k)
+
+
+def _most_distant(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    """The two most distant records, each with its k-1 nearest; the lower record number is served first."""
+    first, second = _farthest_pair(rows)
+    from_first = ((rows - rows[first]) ** 2).sum(axis=1)
+    from_first[first] = -1.0
+    low = np.argsort(from_first, kind="stable")[:k]
+    left = np.setdiff1d(np.arange(len(rows)), low)
+    if second in low:
+        second = int(left[np.argmax(from_first[left])])
+    from_second = ((rows[left] - rows[second]) ** 2).sum(axis=1)
+    from_second[left == second] = -1.0
+    return low, left[np.argsort(from_second, kind="stable")[:k]]
+
+
+@kernel
+def _farthest_pair(rows: FloatArray) -> tuple[int, int]:
+    n, d = rows.shape
+    first, second, farthest = 0, 1, -1.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            square = 0.0
+            for c in range(d):
+                square += (rows[i, c] - rows[j, c]) ** 2
+            if square > farthest:
+                first, second, farthest = i, j, square
+    return first, second
+
+
+# How a level merges: sums and sizes of the starting groups in, the group each of them ends in out
+
+
+@kernel
+def _ward_distance(sums: FloatArray, sizes: IntArray, one: int, other: int) -> float:
+    square = 0.0
+    for c in range(sums.shape[1]):
+        square += (sums[one, c] / sizes[one] - sums[other, c] / sizes[other]) ** 2
+    return square * sizes[one] * sizes[other] / (sizes[one] + sizes[other])
+
+
+@kernel
+def _final(parent: IntArray) -> IntArray:
+    """Where each group has gone in the end; groups always merge into an earlier one."""
+    for group in range(parent.shape[0]):
+        parent[group] = parent[parent[group]]
+    return parent
+
+
+@kernel
+def _merge_any(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
+    """All pairs of which one has fewer than k records; each group remembers its nearest among those behind it."""
+    m = sizes.shape[0]
+    parent = np.arange(m)
+    alive = np.arange(m)
+    nearest = np.full(m, -1)
+    distance = np.full(m, np.inf)
+    small = np.sum(sizes < k)
+    for place in range(m):
+        _find_nearest(sums, sizes, k, alive, m, place, nearest, distance)
+    while small > 0:
+        i = alive[0]
+        for place in range(m):
+            if distance[alive[place]] < distance[i]:
+                i = alive[place]
+        j = nearest[i]
+        small -= int(sizes[i] < k) + int(sizes[j] < k)
+        sums[i] += sums[j]
+        sizes[i] += sizes[j]
+        small += int(sizes[i] < k)
+        parent[j] = i
+        gone = np.searchsorted(alive[:m], j)
+        for place in range(gone, m - 1):
+            alive[place] = alive[place + 1]
+        m -= 1
+        for place in range(gone):
+            row = alive[place]
+            if row == i or nearest[row] == i or nearest[row] == j:
+                _find_nearest(sums, sizes, k, alive, m, place, nearest, distance)
+            elif row < i and (sizes[row] < k or sizes[i] < k):
+                to_new = _ward_distance(sums, sizes, row, i)
+                if to_new < distance[row] or (to_new == distance[row] and i < nearest[row]):
+                    nearest[row], distance[row] = i, to_new
+    return _final(parent)
+
+
+@kernel
+def _find_nearest(
+    sums: FloatArray,
+    sizes: IntArray,
+    k: int,
+    alive: IntArray,
+    m: int,
+    place: int,
+    nearest: IntArray,
+    distance: FloatArray,
+) -> None:
+    """The nearest admissible group among those behind a place."""
+    row = alive[place]
+    nearest[row], distance[row] = -1, np.inf
+    for behind in range(place + 1, m):
+        other = alive[behind]
+        if sizes[row] < k or sizes[other] < k:
+            to_other = _ward_distance(sums, sizes, row, other)
+            if to_other < distance[row]:
+                nearest[row], distance[row] = other, to_other
+
+
+@kernel
+def _merge_to_the_right(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
+    """Each group with the next one, or, if both have k records, with the first behind that has fewer (as printed)."""
+    m = sizes.shape[0]
+    parent = np.arange(m)
+    alive = np.arange(m)
+    small = np.sum(sizes < k)
+    while small > 0:
+        at, partner, least = -1, -1, np.inf
+        next_small = -1
+        for place in range(m - 2, -1, -1):
+            if sizes[alive[place + 1]] < k:
+                next_small = place + 1
+            other = place + 1 if sizes[alive[place]] < k else next_small
+            if other >= 0:
+                distance = _ward_distance(sums, sizes, alive[place], alive[other])
+                if distance <= least:
+                    at, partner, least = place, other, distance
+        small, m = _join(sums, sizes, k, parent, alive, m, at, partner, small)
+    return _final(parent)
+
+
+@kernel
+def _merge_both_ways(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
+    """Each group with fewer than k records with all that only complete groups separate it from, on either side."""
+    m = sizes.shape[0]
+    parent = np.arange(m)
+    alive = np.arange(m)
+    small = np.sum(sizes < k)
+    while small > 0:
+        at, partner, least = -1, -1, np.inf
+        next_small = -1
+        for place in range(m - 2, -1, -1):
+            if sizes[alive[place + 1]] < k:
+                next_small = place + 1
+            is_small = sizes[alive[place]] < k
+            last = next_small if next_small >= 0 else m - 1
+            if not is_small and next_small < 0:
+                continue
+            nearest, distance = -1, np.inf
+            for other in range(place + 1 if is_small else last, last + 1):
+                to_other = _ward_distance(sums, sizes, alive[place], alive[other])
+                if to_other < distance:
+                    nearest, distance = other, to_other
+            if distance <= least:
+                at, partner, least = place, nearest, distance
+        small, m = _join(sums, sizes, k, parent, alive, m, at, partner, small)
+    return _final(parent)
+
+
+@kernel
+def _join(
+    sums: FloatArray,
+    sizes: IntArray,
+    k: int,
+    parent: IntArray,
+    alive: IntArray,
+    m: int,
+    at: int,
+    partner: int,
+    small: int,
+) -> tuple[int, int]:
+    """Merge the group at one place with one behind it; return how many groups are too small and how many there are."""
+    i, j = alive[at], alive[partner]
+    small -= int(sizes[i] < k) + int(sizes[j] < k)
+    sums[i] += sums[j]
+    sizes[i] += sizes[j]
+    small += int(sizes[i] < k)
+    parent[j] = i
+    for place in range(partner, m - 1):
+        alive[place] = alive[place + 1]
+    return small, m - 1
+
+
+@kernel
+def _contiguous_starts(ordered: FloatArray, k: int) -> npt.NDArray[np.bool_]:
+    """k-Ward among neighbours, all levels: a linked list of groups and a heap of pairs (distance, start).
+
+    A group is known by its start; sizes only grow, so a pair on the heap is out of date when a size has changed.
+    """
+    n = ordered.shape[0]
+    starts = np.zeros(n, dtype=np.bool_)
+    before, behind = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+    size, total = np.zeros(n + 1, dtype=np.int64), np.zeros((n + 1, 1))
+    waiting = [(0, n)]
+    while len(waiting) > 0:
+        start, end = waiting.pop()
+        if end - start < 2 * k or ordered[start] == ordered[end - 1]:
+            starts[start] = True
+            for cut in range(end - k, start + k - 1, -k):  # equal values: as the levels would
+                starts[cut] = end - start >= 2 * k
+            continue
+        _line_up(ordered, start, end, k, before, behind, size, total)
+        small = end - start - 2 * k if k > 1 else 0
+        heap = [(0.0, 0, 0, 0)]
+        heap.pop()
+        group = start
+        while behind[group] < end:
+            _add_pair(heap, group, behind[group], size, total, k)
+            group = behind[group]
+        heapq.heapify(heap)
+        while small > 0:
+            _, one, size_one, size_other = heapq.heappop(heap)
+            other = behind[one]
+            if size[one] != size_one or other >= end or size[other] != size_other:
+                continue
+            small -= int(size_one < k) + int(size_other < k)
+            size[one] += size_other
+            total[one, 0] += total[other, 0]
+            size[other] = 0
+            small += int(size[one] < k)
+            behind[one] = behind[other]
+            before[behind[one]] = one
+            if one > start:
+                _push_pair(heap, before[one], one, size, total, k)
+            if behind[one] < end:
+                _push_pair(heap, one, behind[one], size, total, k)
+        group = start
+        while group < end:
+            waiting.append((group, behind[group]))
+            group = behind[group]
+    return starts
+
+
+@kernel
+def _line_up(
+    ordered: FloatArray,
+    start: int,
+    end: int,
+    k: int,
+    before: IntArray,
+    behind: IntArray,
+    size: IntArray,
+    total: FloatArray,
+) -> None:
+    """The first k, single values, the last k."""
+    size[start:end] = 0
+    group, previous = start, -1
+    while group < end:
+        count = k if group in (start, end - k) else 1
+        size[group] = count
+        total[group, 0] = 0.0
+        for position in range(group, group + count):
+            total[group, 0] += ordered[position]
+        before[group], behind[group] = previous, group + count
+        previous, group = group, group + count
+
+
+@kernel
+def _add_pair(
+    heap: list[tuple[float, int, int, int]], one: int, other: int, size: IntArray, total: FloatArray, k: int
+) -> None:
+    if size[one] < k or size[other] < k:
+        heap.append((_ward_distance(total, size, one, other), one, size[one], size[other]))
+
+
+@kernel
+def _push_pair(
+    heap: list[tuple[float, int, int, int]], one: int, other: int, size: IntArray, total: FloatArray, k: int
+) -> None:
+    if size[one] < k or size[other] < k:
+        heapq.heappush(heap, (_ward_distance(total, size, one, other), one, size[one], size[other]))
