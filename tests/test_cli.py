@@ -389,6 +389,6 @@ def test_a_terminated_run_leaves_nothing_half_written(tmp_path: Path) -> None:
         left = sorted(p.name for p in tmp_path.iterdir())
         assert left in (["a.csv"], ["a.csv", "b.csv.gz", "b.csv.gz.manifest.json"])
         if left == ["a.csv"]:
-            assert process.returncode in (1, -15)
+            assert process.returncode != 0
             continue
         break

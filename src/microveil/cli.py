@@ -74,11 +74,9 @@ def main() -> None:
     try:
         # not standalone: typer would answer in paragraphs of its own
         status = app(standalone_mode=False)
-        sys.exit(status if isinstance(status, int) else 0)
-    except typer.Exit as wish:
-        if wish.exit_code == _INTERRUPTED:
+        if status == _INTERRUPTED:
             _fail("cancelled; nothing was written", FAILED)
-        sys.exit(wish.exit_code)
+        sys.exit(status if isinstance(status, int) else 0)
     except TyperException as problem:
         _fail(f"{problem.format_message().rstrip('.')}; see --help", BAD_USAGE)
     except MicroveilError as problem:
