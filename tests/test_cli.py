@@ -231,7 +231,7 @@ def test_the_demo_ranks_candidates_and_writes_a_page_without_a_network(tmp_path:
     report = json.loads(done.stdout)
     means = [row["mean"] for row in report["ranking"]]
     assert means == sorted(means)
-    assert len(means) == 22
+    assert len(means) == 26
     page = (tmp_path / "demo" / "risk-utility.html").read_text()
     assert page.count("<svg") == 1
     outside = page.replace("http://www.w3.org/2000/svg", "")

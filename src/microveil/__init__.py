@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from microveil.losses.numeric.moments import IL, IL1, IL2, IL3, IL4, IL5
     from microveil.losses.numeric.sse import SSE
     from microveil.masking import Method, Partition, Plan, Release, Step
+    from microveil.masking.microaggregation.best import Best
     from microveil.masking.microaggregation.mdav import MDAV
     from microveil.masking.randomising.noise import Noise
     from microveil.masking.randomising.pram import PRAM
@@ -40,6 +41,7 @@ _HOMES = {
     "losses.numeric.moments": ("IL", "IL1", "IL2", "IL3", "IL4", "IL5"),
     "losses.numeric.sse": ("SSE",),
     "masking": ("Method", "Partition", "Plan", "Release", "Step"),
+    "masking.microaggregation.best": ("Best",),
     "masking.microaggregation.mdav": ("MDAV",),
     "masking.randomising.noise": ("Noise",),
     "masking.randomising.pram": ("PRAM",),
@@ -54,7 +56,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "survey", "Microdata", "Schema", "Attribute", "Hierarchy",
-    "Method", "MDAV", "RankSwapping", "PRAM", "Noise", "protect", "Plan", "Step", "Release", "Partition",
+    "Method", "Best", "MDAV", "RankSwapping", "PRAM", "Noise", "protect", "Plan", "Step", "Release", "Partition",
     "assess", "Assessment", "Score", "Attack", "Risk", "DistanceLinkage", "IntervalDisclosure",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",

@@ -31,11 +31,15 @@ class Demo:
 
 
 def candidates(data: Microdata) -> list[Candidate]:
-    """Each numeric method at several strengths, together with PRAM on the categorical keys."""
+    """Each numeric method at several strengths, together with PRAM on the categorical keys.
+
+    `best` is what we recommend for numeric keys; here it gets a tenth of its usual time.
+    """
     numeric = tuple(name for name in data.schema.keys if data[name].kind == "numeric")
     categorical = tuple(name for name in data.schema.keys if data[name].kind != "numeric")
     ways: list[tuple[str, dict[str, Any]]] = [
-        *(("mdav", {"k": k}) for k in (3, 5, 10, 25)),
+        *(("best", {"k": k, "polish": 15_000}) for k in (3, 10, 25)),
+        *(("mdav", {"k": k}) for k in (3, 10, 25)),
         *(("rank-swapping", {"p": p}) for p in (2.0, 5.0, 10.0, 20.0)),
         *(("noise", {"alpha": alpha}) for alpha in (0.05, 0.2, 0.5)),
     ]

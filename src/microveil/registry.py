@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Sort = Literal["method", "attack", "loss"]
 
 METHODS = {
+    "best": "microveil.masking.microaggregation.best:Best",
     "mdav": "microveil.masking.microaggregation.mdav:MDAV",
     "rank-swapping": "microveil.masking.swapping.rank_swapping:RankSwapping",
     "pram": "microveil.masking.randomising.pram:PRAM",

@@ -77,8 +77,8 @@ def _group_some(
         first = _farthest_from_centre(alive, ids, total, anchor, bound, distances, size)
         for j in range(d):
             seed[j] = alive[j, first]
-        opposite = _nearest(alive, ids, seed, first, members, distances, size)
-        opposite_id = ids[opposite] if opposite >= 0 else -1
+        _nearest(alive, ids, seed, first, members, distances, size)
+        opposite_id = ids[_farthest_left(ids, members, distances, size)]
         size = _close_group(alive, ids, total, bound, labels, members, size, groups)
         groups += 1
         if size < 2 * k:
@@ -186,13 +186,12 @@ def _nearest(
     members: IntArray,
     distances: FloatArray,
     size: int,
-) -> int:
-    """Fill `members` with the seed's position and those of its k-1 nearest; return the farthest that is left."""
+) -> None:
+    """Fill `members` with the seed's position and those of its k-1 nearest; `distances` are those to the seed."""
     k = members.shape[0]
     _distances_to(alive, seed, distances, size)
-    distances[at] = -1.0  # before all others, and never the farthest
-    found, far, far_distance = 0, -1, -1.0
-    border = np.inf
+    distances[at] = -1.0  # before all others
+    found, border = 0, np.inf
     for i in range(size):
         distance = distances[i]
         if distance <= border and (found < k or distance < border or ids[i] < ids[members[k - 1]]):
@@ -200,9 +199,17 @@ def _nearest(
             _insert(members, found, i, distances, ids)
             if found == k:
                 border = distances[members[k - 1]]
+
+
+@kernel
+def _farthest_left(ids: IntArray, members: IntArray, distances: FloatArray, size: int) -> int:
+    """The position of the record farthest from the seed that is not a member."""
+    far, far_distance = -1, -1.0
+    for i in range(size):
+        distance = distances[i]
         if distance >= far_distance and (distance > far_distance or ids[i] < ids[far]):
             far, far_distance = i, distance
-    if far_distance <= border:  # all records left are equally far: the farthest must not be a member
+    if far_distance <= distances[members[-1]]:  # all records left are equally far
         far = _lowest_outside(members, ids, size)
     return far
 

@@ -66,6 +66,9 @@ class Microaggregation(Method):
     chunk: int | None = parameter(
         None, help="divide longer files into parts of at most so many similar records first", ge=2
     )
+    polish: int = parameter(
+        0, help="then lower the loss by exchanges between groups: so many are tried for each record (0: none)", ge=0
+    )
 
     @abstractmethod
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
@@ -122,11 +125,21 @@ class Microaggregation(Method):
         done = used = 0
         for rows in self._parts_of_the_file(data, filled, states):
             part = Part(progress, done / len(labels), (done + len(rows)) / len(labels))
-            made = self._groups(np.ascontiguousarray(filled[rows]), Records(data, names, rows), rng, part)
+            made = self._polished_groups(np.ascontiguousarray(filled[rows]), Records(data, names, rows), rng, part)
             labels[rows] = used + made
             used += int(made.max()) + 1
             done += len(rows)
         return Partition.of(labels)
+
+    def _polished_groups(
+        self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress
+    ) -> IntArray:
+        if self.polish == 0:
+            return self._groups(columns, records, rng, progress)
+        from microveil.numerics.polish import polish_groups
+
+        made = self._groups(columns, records, rng, Part(progress, 0.0, 0.1))
+        return polish_groups(columns, made, self.k, self.polish * len(columns), rng, Part(progress, 0.1, 1.0))
 
     def _parts_of_the_file(self, data: Microdata, columns: FloatArray, states: npt.NDArray[np.uint8]) -> list[IntArray]:
         """The parts that are grouped by themselves: strata, patterns of missing cells, chunks."""
