@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from microveil.errors import Cancelled
 from microveil.numerics.mdav import mdav_groups
+from microveil.numerics.mdav_leaves import grouped_in_leaves
+from microveil.progress import silent
 
 
 def _plain_mdav() -> Callable[[np.ndarray, int], np.ndarray]:
@@ -47,6 +49,24 @@ def test_ties_go_to_the_lowest_record_number(n: int, d: int, k: int, values: int
     # small whole numbers: distances tie all the time, and the plain sums have no rounding
     columns = np.random.default_rng(seed).integers(0, values, size=(max(n, k), d)).astype(float)
     assert (mdav_groups(columns, k) == plain_mdav(columns, k)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(4, 300),
+    d=st.integers(2, 5),
+    k=st.integers(2, 9),
+    values=st.sampled_from([3, 50, 10**6]),
+    seed=st.integers(0, 999),
+)
+def test_leaves_give_the_same_partition(n: int, d: int, k: int, values: int, seed: int) -> None:
+    columns = np.random.default_rng(seed).integers(0, values, size=(max(n, 2 * k), d)).astype(float)
+    assert (grouped_in_leaves(columns, k, silent, "") == mdav_groups(columns, k)).all()
+
+
+def test_long_files_of_few_attributes_use_the_leaves_with_the_same_result() -> None:
+    columns = np.random.default_rng(5).normal(size=(4100, 3))
+    assert (mdav_groups(columns, 3) == plain_mdav(columns, 3)).all()
 
 
 @settings(max_examples=100, deadline=None)

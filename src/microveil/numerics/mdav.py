@@ -18,6 +18,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _SEED_PAIRS_PER_CALL = 256
+# where an index of leaves pays (measured: benchmarks/RESULTS.md)
+_FEW_ATTRIBUTES, _MANY_RECORDS = 8, 4000
 _SAFETY = 1.0 + 1e-9
 
 
@@ -34,6 +36,10 @@ def mdav_groups(columns: FloatArray, k: int, progress: Progress = silent, label:
         labels = _group_one_column(values, np.argsort(values, kind="stable"), k)
         progress(1.0, label)
         return labels
+    if d <= _FEW_ATTRIBUTES and n >= _MANY_RECORDS:
+        from microveil.numerics.mdav_leaves import grouped_in_leaves
+
+        return grouped_in_leaves(columns, k, progress, label)
     alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernel moves records about
     ids = np.arange(n, dtype=np.int64)
     total = alive.sum(axis=1)

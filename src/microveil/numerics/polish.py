@@ -42,6 +42,10 @@ class _Groups:
     places: IntArray
     sums: FloatArray
 
+    @property
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]:
+        return self.labels, self.members, self.sizes, self.places, self.sums
+
     @classmethod
     def of(cls, columns: FloatArray, labels: IntArray, k: int) -> _Groups:
         sizes = np.bincount(labels)
@@ -160,7 +164,7 @@ class _Search:
                 def run(state: tuple[_Groups, npt.NDArray[np.uint64]], number: int = number) -> None:
                     groups, random_state = state
                     _anneal(
-                        self.columns, *vars(groups).values(), self.k, self.neighbours, self.picks, steps,
+                        self.columns, *groups.arrays, self.k, self.neighbours, self.picks, steps,
                         temperatures[number], temperatures[number + 1], random_state,
                     )  # fmt: skip
 
@@ -173,7 +177,7 @@ def descend(columns: FloatArray, labels: IntArray, k: int, neighbours: IntArray)
     """Take the best exchange or move of each record in turn until no record has one that lowers the loss."""
     groups = _Groups.of(columns, labels, k)
     least = 1e-12 * max(float((columns**2).sum()), np.finfo(float).tiny)
-    while _descend_once(columns, *vars(groups).values(), k, neighbours, least):
+    while _descend_once(columns, *groups.arrays, k, neighbours, least):
         pass
     return groups.labels
 
@@ -270,7 +274,7 @@ def _next(state: npt.NDArray[np.uint64]) -> np.uint64:
     bits = state[0]
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    return np.uint64(bits ^ (bits >> np.uint64(31)))
 
 
 @kernel
@@ -292,7 +296,7 @@ def _move_change(columns: FloatArray, sums: FloatArray, sizes: IntArray, i: int,
         x = columns[i, j]
         from_a += (x - sums[a, j] / m) ** 2
         from_b += (x - sums[b, j] / n) ** 2
-    return n / (n + 1.0) * from_b - m / (m - 1.0) * from_a
+    return float(n / (n + 1.0) * from_b - m / (m - 1.0) * from_a)
 
 
 @kernel
@@ -304,7 +308,7 @@ def _swap_change(columns: FloatArray, sums: FloatArray, sizes: IntArray, i: int,
         along_a += sums[a, c] * step
         along_b += sums[b, c] * step
         square += step * step
-    return -(2.0 * along_a + square) / sizes[a] + (2.0 * along_b - square) / sizes[b]
+    return float(-(2.0 * along_a + square) / sizes[a] + (2.0 * along_b - square) / sizes[b])
 
 
 @kernel

@@ -21,6 +21,7 @@ from microveil.masking.microaggregation.incomplete import blocks_by_pattern, cel
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata, Numbers
 from microveil.microdata.microdata import check_records, count
+from microveil.numerics.blocks import similar_blocks
 from microveil.numerics.standard import min_max, standardise
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress, parts
@@ -149,7 +150,7 @@ class Microaggregation(Method):
         parts_ = [rows[block] for rows in parts_ for block in blocks_by_pattern(states[rows], self.k)]
         if self.chunk is not None:
             largest = max(self.chunk, 2 * self.k)
-            parts_ = [rows[piece] for rows in parts_ for piece in chunks(columns[rows], largest, self.k)]
+            parts_ = [rows[piece] for rows in parts_ for piece in similar_blocks(columns[rows], largest, self.k)]
         return parts_
 
 
@@ -179,19 +180,3 @@ def _codes(data: Microdata, name: str) -> FloatArray:
     if data[name].kind == "numeric":
         return np.nan_to_num(data.numbers(name).values, nan=np.inf)
     return data.categories(name).codes.astype(np.float64)
-
-
-def chunks(columns: FloatArray, largest: int, k: int) -> list[IntArray]:
-    """Divide records at the median of the attribute with the widest spread until no part exceeds `largest`."""
-    ready: list[IntArray] = []
-    waiting = [np.arange(len(columns))]
-    while waiting:
-        rows = waiting.pop()
-        if len(rows) <= largest or len(rows) < 2 * k:
-            ready.append(rows)
-            continue
-        widest = int(np.argmax(np.ptp(columns[rows], axis=0)))
-        order = rows[np.argsort(columns[rows, widest], kind="stable")]
-        half = len(order) // 2
-        waiting += [np.sort(order[half:]), np.sort(order[:half])]
-    return ready
