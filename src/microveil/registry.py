@@ -19,6 +19,8 @@ Sort = Literal["method", "attack", "loss"]
 METHODS = {
     "best": "microveil.masking.microaggregation.best:Best",
     "mdav": "microveil.masking.microaggregation.mdav:MDAV",
+    "crest": "microveil.masking.microaggregation.crest:Crest",
+    "camp-crest": "microveil.masking.microaggregation.camp_crest:CampCrest",
     "rank-swapping": "microveil.masking.swapping.rank_swapping:RankSwapping",
     "pram": "microveil.masking.randomising.pram:PRAM",
     "noise": "microveil.masking.randomising.noise:Noise",

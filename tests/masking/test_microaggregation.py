@@ -118,3 +118,95 @@ def test_blocks_cover_all_records_and_have_at_least_k() -> None:
     blocks = blocks_by_pattern(states, 3)
     assert sorted(np.concatenate(blocks).tolist()) == list(range(10))
     assert [len(b) for b in blocks] == [7, 3]
+
+
+def correlated_table() -> Microdata:
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(2, 60))
+    noise = 0.1 * rng.normal(size=(4, 60))
+    return Microdata.of({"x1": x + noise[0], "y1": y + noise[1], "x2": x + noise[2], "y2": y + noise[3]})
+
+
+def test_attributes_can_be_masked_in_blocks() -> None:
+    release = MDAV(k=3, block=2).mask(correlated_table())
+    assert list(release.partitions) == [("x1", "y1"), ("x2", "y2")]
+    assert release.partition is None
+    correlated = MDAV(k=3, block=2, arrange="correlated").mask(correlated_table())
+    assert list(correlated.partitions) == [("x1", "x2"), ("y1", "y2")]
+    spread = MDAV(k=3, block=2, arrange="spread").mask(correlated_table())
+    assert all({name[0] for name in block} == {"x", "y"} for block in spread.partitions)
+
+
+def test_correlated_attributes_together_lose_less() -> None:
+    from microveil.losses.numeric.sse import SSE
+
+    data = correlated_table()
+    losses = {a: SSE().measure(data, MDAV(k=3, block=2, arrange=a).mask(data)).value for a in ("correlated", "spread")}
+    assert losses["correlated"] < losses["spread"]
+
+
+@pytest.mark.parametrize(("select", "width"), [("normal", None), ("emim", 0.5), ("chi2", 0.5)])
+def test_distances_can_be_taken_on_the_attributes_others_depend_on(select: str, width: float | None) -> None:
+    data = correlated_table()
+    release = MDAV(k=3, select=select, selected=2, width=width).mask(data)  # type: ignore[arg-type]
+    assert release.partition is not None
+    assert release.partition.smallest >= 3
+    assert release.provenance.attributes == data.names
+    assert release.partition != MDAV(k=3).mask(data).partition
+
+
+def test_groups_stay_within_their_stratum() -> None:
+    rng = np.random.default_rng(1)
+    region = ["north", "south", "west"] * 20
+    data = Microdata.of(
+        {"x": rng.normal(size=60), "y": rng.normal(size=60), "region": region}, strata=["region"], keys=["x", "y"]
+    )
+    release = MDAV(k=4, strata=True).mask(data)
+    assert release.partition is not None
+    for group in release.partition.groups:
+        assert len({region[i] for i in group}) == 1
+    with pytest.raises(DataError, match="3 strata have fewer than 21 records"):
+        MDAV(k=21, strata=True).mask(data)
+    with pytest.raises(ParameterError, match="no attribute has the role stratum"):
+        MDAV(strata=True).mask(correlated_table())
+
+
+def test_group_means_can_be_weighted() -> None:
+    data = Microdata.of({"x": [1.0, 3.0], "w": [3.0, 1.0]}, keys=["x"], weight="w")
+    assert MDAV(k=2, weighted=True).mask(data).frame["x"].to_pylist() == [1.5, 1.5]
+    assert MDAV(k=2).mask(data).frame["x"].to_pylist() == [2.0, 2.0]
+    with pytest.raises(ParameterError, match="no attribute has the role weight"):
+        MDAV(weighted=True).mask(correlated_table())
+
+
+def test_medians_can_be_published() -> None:
+    assert MDAV(k=3, publish="median").mask(Microdata.of({"x": [1.0, 2.0, 30.0]})).frame["x"].to_pylist() == [2.0] * 3
+
+
+def test_any_grouping_can_publish_draws_around_its_means() -> None:
+    data = correlated_table()
+    groups = MDAV(k=3).mask(data)
+    drawn = MDAV(k=3, publish="perturb").mask(data, seed=1)
+    assert drawn.partition == groups.partition
+    assert drawn.data.digest() != MDAV(k=3, publish="perturb").mask(data, seed=2).data.digest()
+    for name in data.names:  # centred noise leaves the mean of every group where it was
+        means = group_means(drawn.data.numbers(name).values, drawn.partition)  # type: ignore[arg-type]
+        assert means == pytest.approx(groups.data.numbers(name).values)
+
+
+def test_long_files_are_divided_into_similar_parts() -> None:
+    data = Microdata.of({"x": np.arange(200.0), "y": np.zeros(200)})
+    partition = MDAV(k=3, chunk=50).mask(data).partition
+    assert partition is not None
+    assert partition.smallest >= 3
+    assert all(np.ptp(group) < 50 for group in partition.groups)
+
+
+def test_polishing_any_partition_loses_no_more() -> None:
+    from microveil.losses.numeric.sse import SSE
+
+    data = correlated_table()
+    assert (
+        SSE().measure(data, MDAV(k=3, polish=500).mask(data, seed=1)).value
+        < SSE().measure(data, MDAV(k=3).mask(data)).value
+    )

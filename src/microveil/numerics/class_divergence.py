@@ -55,7 +55,7 @@ def divergence_term(share: float, reference: float) -> float:
     term = share * np.log2(share / middle)
     if reference > 0.0:
         term += reference * np.log2(reference / middle)
-    return term
+    return float(term)
 
 
 @kernel

@@ -148,7 +148,9 @@ def _plant(columns: FloatArray, classes: IntArray, shares: FloatArray, neighbour
         np.ascontiguousarray(columns),
         classes,
         shares,
-        *(np.full(n, -1, dtype=np.int64) for _ in range(3)),
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
         np.zeros(n),
         np.zeros(n),
         np.full(n, -1, dtype=np.int64),
@@ -165,9 +167,9 @@ def _plant(columns: FloatArray, classes: IntArray, shares: FloatArray, neighbour
 @kernel
 def _length(square: float, number: int, form: int) -> float:
     if form == ROOT_MEAN_SQUARE:
-        return np.sqrt(square / number)
+        return float(np.sqrt(square / number))
     if form == ROOT_OVER_NUMBER:
-        return np.sqrt(square) / number
+        return float(np.sqrt(square) / number)
     return square / number
 
 
@@ -547,12 +549,12 @@ def _join_by_key(tree: _Partial, outside: _Outside, joined: int, joins: int, b: 
 @kernel
 def _comes_before(outside: _Outside, one: int, other: int) -> bool:
     if outside.key[one] != outside.key[other]:
-        return outside.key[one] < outside.key[other]
+        return bool(outside.key[one] < outside.key[other])
     if outside.length[one] != outside.length[other]:
-        return outside.length[one] < outside.length[other]
+        return bool(outside.length[one] < outside.length[other])
     if outside.parent[one] != outside.parent[other]:
-        return outside.parent[one] < outside.parent[other]
-    return outside.ids[one] < outside.ids[other]
+        return bool(outside.parent[one] < outside.parent[other])
+    return bool(outside.ids[one] < outside.ids[other])
 
 
 @kernel
@@ -705,11 +707,11 @@ def _cut_before(forest: _Forest, one: int, ratio: float, other: int, other_ratio
     if ratio != other_ratio:
         return ratio < other_ratio
     if forest.length[one] != forest.length[other]:
-        return forest.length[one] > forest.length[other]
+        return bool(forest.length[one] > forest.length[other])
     low, other_low = min(one, forest.parent[one]), min(other, forest.parent[other])
     if low != other_low:
-        return low < other_low
-    return max(one, forest.parent[one]) < max(other, forest.parent[other])
+        return bool(low < other_low)
+    return bool(max(one, forest.parent[one]) < max(other, forest.parent[other]))
 
 
 @kernel

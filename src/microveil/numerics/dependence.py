@@ -22,7 +22,7 @@ _NOTHING = 1e-12  # a weight below it is rounding, and exactly 0
 
 def bins(columns: FloatArray, width: float) -> IntArray:
     """The number of the interval of this width each value lies in, from each column's minimum."""
-    return np.floor((columns - columns.min(axis=0)) / width).astype(np.int64)
+    return np.asarray(np.floor((columns - columns.min(axis=0)) / width), dtype=np.int64)
 
 
 def information(joint: FloatArray) -> float:

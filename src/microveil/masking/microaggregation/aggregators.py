@@ -7,10 +7,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.errors import ParameterError
 from microveil.masking.partition import Partition
 
 FloatArray = npt.NDArray[np.float64]
-Publish = Literal["mean", "median"]
+Publish = Literal["mean", "median", "perturb", "hybrid"]
 
 
 def published_values(
@@ -20,7 +21,19 @@ def published_values(
     weights: FloatArray | None,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """What each record publishes, column by column; NaN where a group has no value."""
+    """What each record publishes, column by column; NaN where a group has no value.
+
+    `perturb` draws records around their group's mean so that means and covariances of the file are kept in expectation;
+    `hybrid` so that those of every group are, where it is large enough.
+    """
+    if publish in ("perturb", "hybrid"):
+        from microveil.numerics.perturbation import hybrid, perturb
+
+        if weights is not None:
+            raise ParameterError("weighted = True is not allowed with drawn values: the noise keeps unweighted moments")
+        if publish == "hybrid":
+            return hybrid(values, partition.labels, rng)[0]
+        return perturb(values, partition.labels, "centred", "normal", rng)
     if publish == "median":
         return np.column_stack([group_medians(column, partition) for column in values.T])
     return np.column_stack([group_means(column, partition, weights) for column in values.T])

@@ -57,11 +57,19 @@ class Microaggregation(Method):
     k: int = parameter(3, help="smallest size of a group", ge=2)
     scale: Scale = parameter("z", help="scale of the distances: z-scores, min-max, or raw values")
     publish: Publish = parameter(
-        "mean", help="what a group publishes: its mean, its median, or values drawn around its mean"
+        "mean",
+        help="what a group publishes: its mean, its median, or records drawn around its mean, with the covariances of "
+        "the file (perturb) or of the group (hybrid)",
     )
-    block: int | None = parameter(
-        None, help="mask so many attributes at a time, in the order given, instead of all at once", ge=1
+    block: int | None = parameter(None, help="mask so many attributes at a time instead of all at once", ge=1)
+    arrange: Literal["given", "correlated", "spread"] = parameter(
+        "given", help="which attributes share a block: as given, correlated ones, or one of each correlated group"
     )
+    select: Literal["all", "normal", "emim", "chi2"] = parameter(
+        "all", help="take distances on all attributes, or on those that others depend on most, by this measure"
+    )
+    selected: int = parameter(3, help="how many attributes to select", ge=1)
+    width: float | None = parameter(None, help="width of the intervals for emim and chi2, in the data's units", gt=0)
     weighted: bool = parameter(False, help="weight the group means by the sampling weight")
     strata: bool = parameter(False, help="group only records of the same stratum")
     chunk: int | None = parameter(
@@ -75,16 +83,39 @@ class Microaggregation(Method):
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         """The partitioner: labels for the rows of a matrix without missing cells, in groups of at least k."""
 
-    def _blocks(self, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
+    def _blocks(self, data: Microdata, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Which attributes are masked together."""
         size = self.block or len(attributes)
+        if self.arrange != "given" and size < len(attributes):
+            from microveil.masking.microaggregation.grouping import correlated_blocks, spread_blocks
+
+            arrange = correlated_blocks if self.arrange == "correlated" else spread_blocks
+            return list(arrange(self._complete(data, attributes, "arrange"), attributes, size).blocks)
         return [attributes[start : start + size] for start in range(0, len(attributes), size)]
+
+    def _choices(self, data: Microdata, attributes: tuple[str, ...]) -> list[list[int]]:
+        """The columns distances are taken on; several lists where the choice is tied."""
+        if self.select == "all" or self.selected >= len(attributes):
+            return [list(range(len(attributes)))]
+        from microveil.masking.microaggregation.dependence import chosen_attributes
+
+        matrix = self._complete(data, attributes, "select")
+        choices = chosen_attributes(matrix, attributes, self.selected, self.select, self.width)
+        return [[attributes.index(name) for name in choice] for choice in choices]
+
+    def _complete(self, data: Microdata, attributes: tuple[str, ...], asking: str) -> FloatArray:
+        """The records that have all attributes, in the data's own units."""
+        matrix = np.column_stack([data.numbers(name).values for name in attributes])
+        matrix = matrix[~np.isnan(matrix).any(axis=1)]
+        if len(matrix) < 2:
+            raise DataError(f"{self.name} with {asking} needs at least two records without missing cells")
+        return matrix
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")
         weights = self._weights(data)
         columns, partitions, suppressed_cells = {}, {}, 0
-        blocks = self._blocks(attributes)
+        blocks = self._blocks(data, attributes)
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
             numbers = [data.numbers(name) for name in block]
             partition = self._partition(data, numbers, streams.generator("groups", *block), part)
@@ -121,8 +152,25 @@ class Microaggregation(Method):
         states = np.column_stack([column.state for column in numbers])
         columns = scaled(np.column_stack([column.values for column in numbers]), self.scale)
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
-        labels = np.empty(len(columns), dtype=np.int64)
         names = tuple(column.name for column in numbers)
+        choices = self._choices(data, names)
+        made = [
+            self._labels(data, names, filled[:, choice], states, rng, part)
+            for choice, part in zip(choices, parts(progress, len(choices)), strict=True)
+        ]
+        return Partition.of(min(made, key=lambda labels: _loss(filled, labels)) if len(made) > 1 else made[0])
+
+    def _labels(
+        self,
+        data: Microdata,
+        names: tuple[str, ...],
+        filled: FloatArray,
+        states: npt.NDArray[np.uint8],
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> IntArray:
+        """The groups of all records, part of the file by part."""
+        labels = np.empty(len(filled), dtype=np.int64)
         done = used = 0
         for rows in self._parts_of_the_file(data, filled, states):
             part = Part(progress, done / len(labels), (done + len(rows)) / len(labels))
@@ -130,7 +178,7 @@ class Microaggregation(Method):
             labels[rows] = used + made
             used += int(made.max()) + 1
             done += len(rows)
-        return Partition.of(labels)
+        return labels
 
     def _polished_groups(
         self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress
@@ -152,6 +200,12 @@ class Microaggregation(Method):
             largest = max(self.chunk, 2 * self.k)
             parts_ = [rows[piece] for rows in parts_ for piece in similar_blocks(columns[rows], largest, self.k)]
         return parts_
+
+
+def _loss(columns: FloatArray, labels: IntArray) -> float:
+    from microveil.numerics.polish import loss_within
+
+    return loss_within(columns, labels)
 
 
 def scaled(columns: FloatArray, scale: Scale) -> FloatArray:

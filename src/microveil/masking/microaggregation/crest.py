@@ -1,0 +1,181 @@
+"""CREST: groups of similar records whose classes are mixed, so that a group does not give away its members' class."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked
+from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records, Scale
+from microveil.masking.partition import Partition
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress
+from microveil.randomness import Streams
+
+_FORMS = ("rms", "root", "square")
+
+
+@parameterised
+class Crest(Microaggregation):
+    """Groups cut from a spanning tree that weighs how near records are against how well their classes are mixed.
+
+    The tree grows by the edges with the least composite of length and class divergence (the Jensen-Shannon divergence
+    of the classes around the edge from those of the file). Then edges are cut, the one first that costs least mix of
+    classes for its length, as long as both parts keep k records. Groups can be larger than 2k-1: where small branches
+    meet in one record, none can be cut off. The classes themselves are released as they are.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of(
+    ...     {"age": [20, 21, 22, 60, 61, 62], "ill": ["yes", "no", "no", "yes", "no", "no"]}, keys=["age"],
+    ...     confidential=["ill"],
+    ... )
+    >>> Crest(k=3).mask(people).frame["age"].to_pylist()
+    [21.0, 21.0, 21.0, 61.0, 61.0, 61.0]
+    """
+
+    name: ClassVar[str] = "crest"
+    summary: ClassVar[str] = "groups of similar records with mixed classes publish their mean"
+    source: ClassVar[str] = "class-restricted clustering (CREST); specification 07, CR-08 to CR-10"
+
+    scale: Scale = parameter("minmax", help="scale of the distances: z-scores, min-max, or raw values")
+    neighbours: int | None = parameter(
+        None, help="how many records around an edge show its mix of classes (none: k)", ge=2
+    )
+    alpha: float = parameter(
+        0.5, help="weight of the distance against the mix of classes; 1 is the Euclidean spanning tree", ge=0, le=1
+    )
+    growth: Literal["dynamic", "frozen"] = parameter(
+        "dynamic", help="judge edges by the tree as it is, or as it was when their inner end joined"
+    )
+    cut: Literal["ratio", "longest"] = parameter(
+        "ratio", help="cut first what costs least mix of classes for its length, or simply the longest edge"
+    )
+    t: float | None = parameter(
+        None, help="cut only where both parts have class shares within t of the file's", ge=0, le=1
+    )
+    closeness: Literal["emd", "jsd"] = parameter(
+        "emd", help="what t bounds: the earth mover's distance with equal class distances, or the JSD"
+    )
+    mixed: bool = parameter(False, help="cut only where both parts have more than one class")
+    fewest: int = parameter(1, help="cut only where each class in a part has at least so many records there", ge=1)
+    regrow: bool = parameter(False, help="divide groups of 2k or more records again, by a tree of their own")
+    length: Literal["rms", "root", "square"] = parameter(
+        "rms", help="how a distance over d attributes is normalised: sqrt(sum/d), sqrt(sum)/d, or sum/d"
+    )
+    classes: tuple[str, ...] | None = parameter(
+        None, help="the class attributes, taken together (none: the categorical confidential attributes)"
+    )
+    min_share: float = parameter(0.0, help="treat classes with a smaller share of the records as one class", ge=0, lt=1)
+
+    def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
+        from microveil.numerics.class_divergence import shares_of
+        from microveil.numerics.class_tree import Removable, cut_tree, grow_tree, regrow
+
+        of_file = self._class_codes(records.data, records.attributes)
+        shares = shares_of(np.bincount(of_file))
+        classes = of_file[records.numbers]
+        removable = Removable(
+            self.k, np.inf if self.t is None else self.t, self.closeness == "jsd", self.mixed, self.fewest
+        )
+        tree = grow_tree(
+            columns,
+            classes,
+            shares,
+            self.neighbours or self.k,
+            self._alpha,
+            form=_FORMS.index(self.length),
+            frozen=self.growth == "frozen",
+            progress=Part(progress, 0.0, 0.8),
+            label=f"{self.name}: growing the tree",
+        )
+        labels = cut_tree(
+            tree,
+            classes,
+            shares,
+            removable,
+            longest=self.cut == "longest",
+            progress=Part(progress, 0.8, 1.0),
+            label=f"{self.name}: cutting the tree",
+        ).labels
+        return regrow(columns, labels, classes, shares, removable) if self.regrow else labels
+
+    @property
+    def _alpha(self) -> float:
+        return self.alpha
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        self._class_attributes(data, attributes)  # what is wrong with them is said before the work starts
+        masked = super()._mask(data, attributes, streams, progress)
+        return dataclasses.replace(masked, notes=(*masked.notes, *self._class_notes(data, masked)))
+
+    def _class_attributes(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[str, ...]:
+        """Which attributes are the class: those named, else the categorical confidential ones."""
+        if self.classes is not None:
+            for name in self.classes:
+                if "identifier" in data[name].roles:
+                    raise ParameterError(f"{self.name}: classes names '{name}', which is an identifier")
+                if name in attributes:
+                    raise ParameterError(f"{self.name}: classes names '{name}', which is masked itself")
+            return self.classes
+        confidential = [name for name in data.schema.confidential if name not in attributes]
+        categorical = tuple(name for name in confidential if data[name].is_categorical)
+        if confidential and not categorical:
+            raise DataError(
+                f"the confidential attribute '{confidential[0]}' is numeric, so it has no classes to mix; group its "
+                f"values first, or name it in the parameter classes to take every value as a class"
+            )
+        return categorical
+
+    def _class_codes(self, data: Microdata, attributes: tuple[str, ...]) -> IntArray:
+        """The class of every record of the file, 0, 1, ...; a missing class is a class of its own."""
+        names = self._class_attributes(data, attributes)
+        if not names:
+            return np.zeros(len(data), dtype=np.int64)
+        codes = np.column_stack([_codes(data, name) for name in names])
+        _, compound = np.unique(codes, axis=0, return_inverse=True)
+        compound = compound.reshape(-1)
+        rare = np.bincount(compound) < self.min_share * len(compound)
+        _, merged = np.unique(np.where(rare[compound], len(rare), compound), return_inverse=True)
+        return np.asarray(merged.reshape(-1), dtype=np.int64)
+
+    def _class_notes(self, data: Microdata, masked: Masked) -> tuple[str, ...]:
+        """Counts of what the groups give away about the class; no values."""
+        names = self._class_attributes(data, tuple(masked.columns))
+        if not names:
+            return ("no class attribute is named or confidential: all records were treated as one class",)
+        notes = []
+        for block, partition in masked.partitions.items():
+            where = f"grouping of {count(len(block), 'attribute')}: " if len(masked.partitions) > 1 else ""
+            notes += [where + note for note in class_notes(partition, self._class_codes(data, block))]
+        unused = sum(not data[n].is_categorical and n not in masked.columns for n in data.schema.confidential)
+        if self.classes is None and unused:
+            notes.append(f"{count(unused, 'numeric confidential attribute')} not used as a class")
+        return tuple(notes)
+
+
+def class_notes(partition: Partition, classes: IntArray) -> list[str]:
+    """How many records share one class with their whole group, and how many groups have a class of one record."""
+    from microveil.numerics.class_divergence import ClassReport
+
+    report = ClassReport.of(partition.labels, classes)
+    notes = []
+    if report.homogeneous_records:
+        notes.append(
+            f"{count(report.homogeneous_records, 'record')} in {count(int(report.homogeneous.sum()), 'group')} whose "
+            "members all have the same class"
+        )
+    if report.single.any():
+        notes.append(f"{count(int(report.single.sum()), 'group')} with a class that only one member has")
+    return notes
+
+
+def _codes(data: Microdata, name: str) -> IntArray:
+    if data[name].is_categorical:
+        return data.categories(name).codes
+    _, codes = np.unique(data.numbers(name).values, return_inverse=True)
+    return np.asarray(codes.reshape(-1), dtype=np.int64)

@@ -1,0 +1,251 @@
+"""Draws around group means: what they keep exactly, what in expectation, and the bias of the printed rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microveil.errors import DataError
+from microveil.masking import Release
+from microveil.masking.microaggregation.camp_crest import CampCrest
+from microveil.masking.microaggregation.crest import Crest
+from microveil.masking.microaggregation.perturbation import calibrate, drawn_values
+from microveil.masking.partition import Partition
+from microveil.microdata import Microdata
+from microveil.numerics.perturbation import (
+    Mode,
+    Noise,
+    hybrid,
+    linkage_ranks,
+    means_by_group,
+    moment_biases,
+    perturb,
+    perturb_average,
+    square_root,
+)
+
+NINE = np.array(
+    [[55, 75], [64, 84], [59, 70], [56, 54], [59, 58], [48, 60], [56, 92], [55, 90], [58, 100]], dtype=float
+)
+MIXED = np.array([0, 2, 1, 1, 1, 0, 2, 0, 2])  # the groups of CREST (specification 07, TV-04)
+ALIKE = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])  # those of longest-edge cutting
+MODES: tuple[Mode, ...] = ("centred", "iid", "exact", "paper")
+
+
+def covariance(values: np.ndarray) -> np.ndarray:
+    return np.atleast_2d(np.cov(values, rowvar=False))
+
+
+def within(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    residuals = values - means_by_group(values, labels)
+    return np.asarray(residuals.T @ residuals)
+
+
+def expected_covariance(values: np.ndarray, labels: np.ndarray, mode: Mode) -> np.ndarray:
+    n, g = len(values), len(np.unique(labels))
+    bias = (g - 1) / ((n - 1) * (n - g)) if mode == "paper" else 0.0
+    return np.asarray(covariance(values) + bias * within(values, labels))
+
+
+@pytest.mark.spec("07:CR-11")
+def test_the_covariance_algebra_of_nine_records() -> None:
+    means = means_by_group(NINE, MIXED)
+    assert means[[0, 2, 1]] == pytest.approx(np.array([[52.6667, 75], [58, 60.6667], [59.3333, 92]]), abs=5e-5)
+    W = within(NINE, MIXED)
+    assert covariance(NINE) == pytest.approx(np.array([[18.5, 19.4583], [19.4583, 274.1111]]), abs=5e-5)
+    assert covariance(means) == pytest.approx(np.array([[9.3333, 9.8333], [9.8333, 184.5278]]), abs=5e-5)
+    assert np.array([[73.3333, 77], [77, 716.6667]]) == pytest.approx(W, abs=5e-5)
+    printed = 8 / 6 * (covariance(NINE) - covariance(means))  # rule (11) is the pooled covariance within the groups
+    assert printed == pytest.approx(W / 6)
+    assert expected_covariance(NINE, MIXED, "paper") == pytest.approx(
+        np.array([[21.5556, 22.6667], [22.6667, 303.9722]]), abs=5e-5
+    )
+
+
+def file_of(n: int = 60, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    values = rng.multivariate_normal([5, -3, 0], [[4, 2, 0], [2, 9, 0.1], [0, 0.1, 0.01]], size=n)
+    return values, np.sort(rng.integers(0, 12, n))
+
+
+@pytest.mark.spec("07:CR-12", "07:CR-13")
+@pytest.mark.parametrize("noise", ["normal", "bootstrap"])
+@pytest.mark.parametrize("mode", ["iid", "centred", "exact", "paper"])
+def test_the_covariance_is_as_expected_with_99_9_percent_confidence(mode: Mode, noise: Noise) -> None:
+    # a t test for each cell of the mean of 2000 covariance matrices, and of the mean vector; 9 tests a case, so that
+    # 99.9 % for all of them together needs a two-sided level of 0.001/9 for each: 3.86 standard errors
+    values, labels = file_of()
+    rng = np.random.default_rng(7)
+    drawn = [perturb(values, labels, mode, noise, rng) for _ in range(2000)]
+    cells = np.array([[*covariance(y)[np.triu_indices(3)], *y.mean(axis=0)] for y in drawn])
+    expected = [*expected_covariance(values, labels, mode)[np.triu_indices(3)], *values.mean(axis=0)]
+    error = cells.std(axis=0, ddof=1) / np.sqrt(len(cells))
+    assert (np.abs(cells.mean(axis=0) - expected) <= 3.86 * error + 1e-9).all()
+    if mode == "paper":  # and the original covariance is refuted with the same confidence
+        original = covariance(values)[np.triu_indices(3)]
+        assert (np.abs(cells.mean(axis=0)[:6] - original) > 3.86 * error[:6])[[0, 3, 5]].all()
+
+
+@pytest.mark.spec("07:CR-13")
+def test_simulated_variances_of_the_nine_records() -> None:
+    rng = np.random.default_rng(2)
+    paper, centred = (
+        np.mean([covariance(perturb(NINE, MIXED, mode, "normal", rng)) for _ in range(8_000)], axis=0)
+        for mode in ("paper", "centred")
+    )
+    assert np.diag(paper) == pytest.approx([21.5556, 303.9722], rel=0.01)
+    assert np.diag(centred) == pytest.approx([18.5, 274.1111], rel=0.01)
+
+
+@pytest.mark.spec("07:CR-12")
+@settings(max_examples=100, deadline=None)
+@given(n=st.integers(2, 60), d=st.integers(1, 6), number=st.integers(1, 12), seed=st.integers(0, 9999))
+def test_exact_draws_keep_means_and_covariance_and_centred_ones_the_means(
+    n: int, d: int, number: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-4, 7, d)
+    values[:, rng.random(d) < 0.2] = 3.7
+    values[:, -1] = values[:, 0] * 2  # a singular covariance
+    _, labels = np.unique(rng.integers(0, number, n), return_inverse=True)
+    W = within(values, labels)
+    rank = square_root(W).shape[1]
+    for mode in MODES:
+        drawn = perturb(values, labels, mode, "normal", rng)
+        assert np.isfinite(drawn).all()
+        constant = np.ptp(values, axis=0) == 0
+        assert (drawn[:, constant] == values[:, constant]).all()
+        size = np.abs(values).max(axis=0)
+        if mode in ("centred", "exact"):
+            kept = means_by_group(drawn, labels) - means_by_group(values, labels)
+            assert (np.abs(kept) <= 1e-9 * size).all()
+        if mode == "exact" and n - len(np.unique(labels)) > rank:
+            assert (np.abs(within(drawn, labels) - W) <= 1e-7 * np.outer(size, size) * n).all()
+
+
+def test_groups_of_one_record_leave_no_room_for_noise() -> None:
+    for mode in MODES:
+        assert (perturb(NINE, np.arange(9), mode, "normal", np.random.default_rng(1)) == NINE).all()
+
+
+def test_exact_draws_never_give_the_originals_back() -> None:
+    values, labels = np.array([[1.0], [5.0]]), np.array([0, 0])  # one direction: only plus or minus the original
+    drawn = perturb(values, labels, "exact", "normal", np.random.default_rng(1))
+    assert not np.isclose(np.sort(drawn[:, 0]), [1.0, 5.0]).any()
+
+
+@pytest.mark.parametrize("mode", ["iid", "centred", "exact"])
+def test_missing_cells_stay_and_the_variance_of_the_others_is_kept(mode: Mode) -> None:
+    rng = np.random.default_rng(3)
+    values, labels = file_of(n=120)
+    values[rng.random(values.shape) < 0.3] = np.nan
+    drawn = np.array([perturb(values, labels, mode, "normal", rng) for _ in range(1500)])
+    assert (np.isnan(drawn) == np.isnan(values)).all()
+    variances = np.nanvar(drawn, axis=1, ddof=1)
+    error = variances.std(axis=0) / np.sqrt(len(variances))
+    assert (np.abs(variances.mean(axis=0) - np.nanvar(values, axis=0, ddof=1)) <= 3.9 * error + 1e-9).all()
+    if mode == "exact":
+        assert variances[0] == pytest.approx(np.nanvar(values, axis=0, ddof=1))
+
+
+@pytest.mark.spec("07:CR-19")
+def test_hybrid_draws_keep_the_mean_and_covariance_of_every_group() -> None:
+    rng = np.random.default_rng(4)
+    values, labels = rng.normal(size=(40, 3)), np.repeat([0, 1, 2, 3], [20, 14, 4, 2])
+    drawn, fallen_back = hybrid(values, labels, rng)
+    assert fallen_back == 2  # of 4 records and of 2: not two more than the attributes
+    for group in (0, 1):
+        rows = labels == group
+        assert drawn[rows].mean(axis=0) == pytest.approx(values[rows].mean(axis=0))
+        assert covariance(drawn[rows]) == pytest.approx(covariance(values[rows]))
+    assert not np.isclose(drawn, values).any()
+    _, notes = drawn_values(values, Partition.of(labels), "hybrid", "normal", rng)
+    assert notes[0].startswith("2 groups too small")
+
+
+@pytest.mark.spec("07:CR-27")
+def test_averages_of_several_groupings_keep_the_covariance() -> None:
+    rng = np.random.default_rng(5)
+    values, one = file_of(n=150)
+    other = np.argsort(np.argsort(values[:, 1])) // 10
+    drawn = [perturb_average(values, [one, other], rng) for _ in range(2000)]
+    cells = np.array([covariance(y)[np.triu_indices(3)] for y in drawn])
+    error = cells.std(axis=0) / np.sqrt(len(cells))
+    assert (np.abs(cells.mean(axis=0) - covariance(values)[np.triu_indices(3)]) <= 3.86 * error).all()
+    naive = [np.mean([perturb(values, g, "centred", "normal", rng) for g in (one, other)], axis=0) for _ in range(200)]
+    assert (np.mean([np.diag(covariance(y)) for y in naive], axis=0) < 0.95 * np.diag(covariance(values))).all()
+
+
+@pytest.mark.spec("07:CR-27")
+def test_one_run_for_each_class_attribute_publishes_one_average() -> None:
+    rng = np.random.default_rng(6)
+    data = Microdata.of(
+        {"x": rng.normal(size=80), "y": rng.normal(size=80), "p": rng.choice(["a", "b"], 80), "q": ["u", "v"] * 40},
+        keys=["x", "y"],
+        confidential=["p", "q"],
+    )
+    release = CampCrest(k=4, runs=True).mask(data, seed=1)
+    assert release.provenance.notes[0] == "the average of 2 groupings, with independent noise"
+    assert release.partitions == {}
+    spread = [CampCrest(k=4, runs=True).mask(data, seed=s).data.numbers("x").values.var() for s in range(40)]
+    assert np.mean(spread) == pytest.approx(data.numbers("x").values.var(), rel=0.05)
+
+
+@pytest.mark.spec("07:CR-21", "07:CR-23")
+def test_mean_substitution_on_nine_records() -> None:
+    mixed, alike = means_by_group(NINE, MIXED), means_by_group(NINE, ALIKE)
+    biases = moment_biases(NINE, mixed)
+    assert (biases.means, biases.deviations, biases.correlations) == pytest.approx((0, 23.4618, 13.2848), abs=5e-5)
+    assert np.corrcoef(NINE, rowvar=False)[0, 1] == pytest.approx(0.2732, abs=5e-5)
+    assert np.corrcoef(mixed, rowvar=False)[0, 1] == pytest.approx(0.2369, abs=5e-5)
+    assert linkage_ranks(NINE, mixed).tolist() == [0, 3, 2, 1, 0, 4, 1, 1, 0]
+    biases = moment_biases(NINE, alike)
+    assert (biases.deviations, biases.correlations) == pytest.approx((26.7049, 52.4382), abs=5e-5)
+    assert linkage_ranks(NINE, alike).tolist() == [1, 2, 0, 0, 1, 3, 0, 1, 2]
+
+
+def test_terms_that_would_divide_by_zero_are_left_out_and_counted() -> None:
+    values = np.array([[-1.0, 4.0], [1.0, 4.0], [0.0, 4.0]])
+    assert moment_biases(values, values).left_out == 2
+
+
+@pytest.mark.spec("07:CR-11", "07:CR-12")
+def test_the_bias_of_the_printed_rule_on_the_diabetes_file(reference: Callable[..., Microdata]) -> None:
+    data = reference("pima_diabetes")
+    data = Microdata.of(data, keys=data.names[:8], confidential=["diabetes"])
+    values = np.column_stack([data.numbers(name).values for name in data.names[:8]])
+    for m, predicted in ((3, 5.14), (5, 3.89), (10, 2.51)):  # percent, specification 07, 4.3
+        partition = Crest(k=m).mask(data).partition
+        assert partition is not None
+        biased = np.diag(expected_covariance(values, partition.labels, "paper"))
+        assert 100 * (biased / np.diag(covariance(values)) - 1).mean() == pytest.approx(predicted, abs=0.0051)
+        exact = perturb(values, partition.labels, "exact", "normal", np.random.default_rng(1))
+        assert covariance(exact) == pytest.approx(covariance(values))
+
+
+def linked(original: Microdata, release: Release) -> float:
+    names = release.provenance.attributes
+    before, after = (np.column_stack([d.numbers(n).values for n in names]) for d in (original, release.data))
+    return 100.0 * float((linkage_ranks(before, after) <= 1).mean())
+
+
+@pytest.mark.spec("07:CR-24")
+def test_calibration_stops_at_the_first_of_two_sizes_that_meet_the_target() -> None:
+    rng = np.random.default_rng(9)
+    data = Microdata.of(
+        {"x": rng.normal(size=120), "y": rng.normal(size=120), "c": rng.choice(["a", "b"], 120)},
+        keys=["x", "y"],
+        confidential=["c"],
+    )
+    found = calibrate(CampCrest(), data, linked, 12.0, seeds=(1, 2), sizes=range(3, 40))
+    risks = dict(found.tried)
+    assert found.risk == risks[found.k] <= 12.0
+    assert risks[found.k + 1] <= 12.0
+    assert max(risks) == found.k + 1
+    assert all(max(risks[k], risks[k + 1]) > 12.0 for k in range(3, found.k))
+    with pytest.raises(DataError, match=r"no group size tried brings the risk to 0.1 %"):
+        calibrate(CampCrest(), data, linked, 0.1, seeds=(1,), sizes=(3, 4))
