@@ -75,7 +75,7 @@ class FuzzyMeasure:
         ):
             raise ParameterError("a fuzzy measure must be 0 for the empty set and 1 for the full one")
         if self.is_symmetric:
-            growing = (np.diff(self.values) >= -_ROUNDING).all()
+            growing = bool((np.diff(self.values) >= -_ROUNDING).all())
         else:
             sets = np.arange(2**self.sources)
             growing = all(

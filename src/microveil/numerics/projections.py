@@ -1,4 +1,5 @@
-"""One number for each record: components, sums of z-scores and aggregation functions, to put records in an order."""
+"""One number for each record, to put records in an order: principal components, sums of z-scores, and the direction of
+parallel slabs that fits them best."""
 
 from __future__ import annotations
 
@@ -8,8 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.standard import min_max, standardise
+from microveil.numerics.univariate import Remainder, fixed_groups, spread_within
+from microveil.progress import Progress, silent
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -48,3 +52,43 @@ def sum_of_z_scores(columns: FloatArray) -> FloatArray:
 def to_unit_interval(columns: FloatArray) -> FloatArray:
     """Each column to [0, 1], as integrals over fuzzy measures need it; a constant column lies in the middle."""
     return np.where(np.ptp(columns, axis=0) > 0, min_max(columns), 0.5)
+
+
+def slab_groups(
+    rows: FloatArray,
+    k: int,
+    starts: int,
+    rng: np.random.Generator,
+    remainder: Remainder = "last",
+    progress: Progress = silent,
+    label: str = "grouping",
+) -> IntArray:
+    """Hanani's groups of k between parallel hyperplanes, the best from several first directions.
+
+    From each direction: cut the records into groups of k along it, turn it to the direction in which the means of the
+    groups differ most, and again while the sum of squares falls. The first component and the sum of the columns are the
+    first two starts, the others are drawn.
+    """
+    centred = rows - rows.mean(axis=0)
+    directions = [first_component(centred).loadings, np.ones(rows.shape[1])]
+    directions += list(rng.standard_normal((max(0, starts - 2), rows.shape[1])))
+    best, least = np.zeros(len(rows), dtype=np.int64), np.inf
+    for number, direction in enumerate(directions[:starts]):
+        labels, loss = _settled_slabs(centred, k, direction, remainder)
+        if loss < least:
+            best, least = labels, loss
+        progress((number + 1) / starts, label)
+    return best
+
+
+def _settled_slabs(centred: FloatArray, k: int, direction: FloatArray, remainder: Remainder) -> tuple[IntArray, float]:
+    best, least = np.zeros(len(centred), dtype=np.int64), np.inf
+    while True:
+        labels = fixed_groups(centred @ direction, k, remainder)
+        loss = spread_within(centred, labels)
+        if not loss < least:
+            return best, least
+        best, least = labels, loss
+        sizes = np.bincount(labels)
+        sums = np.column_stack([np.bincount(labels, weights=column) for column in centred.T])
+        direction = first_component(sums / np.sqrt(sizes)[:, None]).loadings

@@ -300,10 +300,11 @@ def _offspring(
     wheel = np.cumsum(fitness / fitness.max()) if fitness.max() > 0 else np.arange(1.0, count + 1)
     parents = np.searchsorted(wheel, rng.random((2, count)) * wheel[-1], side="right").clip(max=count - 1)
     points = np.where(rng.random(count) < evolution.crossover, rng.integers(1, n, count), n)
-    children = np.where(np.arange(n) < points[:, None], bits[parents[0]], bits[parents[1]])
+    children: BoolArray = np.where(np.arange(n) < points[:, None], bits[parents[0]], bits[parents[1]])
     rate = 1.0 / n if evolution.mutation is None else evolution.mutation
-    for child, flips in enumerate(rng.binomial(n, rate, count)):
-        places = rng.integers(0, n, flips)
+    flips = np.asarray(rng.binomial(n, rate, count))
+    for child in range(count):
+        places = rng.integers(0, n, flips[child])
         children[child, places] = ~children[child, places]
     return children
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -46,7 +47,8 @@ def ward_groups(columns: FloatArray, groups: int = 1, nearest: float = np.inf) -
             cluster[[int(one), int(other)]] = n + step
     while (cluster[cluster] != cluster).any():
         cluster = cluster[cluster]
-    return np.unique(cluster[:n], return_inverse=True)[1].astype(np.int64)
+    _, first, labels = np.unique(cluster[:n], return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[labels]  # groups in the order of their first records
 
 
 def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntArray:
@@ -65,7 +67,7 @@ def _ordered_k_ward(ordered: FloatArray, k: int, rule: Rule) -> IntArray:
     if rule == "contiguous":
         return labels_in_order(np.arange(len(ordered)), np.flatnonzero(_contiguous_starts(ordered, k)))
     merge = {"kw": _merge_any, "kwd": _merge_to_the_right, "kwd-exact": _merge_both_ways}[rule]
-    return _by_levels(ordered[:, None], k, _ends, merge)
+    return _by_levels(ordered[:, None], k, lambda members: _ends(ordered[members], k), merge)
 
 
 def recursive_k_ward_groups(
@@ -77,7 +79,7 @@ def recursive_k_ward_groups(
     without a threshold (dynamic) the share of the part above it is the threshold. Returns the labels and the tree of
     divisions, in which `()` is one run of k-Ward.
 
-    >>> recursive_k_ward_groups(np.arange(24.0), 3, threshold=0.2)[1]
+    >>> recursive_k_ward_groups(np.arange(12.0), 3, threshold=0.2)[1]
     '(()())'
     """
     order = np.argsort(values, kind="stable")
@@ -90,7 +92,7 @@ def recursive_k_ward_groups(
         size = end - start
         if size >= 2 * parts * k:
             cuts = [start + part * size // parts for part in range(parts + 1)]
-            pieces = list(zip(cuts[:-1], cuts[1:], strict=True))
+            pieces = list(pairwise(cuts))
             total = _squares(ordered[start:end])
             share = sum(_squares(ordered[a:b]) for a, b in pieces) / total if total > 0 else -1.0
             if limit <= share:
@@ -121,13 +123,18 @@ def multivariate_k_ward_groups(
     """k-Ward on the rows of an (n, d) matrix, from two extreme groups of k; O(n^2 d) as a rule.
 
     The extremes are the two most distant records with their nearest, or the two ends of the first component or of the
-    sum of z-scores, and are found again in every group that must be divided.
+    sum of z-scores of all rows; in every group that must be divided they are found again.
+
+    >>> multivariate_k_ward_groups(np.array([[1.0, 1.0], [9.0, 9.0], [2.0, 1.0], [9.0, 8.0]]), 2).tolist()
+    [0, 1, 0, 1]
     """
-    ends = {"md": _most_distant, "fpc": _component_ends, "zs": _z_score_ends}[extremes]
-    return _by_levels(rows, k, ends, _merge_any, progress, label)
+    if extremes == "md":
+        return _by_levels(rows, k, lambda members: _most_distant(rows[members], k), _merge_any, progress, label)
+    score = first_component(rows - rows.mean(axis=0)).scores if extremes == "fpc" else sum_of_z_scores(rows)
+    return _by_levels(rows, k, lambda members: _ends(score[members], k), _merge_any, progress, label)
 
 
-Ends = Callable[[FloatArray, int], tuple[IntArray, IntArray]]
+Ends = Callable[[IntArray], tuple[IntArray, IntArray]]
 Merge = Callable[[FloatArray, IntArray, int], IntArray]
 
 
@@ -142,7 +149,7 @@ def _by_levels(
         members = waiting.pop()
         inside = np.ascontiguousarray(rows[members])
         if len(members) >= 2 * k and not (inside == inside[0]).all():
-            waiting += _merged(inside, members, k, ends, merge)
+            waiting += _merged(inside, members, k, ends(members), merge)
             continue
         groups = max(1, len(members) // k)
         # equal records: the first group eats all but the last k, level by level, which comes to this
@@ -153,9 +160,11 @@ def _by_levels(
     return labels
 
 
-def _merged(inside: FloatArray, members: IntArray, k: int, ends: Ends, merge: Merge) -> list[IntArray]:
+def _merged(
+    inside: FloatArray, members: IntArray, k: int, ends: tuple[IntArray, IntArray], merge: Merge
+) -> list[IntArray]:
     """The groups of one level, the last one first."""
-    low, high = ends(inside, k)
+    low, high = ends
     single = np.ones(len(inside), dtype=np.bool_)
     single[low] = single[high] = False
     start = np.zeros(len(inside), dtype=np.int64)
@@ -171,22 +180,10 @@ def _merged(inside: FloatArray, members: IntArray, k: int, ends: Ends, merge: Me
 # Where a level starts
 
 
-def _ends(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
-    positions = np.arange(len(rows))
-    return positions[:k], positions[-k:]
-
-
-def _ends_of(score: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+def _ends(score: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    """The first k and the last k."""
     order = np.argsort(score, kind="stable")
     return order[:k], order[-k:]
-
-
-def _component_ends(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
-    return _ends_of(first_component(rows - rows.mean(axis=0)).scores, k)
-
-
-def _z_score_ends(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
-    return _ends_of(sum_of_z_scores(rows), k)
 
 
 def _most_distant(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
@@ -225,7 +222,7 @@ def _ward_distance(sums: FloatArray, sizes: IntArray, one: int, other: int) -> f
     square = 0.0
     for c in range(sums.shape[1]):
         square += (sums[one, c] / sizes[one] - sums[other, c] / sizes[other]) ** 2
-    return square * sizes[one] * sizes[other] / (sizes[one] + sizes[other])
+    return float(square * sizes[one] * sizes[other] / (sizes[one] + sizes[other]))
 
 
 @kernel
@@ -244,7 +241,7 @@ def _merge_any(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
     alive = np.arange(m)
     nearest = np.full(m, -1)
     distance = np.full(m, np.inf)
-    small = np.sum(sizes < k)
+    small = int(np.sum(sizes < k))
     for place in range(m):
         _find_nearest(sums, sizes, k, alive, m, place, nearest, distance)
     while small > 0:
@@ -301,7 +298,7 @@ def _merge_to_the_right(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
     m = sizes.shape[0]
     parent = np.arange(m)
     alive = np.arange(m)
-    small = np.sum(sizes < k)
+    small = int(np.sum(sizes < k))
     while small > 0:
         at, partner, least = -1, -1, np.inf
         next_small = -1
@@ -323,7 +320,7 @@ def _merge_both_ways(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
     m = sizes.shape[0]
     parent = np.arange(m)
     alive = np.arange(m)
-    small = np.sum(sizes < k)
+    small = int(np.sum(sizes < k))
     while small > 0:
         at, partner, least = -1, -1, np.inf
         next_small = -1
@@ -457,3 +454,43 @@ def _push_pair(
 ) -> None:
     if size[one] < k or size[other] < k:
         heapq.heappush(heap, (_ward_distance(total, size, one, other), one, size[one], size[other]))
+
+
+@kernel
+def values_away_from_members(
+    ordered: FloatArray, starts: IntArray, centres: FloatArray, least: float
+) -> tuple[FloatArray, FloatArray]:
+    """For each group of ordered values the nearest value at and below, and at and above its centre that keeps at least
+    so far from every member."""
+    groups = starts.shape[0]
+    below, above = centres.copy(), centres.copy()
+    for group in range(groups):
+        end = starts[group + 1] if group + 1 < groups else ordered.shape[0]
+        for position in range(starts[group], end):
+            if abs(ordered[position] - above[group]) < least:
+                above[group] = ordered[position] + least
+        for position in range(end - 1, starts[group] - 1, -1):
+            if abs(ordered[position] - below[group]) < least:
+                below[group] = ordered[position] - least
+    return below, above
+
+
+def balanced_choice(
+    below: FloatArray, above: FloatArray, centres: FloatArray, sizes: IntArray, low: float, high: float
+) -> FloatArray:
+    """Below or above for each group, so that the shifts cancel: the largest first, each against the sum so far.
+
+    A value outside [low, high] is chosen only where both are.
+
+    >>> balanced_choice(*(np.array(x) for x in ([1.0, 4.0], [3.0, 6.0], [2.0, 5.0], [3, 3])), 0.0, 9.0).tolist()
+    [1.0, 6.0]
+    """
+    chosen, balance = centres.copy(), 0.0
+    shifts = sizes * np.maximum(above - centres, centres - below)
+    for group in np.argsort(-shifts, kind="stable"):
+        options = [value for value in (below[group], above[group]) if low <= value <= high]
+        options = options or [below[group], above[group]]
+        moved = [balance + sizes[group] * (value - centres[group]) for value in options]
+        best = min(range(len(options)), key=lambda i: (abs(moved[i]), abs(options[i] - centres[group])))
+        chosen[group], balance = options[best], moved[best]
+    return chosen

@@ -1,0 +1,40 @@
+"""Groups of exactly k neighbouring values, the classical microaggregation."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from microveil.masking.microaggregation.base import FloatArray, IntArray
+from microveil.masking.microaggregation.individual_ranking import Direction, OneByOne, Remainder
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+
+
+@parameterised
+class Fixed(OneByOne):
+    """The values of each attribute in order, cut into groups of k; one group also takes the n mod k left over.
+
+    That group is the last one, the one that holds the most frequent value or the median, the middle one, or the one
+    where it costs least. With direction "auto" the order runs against the long tail, so that the last group is dense.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 41, 22, 43, 60]})
+    >>> Fixed(k=2).mask(people).frame["age"].to_pylist()
+    [21.0, 48.0, 21.0, 48.0, 48.0]
+    >>> Fixed(k=2, direction="descending").mask(people).frame["age"].to_pylist()
+    [27.666666666666668, 27.666666666666668, 27.666666666666668, 51.5, 51.5]
+    """
+
+    name: ClassVar[str] = "fixed"
+    summary: ClassVar[str] = "each attribute by itself, in order, in groups of exactly k"
+    source: ClassVar[str] = "Defays and Nanopoulos (1993); specification 01, 8.1"
+
+    remainder: Remainder = parameter("last", help="which group takes the n mod k values left over")
+    direction: Direction = parameter("ascending", help="order of the values; auto: against the long tail")
+
+    def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
+        from microveil.numerics.univariate import fixed_groups
+
+        return fixed_groups(values, self.k, self.remainder, self.direction)

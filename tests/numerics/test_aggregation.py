@@ -1,0 +1,144 @@
+"""Aggregation functions: the computed values of the specification, their identities, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microveil.errors import ParameterError
+from microveil.numerics.aggregation import (
+    FuzzyMeasure,
+    arithmetic_mean,
+    choquet,
+    owa,
+    power_quantifier,
+    sugeno,
+    twofold,
+    weighted_mean,
+)
+
+A = np.array([[0.2, 0.9, 0.5, 0.7]])
+SQUARE = power_quantifier(2)
+EVEN = FuzzyMeasure.symmetric(power_quantifier(1), 4)
+
+
+def general(sources: int, seed: int) -> FuzzyMeasure:
+    """A measure that grows with every element, drawn at random."""
+    rng = np.random.default_rng(seed)
+    values = rng.random(2**sources)
+    for mask in range(2**sources):
+        for source in range(sources):
+            if mask & (1 << source):
+                values[mask] = max(values[mask], values[mask ^ (1 << source)])
+    values[0], values[-1] = 0.0, 1.0
+    return FuzzyMeasure.of(values, sources)
+
+
+def all_or_nothing(sources: int) -> FuzzyMeasure:
+    return FuzzyMeasure.of([0.0] + [1.0] * sources, sources)
+
+
+@pytest.mark.spec("03:AGG-1")
+def test_the_means_are_what_they_say() -> None:
+    assert arithmetic_mean(A) == pytest.approx([0.575])
+    assert weighted_mean(A, [1, 1, 1, 1]) == pytest.approx([0.575])
+    assert weighted_mean(A, [2, 0, 0, 2]) == pytest.approx([0.45])
+    for wrong in ([1, 1], [1, 1, 1, -1], [0, 0, 0, 0], [1, 1, 1, np.nan]):
+        with pytest.raises(ParameterError, match="4 weights from 0 up"):
+            weighted_mean(A, wrong)
+
+
+@pytest.mark.spec("03:AGG-2", "03:AGG-4", "03:AGG-5", "03:AGG-6")
+def test_the_computed_values_of_the_specification_come_out() -> None:
+    squared = FuzzyMeasure.symmetric(SQUARE, 4)
+    assert owa(A, SQUARE) == pytest.approx([0.43125])
+    assert choquet(A, squared) == pytest.approx([0.43125])
+    assert sugeno(A, squared) == pytest.approx([0.5])
+    assert sugeno(A, EVEN) == pytest.approx([0.5])
+    assert twofold(A, squared, squared) == pytest.approx([0.36875])
+
+
+def test_the_family_of_quantifiers_runs_from_the_largest_to_the_smallest_number() -> None:
+    averages = [owa(A, power_quantifier(alpha))[0] for alpha in (1e-6, 0.5, 1, 2, 1e4)]
+    assert averages == sorted(averages, reverse=True)
+    assert averages[0] == pytest.approx(0.9, abs=1e-5)
+    assert averages[-1] == pytest.approx(0.2, abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(sources=st.integers(1, 5), seed=st.integers(0, 10_000), alpha=st.floats(0.1, 8))
+def test_the_identities_between_the_functions_hold(sources: int, seed: int, alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.random((7, sources)).round(1)  # with ties
+    quantifier = power_quantifier(alpha)
+    symmetric = FuzzyMeasure.symmetric(quantifier, sources)
+    by_mask = FuzzyMeasure.of([symmetric.values[mask.bit_count()] for mask in range(2**sources)], sources)
+    measure, top = general(sources, seed), all_or_nothing(sources)
+    assert owa(rows, quantifier) == pytest.approx(choquet(rows, symmetric))
+    assert choquet(rows, by_mask) == pytest.approx(choquet(rows, symmetric))
+    assert sugeno(rows, by_mask) == pytest.approx(sugeno(rows, symmetric))
+    assert twofold(rows, top, measure) == pytest.approx(choquet(rows, measure))
+    assert twofold(rows, measure, top) == pytest.approx(sugeno(rows, measure))
+    shuffled = rows[:, rng.permutation(sources)]
+    assert owa(shuffled, quantifier) == pytest.approx(owa(rows, quantifier))
+    assert sugeno(shuffled, symmetric) == pytest.approx(sugeno(rows, symmetric))
+
+
+@settings(max_examples=60, deadline=None)
+@given(sources=st.integers(1, 4), seed=st.integers(0, 10_000))
+def test_every_function_is_unanimous_monotone_and_between_the_extremes(sources: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    measure, other = general(sources, seed), general(sources, seed + 1)
+    rows = rng.random((9, sources))
+    higher = np.minimum(1.0, rows + rng.random(rows.shape) * (rng.random(rows.shape) < 0.5))
+    same = np.repeat(rng.random((9, 1)), sources, axis=1)
+    for function in (
+        arithmetic_mean,
+        lambda r: weighted_mean(r, np.arange(1, sources + 1)),
+        lambda r: owa(r, SQUARE),
+        lambda r: choquet(r, measure),
+        lambda r: sugeno(r, measure),
+        lambda r: twofold(r, measure, other),
+    ):
+        assert function(same) == pytest.approx(same[:, 0])
+        assert (function(rows) <= function(higher) + 1e-12).all()
+        assert (function(rows) <= rows.max(axis=1) + 1e-12).all()
+    assert (owa(rows, SQUARE) >= rows.min(axis=1) - 1e-12).all()
+
+
+def test_one_source_gives_itself_back() -> None:
+    one = np.array([[0.3], [0.8]])
+    measure = FuzzyMeasure.of([0, 1], 1)
+    for given_back in (choquet(one, measure), sugeno(one, measure), twofold(one, measure, measure), owa(one, SQUARE)):
+        assert given_back.tolist() == [0.3, 0.8]
+
+
+@pytest.mark.spec("03:AGG-3")
+def test_what_is_no_fuzzy_measure_is_refused() -> None:
+    with pytest.raises(ParameterError, match="3 numbers"):
+        FuzzyMeasure.of([0, 0.2, 0.3, 0.4, 1], 2)
+    with pytest.raises(ParameterError, match="0 for the empty set"):
+        FuzzyMeasure.of([0.1, 0.5, 1], 2)
+    with pytest.raises(ParameterError, match="1 for the full one"):
+        FuzzyMeasure.of([0, 0.5, 0.9], 2)
+    with pytest.raises(ParameterError, match="must not fall"):
+        FuzzyMeasure.of([0, 0.7, 0.5, 1], 3)
+    with pytest.raises(ParameterError, match="must not fall"):
+        FuzzyMeasure.of([0, 0.7, 0.2, 0.6, 0.1, 0.8, 0.3, 1], 3)
+    assert FuzzyMeasure.of([0, 0.2, 0.7, 1], 3).is_symmetric
+    assert not general(3, 1).is_symmetric
+
+
+def test_numbers_an_integral_is_not_made_for_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"numbers in \[0, 1\]"):
+        sugeno(A * 2, EVEN)
+    with pytest.raises(ParameterError, match="from 0 up"):
+        choquet(-A, EVEN)
+    with pytest.raises(ParameterError, match="missing"):
+        arithmetic_mean(np.array([[np.nan, 1.0]]))
+    with pytest.raises(ParameterError, match="does not fit 3 columns"):
+        choquet(A[:, :3], EVEN)
+    with pytest.raises(ParameterError, match="above 0"):
+        power_quantifier(0)
