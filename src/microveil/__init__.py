@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from microveil.microdata.files import read, write
     from microveil.microdata.sample import survey
     from microveil.protection import protect
+    from microveil.registry import attack, loss, method
     from microveil.scoring import Assessment, Score, assess
 
 # the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
@@ -50,13 +51,15 @@ _HOMES = {
     "microdata.files": ("read", "write"),
     "microdata.sample": ("survey",),
     "protection": ("protect",),
+    "registry": ("method", "attack", "loss"),
     "scoring": ("Assessment", "Score", "assess"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "survey", "Microdata", "Schema", "Attribute", "Hierarchy",
-    "Method", "Best", "MDAV", "RankSwapping", "PRAM", "Noise", "protect", "Plan", "Step", "Release", "Partition",
+    "Method", "Best", "MDAV", "RankSwapping", "PRAM", "Noise", "method", "attack", "loss",
+    "protect", "Plan", "Step", "Release", "Partition",
     "assess", "Assessment", "Score", "Attack", "Risk", "DistanceLinkage", "IntervalDisclosure",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",

@@ -102,29 +102,34 @@ def _group_some(
 
 @kernel
 def _distances_to(alive: FloatArray, point: FloatArray, out: FloatArray, size: int) -> None:
-    """Squared distances of the first `size` records to a point, in blocks that stay in the processor's cache.
+    """Squared distances of the first `size` records to a point, in blocks that stay in the processor's cache."""
+    for begin in range(0, size, 512):
+        _distances_between(alive, point, out, begin, min(size, begin + 512))
+
+
+@kernel
+def _distances_between(alive: FloatArray, point: FloatArray, out: FloatArray, begin: int, end: int) -> None:
+    """Squared distances of the records from `begin` to `end` to a point.
 
     Two columns at a time over slices: the compiler turns these loops into vector instructions, and the sum is still
     taken in the order of the columns.
     """
     d = alive.shape[0]
-    for start in range(0, size, 512):
-        end = min(size, start + 512)
-        sums = out[start:end]
-        sums[:] = 0.0
-        j = 0
-        while j + 1 < d:
-            one, other = alive[j, start:end], alive[j + 1, start:end]
-            at_one, at_other = point[j], point[j + 1]
-            for i in range(sums.shape[0]):
-                across, along = one[i] - at_one, other[i] - at_other
-                sums[i] = (sums[i] + across * across) + along * along
-            j += 2
-        if j < d:
-            one, at_one = alive[j, start:end], point[j]
-            for i in range(sums.shape[0]):
-                across = one[i] - at_one
-                sums[i] += across * across
+    sums = out[begin:end]
+    sums[:] = 0.0
+    j = 0
+    while j + 1 < d:
+        one, other = alive[j, begin:end], alive[j + 1, begin:end]
+        at_one, at_other = point[j], point[j + 1]
+        for i in range(sums.shape[0]):
+            across, along = one[i] - at_one, other[i] - at_other
+            sums[i] = (sums[i] + across * across) + along * along
+        j += 2
+    if j < d:
+        one, at_one = alive[j, begin:end], point[j]
+        for i in range(sums.shape[0]):
+            across = one[i] - at_one
+            sums[i] += across * across
 
 
 @kernel

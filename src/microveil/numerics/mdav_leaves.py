@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from microveil.numerics.blocks import similar_blocks
 from microveil.numerics.compiled import kernel
-from microveil.numerics.mdav import _insert, _square_distance
+from microveil.numerics.mdav import _distances_between, _insert, _square_distance
 from microveil.progress import Progress
 
 FloatArray = npt.NDArray[np.float64]
@@ -117,31 +117,6 @@ def _group_some(
 
 
 @kernel
-def _distances_to(cells: FloatArray, point: FloatArray, out: FloatArray, begin: int, end: int) -> None:
-    """Squared distances of the records from `begin` to `end` to a point.
-
-    Two columns at a time over slices: the compiler turns these loops into vector instructions, and the sum is still
-    taken in the order of the columns.
-    """
-    d = cells.shape[0]
-    sums = out[begin:end]
-    sums[:] = 0.0
-    j = 0
-    while j + 1 < d:
-        one, other = cells[j, begin:end], cells[j + 1, begin:end]
-        at_one, at_other = point[j], point[j + 1]
-        for i in range(sums.shape[0]):
-            across, along = one[i] - at_one, other[i] - at_other
-            sums[i] = (sums[i] + across * across) + along * along
-        j += 2
-    if j < d:
-        one, at_one = cells[j, begin:end], point[j]
-        for i in range(sums.shape[0]):
-            across = one[i] - at_one
-            sums[i] += across * across
-
-
-@kernel
 def _farthest_from_centre(
     cells: FloatArray,
     ids: IntArray,
@@ -188,7 +163,7 @@ def _farthest_from_centre(
     best = -1
     for leaf in range(len(counts)):
         begin, end = starts[leaf], starts[leaf] + counts[leaf]
-        _distances_to(cells, centre, distances, begin, end)
+        _distances_between(cells, centre, distances, begin, end)
         peak[leaf] = -1.0
         for i in range(begin, end):
             bound[i] = np.sqrt(distances[i])
@@ -228,7 +203,7 @@ def _nearest(
             if least > border * _SAFETY:
                 continue
         begin, end = starts[leaf], starts[leaf] + counts[leaf]
-        _distances_to(cells, seed, distances, begin, end)
+        _distances_between(cells, seed, distances, begin, end)
         if leaf == home:
             distances[at] = -1.0  # before all others
         for i in range(begin, end):
@@ -269,7 +244,7 @@ def _farthest_from(
         if counts[leaf] == 0 or (turn > 0 and leaf == top) or (far >= 0 and most[leaf] < distances[far]):
             continue
         begin, end = starts[leaf], starts[leaf] + counts[leaf]
-        _distances_to(cells, seed, distances, begin, end)
+        _distances_between(cells, seed, distances, begin, end)
         for i in range(begin, end):
             if far < 0 or distances[i] > distances[far] or (distances[i] == distances[far] and ids[i] < ids[far]):
                 far = i
