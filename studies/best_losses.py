@@ -31,10 +31,8 @@ def main() -> None:
             value = SSE().measure(data, release).value
             plain = SSE().measure(data, MDAV(k=k).mask(data)).value
             verdict = "" if value <= target else " (target missed)"
-            print(
-                f"| {table} | {k} | {target:.2f} | {value:.4f} | {value - target:+.4f}{verdict} | {plain:.4f} | {taken:.1f} |",
-                flush=True,
-            )
+            cells = (table, k, f"{target:.2f}", f"{value:.4f}", f"{value - target:+.4f}{verdict}", f"{plain:.4f}")
+            print("|", *(f"{cell} |" for cell in cells), f"{taken:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ METHODS = {
     "kwr": "microveil.masking.microaggregation.k_ward:KWR",
     "kwdr": "microveil.masking.microaggregation.k_ward:KWDR",
     "secure-k-ward": "microveil.masking.microaggregation.secure_k_ward:SecureKWard",
+    "omma": "microveil.masking.microaggregation.omma:OMMA",
+    "mic1d": "microveil.masking.microaggregation.mic1d:Mic1D",
     "crest": "microveil.masking.microaggregation.crest:Crest",
     "camp-crest": "microveil.masking.microaggregation.camp_crest:CampCrest",
     "rank-swapping": "microveil.masking.swapping.rank_swapping:RankSwapping",
@@ -44,6 +46,7 @@ ATTACKS = {
 }
 LOSSES = {
     "sse": "microveil.losses.numeric.sse:SSE",
+    "sse-separate": "microveil.losses.numeric.separate_sse:SeparateSSE",
     "il": "microveil.losses.numeric.moments:IL",
     "il1": "microveil.losses.numeric.moments:IL1",
     "il2": "microveil.losses.numeric.moments:IL2",

@@ -23,7 +23,8 @@ class Clusters:
     """`labels`: 0 for a rejected record, else the first cluster, from 1, it is associated with.
 
     `count` is the rank of the characteristic matrix without the rejected records, `rows` the number of different rows
-    of it; the two differ where clusters overlap, and `overlapping` tells how many records are in more than one.
+    of it. Clusters can overlap, and `overlapping` tells how many records are in more than one; a record belongs to the
+    one whose row comes first in lexicographic order, so that there may be fewer labels than clusters.
     """
 
     labels: IntArray
@@ -56,7 +57,7 @@ def width(columns: FloatArray, alpha: Alpha | float) -> float:
     msd = float(((columns - columns.mean(axis=0)) ** 2).sum() / n)
     if msd == 0:
         return np.inf
-    return {"printed": n**0.5 / msd, "msd": msd, "msd-sqrt": msd / n**0.5}[alpha]
+    return float({"printed": n**0.5 / msd, "msd": msd, "msd-sqrt": msd / n**0.5}[alpha])
 
 
 def association(columns: FloatArray, alpha: Alpha | float = "printed") -> FloatArray:
@@ -111,12 +112,13 @@ def acnn(
 def _clusters(association_: FloatArray, epochs: int, change: float) -> Clusters:
     bound = association_ > 0
     kept = np.flatnonzero(bound.sum(axis=0) > 1)
-    rows, first = np.unique(bound[kept], axis=0, return_index=True)
-    rows = rows[np.argsort(first)]
+    rows = np.unique(bound[kept], axis=0)
     labels = np.zeros(len(bound), dtype=np.int64)
-    for number in range(len(rows), 0, -1):  # backwards, so that the first cluster a record is in prevails
+    for number in range(len(rows), 0, -1):  # backwards, so that the first row a record is in prevails
         labels[rows[number - 1]] = number
-    rank = int(np.linalg.matrix_rank(bound.astype(np.float64), hermitian=True))
-    count = rank - (len(bound) - len(kept))
+    _, first, inverse = np.unique(labels[kept], return_index=True, return_inverse=True)
+    labels[kept] = 1 + np.argsort(np.argsort(first))[inverse]  # numbered by their first records
+    # rejected records have rows of their own, which add nothing but themselves to the rank of the whole matrix
+    count = int(np.linalg.matrix_rank(rows.astype(np.float64))) if len(kept) else 0
     overlapping = int((rows.sum(axis=0) > 1).sum())
     return Clusters(labels, count, len(rows), overlapping, epochs, change, association_)

@@ -30,6 +30,7 @@ from microveil.randomness import Streams
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Scale = Literal["z", "minmax", "raw"]
+_MOST_CHOICES = 50  # tied choices of attributes that are tried
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Microaggregation(Method):
     arrange: Literal["given", "correlated", "spread"] = parameter(
         "given", help="which attributes share a block: as given, correlated ones, or one of each correlated group"
     )
-    select: Literal["all", "normal", "emim", "chi2"] = parameter(
+    select: Literal["all", "normal", "emim", "emim-corrected", "chi2"] = parameter(
         "all", help="take distances on all attributes, or on those that others depend on most, by this measure"
     )
     selected: int = parameter(3, help="how many attributes to select", ge=1)
@@ -78,6 +79,10 @@ class Microaggregation(Method):
     polish: int = parameter(
         0, help="then lower the loss by exchanges between groups: so many are tried for each record (0: none)", ge=0
     )
+
+    def __post_init__(self) -> None:
+        if self.select in ("emim", "emim-corrected", "chi2") and self.width is None:
+            raise ParameterError(f"{self.name}: select = '{self.select}' is not allowed without a width of intervals")
 
     @abstractmethod
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
@@ -101,7 +106,7 @@ class Microaggregation(Method):
 
         matrix = self._complete(data, attributes, "select")
         choices = chosen_attributes(matrix, attributes, self.selected, self.select, self.width)
-        return [[attributes.index(name) for name in choice] for choice in choices]
+        return [[attributes.index(name) for name in choice] for choice in choices[:_MOST_CHOICES]]
 
     def _complete(self, data: Microdata, attributes: tuple[str, ...], asking: str) -> FloatArray:
         """The records that have all attributes, in the data's own units."""
@@ -155,7 +160,7 @@ class Microaggregation(Method):
         names = tuple(column.name for column in numbers)
         choices = self._choices(data, names)
         made = [
-            self._labels(data, names, filled[:, choice], states, rng, part)
+            self._labels(data, names, filled, choice, states, rng, part)
             for choice, part in zip(choices, parts(progress, len(choices)), strict=True)
         ]
         return Partition.of(min(made, key=lambda labels: _loss(filled, labels)) if len(made) > 1 else made[0])
@@ -165,6 +170,7 @@ class Microaggregation(Method):
         data: Microdata,
         names: tuple[str, ...],
         filled: FloatArray,
+        choice: list[int],
         states: npt.NDArray[np.uint8],
         rng: np.random.Generator,
         progress: Progress,
@@ -174,20 +180,28 @@ class Microaggregation(Method):
         done = used = 0
         for rows in self._parts_of_the_file(data, filled, states):
             part = Part(progress, done / len(labels), (done + len(rows)) / len(labels))
-            made = self._polished_groups(np.ascontiguousarray(filled[rows]), Records(data, names, rows), rng, part)
+            records = Records(data, tuple(names[j] for j in choice), rows)
+            made = self._polished_groups(filled[rows], choice, records, rng, part)
             labels[rows] = used + made
             used += int(made.max()) + 1
             done += len(rows)
         return labels
 
     def _polished_groups(
-        self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress
+        self,
+        columns: FloatArray,
+        choice: list[int],
+        records: Records,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> IntArray:
+        """Groups made on the chosen columns, then polished on all of them."""
+        chosen = np.ascontiguousarray(columns[:, choice])
         if self.polish == 0:
-            return self._groups(columns, records, rng, progress)
+            return self._groups(chosen, records, rng, progress)
         from microveil.numerics.polish import polish_groups
 
-        made = self._groups(columns, records, rng, Part(progress, 0.0, 0.1))
+        made = self._groups(chosen, records, rng, Part(progress, 0.0, 0.1))
         return polish_groups(columns, made, self.k, self.polish * len(columns), rng, Part(progress, 0.1, 1.0))
 
     def _parts_of_the_file(self, data: Microdata, columns: FloatArray, states: npt.NDArray[np.uint8]) -> list[IntArray]:

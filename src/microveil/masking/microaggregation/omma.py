@@ -1,0 +1,109 @@
+"""OMMA: the object migrating micro-aggregated automaton."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from microveil.errors import ParameterError
+from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
+from microveil.masking.partition import Partition
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress
+
+_ALL_PAIRS_UP_TO = 5_000
+_NEIGHBOURS_BEYOND = 100
+
+
+@parameterised
+class OMMA(Microaggregation):
+    """An automaton goes through pairs of similar records; records at the boundary of their group change places with
+    others as long as that lowers the loss.
+
+    It begins with the partition of another method, or a random one as its source does, and never makes it worse. The
+    pairs are those within a share of the range of all distances, or, in files of more than 5,000 records, each
+    record's nearest neighbours. Where the number of records is no multiple of k, the few records nearest to the
+    centre are set aside and join the groups they suit best at the end. Every group has k to 2k-1 records.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 43, 22, 41, 61, 65]})
+    >>> OMMA(k=2, start="random").mask(people, seed=1).frame["age"].to_pylist()
+    [21.0, 42.0, 21.0, 42.0, 63.0, 63.0]
+    """
+
+    name: ClassVar[str] = "omma"
+    summary: ClassVar[str] = "a learning automaton exchanges records between groups until the loss falls no more"
+    source: ClassVar[str] = "Fayyoumi and Oommen (2009), OMMA; specification 02, LM09 to LM15"
+    random: ClassVar[bool] = True
+
+    start: str = parameter(
+        "mdav", help="the partition to begin with: random, or the name of any other method of microaggregation"
+    )
+    threshold: float = parameter(
+        0.5, help="pairs count as similar up to this share of the range of all distances", gt=0, le=1
+    )
+    neighbours: int | None = parameter(
+        None, help="pair each record with so many nearest ones instead; unset: 100 in files of over 5,000 records", ge=1
+    )
+    order: Literal["shuffled", "rows", "columns", "nearest", "farthest"] = parameter(
+        "shuffled", help="in which order the pairs are gone through: shuffled, by records, or by distance"
+    )
+    depth: int = parameter(5, help="how many states of certainty a record has in its group", ge=1)
+    patience: int = parameter(1, help="stop after so many cycles in a row without a change", ge=1)
+    max_cycles: int = parameter(100, help="stop after so many cycles in any case", ge=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from microveil.registry import names
+
+        if self.start == self.name or self.start not in ("random", *names("method")):
+            raise ParameterError(
+                f"omma: start = {self.start!r} is not allowed; it must be random or another method of microaggregation"
+            )
+
+    def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
+        from microveil.numerics.automata import in_order, put_back, record_migration, set_aside
+
+        n = len(columns)
+        labels = np.zeros(n, dtype=np.int64)
+        if n >= 2 * self.k:
+            aside = set_aside(columns, n % self.k)
+            kept = np.setdiff1d(np.arange(n), aside)
+            matrix = np.ascontiguousarray(columns[kept])
+            at_kept = replace(records, numbers=records.numbers[kept])
+            start = self._starting_groups(matrix, at_kept, rng, Part(progress, 0.0, 0.2))
+            migration = record_migration(
+                matrix,
+                Partition.of(start).labels,
+                in_order(self._similar_pairs(matrix), matrix, self.order, rng),
+                depth=self.depth,
+                patience=self.patience,
+                max_cycles=self.max_cycles,
+                progress=Part(progress, 0.2, 1.0),
+                label="omma: exchanging records",
+            )
+            labels[kept], labels[aside] = migration.labels, -1
+            labels = put_back(columns, labels, aside, largest=2 * self.k - 1)
+        progress(1.0, "omma: exchanging records")
+        return labels
+
+    def _starting_groups(
+        self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress
+    ) -> IntArray:
+        if self.start == "random":
+            return np.asarray(rng.permutation(np.arange(len(columns)) // self.k), dtype=np.int64)
+        from microveil.registry import find, make
+
+        if not issubclass(find("method", self.start), Microaggregation):
+            raise ParameterError(f"omma: start = {self.start!r} is not allowed; it groups no records on all attributes")
+        method: Microaggregation = make("method", self.start, {"k": self.k})
+        return method._groups(columns, records, rng, progress)
+
+    def _similar_pairs(self, columns: FloatArray) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+        from microveil.numerics.automata import neighbour_pairs, pairs_within
+
+        if self.neighbours is None and len(columns) <= _ALL_PAIRS_UP_TO:
+            return pairs_within(columns, self.threshold)
+        return neighbour_pairs(columns, self.neighbours or _NEIGHBOURS_BEYOND)

@@ -1,0 +1,109 @@
+"""Which attributes go together in blocks, and the circle and sphere files that show what it matters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microveil.attacks.anonymity import real_anonymity
+from microveil.attacks.intervals import IntervalDisclosure
+from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.losses.numeric.moments import IL
+from microveil.losses.numeric.sse import SSE
+from microveil.masking.microaggregation.grouping import (
+    circle_file,
+    correlated_blocks,
+    sphere_file,
+    spread_blocks,
+)
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.microdata import Microdata
+from microveil.microdata.datasets import COLUMNS
+
+
+def values(data: Microdata) -> np.ndarray:
+    return np.column_stack([data.numbers(name).values for name in data.names])
+
+
+@pytest.mark.spec("03:GR-1")
+def test_the_blocks_chosen_by_hand_for_water_are_found(reference) -> None:  # type: ignore[no-untyped-def]
+    table = reference("water_treatment", COLUMNS["water"])
+    complete = values(table)
+    complete = complete[~np.isnan(complete).any(axis=1)]
+    shuffled = np.random.default_rng(1).permutation(9)
+    names = [COLUMNS["water"][j] for j in shuffled]
+    together = correlated_blocks(complete[:, shuffled], names, 3)
+    by_hand = [COLUMNS["water"][start : start + 3] for start in (0, 3, 6)]
+    assert sorted(map(sorted, together.blocks)) == sorted(map(sorted, by_hand))
+    spread = spread_blocks(complete[:, shuffled], names, 3)
+    for block in spread.blocks:
+        assert sorted(next(i for i, b in enumerate(by_hand) if name in b) for name in block) == [0, 1, 2]
+    assert together.within > 0.8
+    assert together.within > spread.within
+    assert together.between < spread.between
+
+
+def test_spread_blocks_hold_correlated_attributes_in_the_same_place() -> None:
+    spread = spread_blocks(values(sphere_file()), sphere_file().names, 3)
+    assert spread.blocks == (("a1", "a2", "a3"), ("a4", "a5", "a6"), ("a7", "a8", "a9"))
+    assert spread.order == list(sphere_file().names)
+    assert spread.within == pytest.approx(0.0, abs=1e-9)
+    assert spread.between == pytest.approx(1 / 3)
+    together = correlated_blocks(values(sphere_file()), sphere_file().names, 3)
+    assert together.blocks == (("a1", "a4", "a7"), ("a2", "a5", "a8"), ("a3", "a6", "a9"))
+    assert together.within == pytest.approx(1.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(d=st.integers(1, 11), size=st.integers(1, 6), n=st.integers(1, 8), seed=st.integers(0, 99))
+def test_every_attribute_is_in_one_block_and_no_block_is_larger_than_asked(
+    d: int, size: int, n: int, seed: int
+) -> None:
+    matrix = np.random.default_rng(seed).integers(0, 3, size=(n, d)).astype(float)  # ties, constants, d > n
+    names = [f"x{j}" for j in range(d)]
+    for blocks in (correlated_blocks(matrix, names, size), spread_blocks(matrix, names, size)):
+        assert sorted(blocks.order) == sorted(names)
+        assert max(len(block) for block in blocks.blocks) <= size
+        assert len(blocks.blocks) == -(-d // size)
+
+
+@pytest.mark.spec("03:GR-2")
+def test_the_files_are_a_circle_and_a_sphere() -> None:
+    circle, sphere = values(circle_file()), values(sphere_file())
+    assert circle.shape == (20, 4)
+    assert sphere.shape == (200, 9)
+    assert (circle[:, :2] ** 2).sum(axis=1) == pytest.approx(np.ones(20))
+    assert (sphere[:, :3] ** 2).sum(axis=1) == pytest.approx(np.ones(200))
+    assert len(np.unique(circle, axis=0)) == 20
+    assert len(np.unique(sphere, axis=0)) == 200
+    assert (circle[:, :2] == circle[:, 2:]).all()
+    assert (sphere[:, :3] == sphere[:, 6:]).all()
+
+
+@pytest.mark.parametrize(
+    ("data", "k", "linked"),
+    [(circle_file(), 2, [50, 100]), (sphere_file(), 4, [15, 50, 100])],
+    ids=["circle", "sphere"],
+)
+def test_correlated_blocks_of_the_files_change_nothing(data: Microdata, k: int, linked: list[float]) -> None:
+    size = len(linked)
+    blocks = correlated_blocks(values(data), data.names, size)
+    release = MDAV(k=k, block=size).mask(data, blocks.order)
+    assert values(release.data) == pytest.approx(values(data), abs=1e-12)
+    assert IL().measure(data, release).value == pytest.approx(0, abs=1e-9)
+    assert real_anonymity(release).average == 1.0
+    assert IntervalDisclosure().assess(data, release).value == 100.0
+    known = [DistanceLinkage().assess(data, release, [f"a{j + 1}" for j in range(t)]).value for t in range(1, size + 1)]
+    assert known == pytest.approx(linked)
+    assert np.mean(known) == pytest.approx({2: 75.0, 3: 55.0}[size])
+
+
+@pytest.mark.parametrize(("data", "k"), [(circle_file(), 2), (sphere_file(), 4)], ids=["circle", "sphere"])
+def test_spread_blocks_of_the_files_make_every_record_share_all_blocks(data: Microdata, k: int) -> None:
+    size = {4: 2, 9: 3}[len(data.names)]
+    blocks = spread_blocks(values(data), data.names, size)
+    release = MDAV(k=k, block=size).mask(data, blocks.order)
+    assert real_anonymity(release).average == k
+    assert SSE().measure(data, release).value > 0
