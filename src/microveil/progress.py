@@ -35,6 +35,25 @@ class Part:
         self.whole(self.start + (self.end - self.start) * min(max(fraction, 0.0), 1.0), label)
 
 
+class Rising:
+    """Never goes back: work whose length shows only on the way may find that it was too hopeful.
+
+    >>> seen = []
+    >>> report = Rising(lambda fraction, label: seen.append(fraction))
+    >>> for fraction in (0.2, 0.6, 0.5, 0.9):
+    ...     report(fraction, "searching")
+    >>> seen
+    [0.2, 0.6, 0.6, 0.9]
+    """
+
+    def __init__(self, whole: Progress) -> None:
+        self.whole, self.highest = whole, 0.0
+
+    def __call__(self, fraction: float, label: str, /) -> None:
+        self.highest = max(self.highest, fraction)
+        self.whole(self.highest, label)
+
+
 def parts(whole: Progress, count: int) -> list[Part]:
     """Divide a job into equal parts."""
     return [Part(whole, i / count, (i + 1) / count) for i in range(count)]

@@ -19,7 +19,7 @@ from microveil.masking.release import Provenance, Release
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.parameters import Parameterised
-from microveil.progress import Progress, silent
+from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, draw_seed
 
 
@@ -69,6 +69,7 @@ class Method(Parameterised, ABC):
             raise DataError(f"the table has no records, so {self.name} has nothing to mask")
         seed = self._seed(seed, earlier)
         step = 0 if earlier is None else len(earlier.steps)
+        progress = Rising(progress)
         progress(0.0, self.name)
         masked = self._mask(table, chosen, Streams(seed, step), progress)
         progress(1.0, self.name)

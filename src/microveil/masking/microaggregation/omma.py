@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from microveil.errors import ParameterError
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
 from microveil.masking.partition import Partition
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 
+_STARTS = {
+    "mdav": ("mdav", "MDAV"),
+    "cbfs": ("cbfs", "CBFS"),
+    "iamat": ("iamat", "IAMAT"),
+    "md": ("md", "MD"),
+    "mst": ("mst", "MST"),
+    "k-ward": ("k_ward", "KWard"),
+}
 _ALL_PAIRS_UP_TO = 5_000
 _NEIGHBOURS_BEYOND = 100
 
@@ -38,8 +46,8 @@ class OMMA(Microaggregation):
     source: ClassVar[str] = "Fayyoumi and Oommen (2009), OMMA; specification 02, LM09 to LM15"
     random: ClassVar[bool] = True
 
-    start: str = parameter(
-        "mdav", help="the partition to begin with: random, or the name of any other method of microaggregation"
+    start: Literal["mdav", "cbfs", "iamat", "md", "mst", "k-ward", "random"] = parameter(
+        "mdav", help="the partition to begin with: that of another method, or a random one"
     )
     threshold: float = parameter(
         0.5, help="pairs count as similar up to this share of the range of all distances", gt=0, le=1
@@ -53,15 +61,6 @@ class OMMA(Microaggregation):
     depth: int = parameter(5, help="how many states of certainty a record has in its group", ge=1)
     patience: int = parameter(1, help="stop after so many cycles in a row without a change", ge=1)
     max_cycles: int = parameter(100, help="stop after so many cycles in any case", ge=1)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        from microveil.registry import names
-
-        if self.start == self.name or self.start not in ("random", *names("method")):
-            raise ParameterError(
-                f"omma: start = {self.start!r} is not allowed; it must be random or another method of microaggregation"
-            )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.automata import in_order, put_back, record_migration, set_aside
@@ -94,12 +93,9 @@ class OMMA(Microaggregation):
     ) -> IntArray:
         if self.start == "random":
             return np.asarray(rng.permutation(np.arange(len(columns)) // self.k), dtype=np.int64)
-        from microveil.registry import find, make
-
-        if not issubclass(find("method", self.start), Microaggregation):
-            raise ParameterError(f"omma: start = {self.start!r} is not allowed; it groups no records on all attributes")
-        method: Microaggregation = make("method", self.start, {"k": self.k})
-        return method._groups(columns, records, rng, progress)
+        module, cls = _STARTS[self.start]
+        method = getattr(import_module(f"microveil.masking.microaggregation.{module}"), cls)(k=self.k)
+        return np.asarray(method._groups(columns, records, rng, progress))
 
     def _similar_pairs(self, columns: FloatArray) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
         from microveil.numerics.automata import neighbour_pairs, pairs_within

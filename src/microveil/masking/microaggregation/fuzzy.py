@@ -1,0 +1,148 @@
+"""Fuzzy microaggregation: records publish centres of clusters they belong to by degrees."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked
+from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records, scaled
+from microveil.masking.microaggregation.incomplete import cells_to_suppress
+from microveil.masking.partition import Partition
+from microveil.microdata import Microdata, Numbers
+from microveil.microdata.microdata import check_records, count
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress, parts
+from microveil.randomness import Streams
+
+_MOST_DEGREES = 40_000_000  # 320 MB of degrees of membership
+
+
+@parameterised
+class Fuzzy(Microaggregation):
+    """Records belong to clusters by degrees, and publish the centre of a cluster that is drawn for them.
+
+    The clusters are those of fuzzy c-means, in the standard form or with entropy, about one for every k records. A
+    record draws a cluster with its degrees as chances, or any with a degree above 0.001 alike, once or anew for each
+    attribute. **It does not promise k-anonymity**: a centre is a weighted mean of many records, but fewer than k of
+    them may publish it, and drawn for each attribute the combinations are new. It blurs more than groups do, and the
+    draw hides which cluster a record came from. With `crisp` every record goes to its foremost cluster, small clusters
+    are shared out and large ones divided, and groups of k to 2k-1 records publish their means as in other methods.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
+    >>> Fuzzy(k=2, crisp=True).mask(people, seed=1).frame["age"].to_pylist()
+    [21.0, 21.0, 42.0, 42.0, 63.0, 63.0]
+    """
+
+    name: ClassVar[str] = "fuzzy"
+    summary: ClassVar[str] = "records publish the centre of a fuzzy cluster that is drawn for them"
+    source: ClassVar[str] = "Domingo-Ferrer and Torra (2003) and later, fuzzy c-means; specification 01, 9.10"
+    random: ClassVar[bool] = True
+    weights: ClassVar[str] = "not used for clustering; with weighted=true centres and means are weighted by them"
+    missing: ClassVar[str] = (
+        "missing cells and missing codes stay as they are and move no centre; records with the same pattern of missing "
+        "cells are clustered together, rare patterns are pooled, and a value is suppressed where fewer than k of the "
+        "records clustered together have one"
+    )
+
+    k: int = parameter(
+        3, help="one cluster for about so many records; smallest size of a group only if crisp is true", ge=2
+    )
+    chunk: int | None = parameter(
+        1000, help="divide longer files into parts of at most so many similar records first", ge=2
+    )
+    model: Literal["entropy", "standard"] = parameter("entropy", help="how a degree falls with the distance")
+    fuzziness: float = parameter(2.0, help="the standard model's exponent f: the larger, the fuzzier", gt=1)
+    sharpness: float | None = parameter(
+        None, help="the entropy model's lambda; none: one over mdav's mean squared distance within groups", gt=0
+    )
+    choice: Literal["proportional", "uniform"] = parameter(
+        "proportional", help="how a cluster is drawn: by degree of membership, or any the record belongs to alike"
+    )
+    per: Literal["record", "attribute"] = parameter("record", help="one draw for the record, or one for each attribute")
+    crisp: bool = parameter(False, help="draw nothing: make groups of at least k and publish what they publish")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.crisp and self.publish != "mean":
+            raise ParameterError(
+                f"{self.name}: publish = '{self.publish}' is not allowed without crisp; centres are weighted means"
+            )
+        if not self.crisp and self.polish:
+            raise ParameterError(
+                f"{self.name}: polish = {self.polish} is not allowed without crisp; there are no groups"
+            )
+
+    def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
+        from microveil.numerics.fuzzy_means import crisp_groups
+
+        _, degrees = self._clusters(columns, progress)
+        return crisp_groups(columns, degrees, self.k)
+
+    def _clusters(self, columns: FloatArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
+        """How strongly each record pulls each centre, and to what degree it belongs to it."""
+        from microveil.numerics.fuzzy_means import Fuzziness, fuzzy_clusters, natural_sharpness
+
+        n = len(columns)
+        if n * (n // self.k) > _MOST_DEGREES:
+            raise DataError(f"{self.name} cannot hold {n:,} records in about {n // self.k:,} clusters; set chunk")
+        sharpness = natural_sharpness(columns, self.k) if self.sharpness is None else self.sharpness
+        form = Fuzziness(self.model == "entropy", self.fuzziness, sharpness)
+        clusters = fuzzy_clusters(columns, self.k, form, progress, "fuzzy: clustering records")
+        return clusters.pulls, clusters.degrees
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        if self.crisp:
+            return super()._mask(data, attributes, streams, progress)
+        check_records(data, self.k, f"{self.name} with k = {self.k}")
+        weights = self._weights(data)
+        columns, suppressed_cells = {}, 0
+        blocks = self._blocks(data, attributes)
+        for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
+            numbers = [data.numbers(name) for name in block]
+            values, together = self._drawn_centres(data, numbers, weights, streams.generator("centres", *block), part)
+            for j, column in enumerate(numbers):
+                suppressed = cells_to_suppress(
+                    column.present, together, self.k, missing_matches=data[column.name].missing == "wildcard"
+                )
+                suppressed_cells += int(suppressed.sum())
+                columns[column.name] = data.number_column(column.name, values[:, j], suppressed)
+        notes = (f"{count(suppressed_cells, 'cell')} suppressed because of missing values",) if suppressed_cells else ()
+        return Masked(columns, notes=notes)
+
+    def _drawn_centres(
+        self,
+        data: Microdata,
+        numbers: list[Numbers],
+        weights: FloatArray | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> tuple[FloatArray, Partition]:
+        """What each record publishes, and which records were clustered together."""
+        values = np.column_stack([column.values for column in numbers])
+        columns = scaled(values, self.scale)
+        filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
+        states = np.column_stack([column.state for column in numbers])
+        choice = self._choices(data, tuple(column.name for column in numbers))[0]
+        drawn, together, done = np.empty_like(values), np.empty(len(values), dtype=np.int64), 0
+        for number, rows in enumerate(self._parts_of_the_file(data, filled, states)):
+            part = Part(progress, done / len(values), (done + len(rows)) / len(values))
+            pulls, degrees = self._clusters(np.ascontiguousarray(filled[rows][:, choice]), part)
+            if weights is not None:
+                pulls = pulls * weights[rows][:, None]
+            drawn[rows] = self._draw(values[rows], pulls, degrees, rng)
+            together[rows] = number
+            done += len(rows)
+        return drawn, Partition.of(together)
+
+    def _draw(self, values: FloatArray, pulls: FloatArray, degrees: FloatArray, rng: np.random.Generator) -> FloatArray:
+        from microveil.numerics.fuzzy_means import drawn_clusters, weighted_centres
+
+        centres = weighted_centres(np.ascontiguousarray(values), np.ascontiguousarray(pulls))
+        n, d = values.shape
+        draws = rng.random((d if self.per == "attribute" else 1, n))
+        chosen = [drawn_clusters(degrees, self.choice == "proportional", row) for row in draws]
+        return np.column_stack([centres[chosen[j % len(chosen)], j] for j in range(d)])
