@@ -24,6 +24,7 @@ _ROUNDS = 20
 _ITERATIONS = 300
 _ITERATIONS_PER_CALL = 20
 _SETTLED = 1e-5
+_FIRST_FIT = 0.6  # of the work, as reported to the caller
 _MEMBER = 1e-3  # a smaller degree of membership counts as none
 
 
@@ -69,7 +70,8 @@ def fuzzy_clusters(
     waiting, settled, pulls = [np.arange(n)], 0, []
     while waiting:
         rows = waiting.pop()
-        part = Part(progress, settled / n, (settled + len(rows)) / n)
+        at = _FIRST_FIT + (1.0 - _FIRST_FIT) * settled / n
+        part = Part(progress, 0.0, _FIRST_FIT) if len(rows) == n else Part(progress, at, at)
         fitted = _fit_and_give_up(np.ascontiguousarray(columns[rows]), k, form, part, label)
         foremost = fitted.argmax(axis=1)
         for cluster in range(fitted.shape[1]):
@@ -82,7 +84,6 @@ def fuzzy_clusters(
             else:  # nothing tells them apart; MDAV divides them
                 pulls += _pulls_of_groups(columns, rows, k)
                 settled += len(rows)
-        progress(settled / n, label)
     made = np.column_stack(pulls)
     centres = weighted_centres(columns, made)
     degrees = np.zeros_like(made)

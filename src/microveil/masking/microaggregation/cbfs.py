@@ -20,9 +20,9 @@ class CBFS(Microaggregation):
     least summed squared distance to all members, it is IAMAT. All groups but the last have exactly k records.
 
     >>> from microveil.microdata import Microdata
-    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65, 72]})
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65, 69]})
     >>> CBFS(k=2).mask(people).frame["age"].to_pylist()
-    [21.0, 21.0, 42.0, 42.0, 66.0, 66.0, 66.0]
+    [21.0, 21.0, 42.0, 42.0, 65.0, 65.0, 65.0]
     """
 
     name: ClassVar[str] = "cbfs"
