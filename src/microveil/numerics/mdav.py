@@ -154,20 +154,21 @@ def _farthest_from_centre(
     for j in range(d):
         moved += (centre[j] - anchor[j]) ** 2
     if not np.isnan(moved):
-        moved = np.sqrt(moved) * _SAFETY
-        # the record with the highest bound is at least that far less the move, so no other can win from below this
-        reach = _highest(bound[:size]) / _SAFETY - 2.0 * moved
-        best, best_square, tried = -1, -1.0, 0
-        for begin in range(0, size, _BLOCK):
-            end = min(size, begin + _BLOCK)
-            if _count_at_least(bound[begin:end], reach) == 0:
-                continue
-            for i in range(begin, end):
-                if bound[i] >= reach:
-                    tried += 1
-                    square = _square_distance(alive, centre, i)
-                    if square > best_square or (square == best_square and ids[i] < ids[best]):
-                        best, best_square = i, square
+        moved = np.sqrt(moved)
+        top, highest = 0, -1.0
+        for i in range(size):
+            if bound[i] > highest:
+                top, highest = i, bound[i]
+        best, best_square = top, _square_distance(alive, centre, top)
+        reach = np.sqrt(best_square) / _SAFETY - moved * _SAFETY
+        tried = 0
+        for i in range(size):
+            if bound[i] >= reach and i != best:
+                tried += 1
+                square = _square_distance(alive, centre, i)
+                if square > best_square or (square == best_square and ids[i] < ids[best]):
+                    best, best_square = i, square
+                    reach = np.sqrt(best_square) / _SAFETY - moved * _SAFETY
         if tried * 16 < size:
             return best
     anchor[:] = centre
@@ -200,69 +201,29 @@ def _nearest(
 ) -> None:
     """Fill `members` with the seed's position and those of its k-1 nearest; `distances` are those to the seed."""
     k = members.shape[0]
+    _distances_to(alive, seed, distances, size)
+    distances[at] = -1.0  # before all others
     found, border = 0, np.inf
-    for begin in range(0, size, _BLOCK):
-        end = min(size, begin + _BLOCK)
-        _distances_between(alive, seed, distances, begin, end)
-        if begin <= at < end:
-            distances[at] = -1.0  # before all others
-        if _count_at_most(distances[begin:end], border) == 0:
-            continue
-        for i in range(begin, end):
-            distance = distances[i]
-            if distance <= border and (found < k or distance < border or ids[i] < ids[members[k - 1]]):
-                found = min(found + 1, k)
-                _insert(members, found, i, distances, ids)
-                if found == k:
-                    border = distances[members[k - 1]]
+    for i in range(size):
+        distance = distances[i]
+        if distance <= border and (found < k or distance < border or ids[i] < ids[members[k - 1]]):
+            found = min(found + 1, k)
+            _insert(members, found, i, distances, ids)
+            if found == k:
+                border = distances[members[k - 1]]
 
 
 @kernel
 def _farthest_left(ids: IntArray, members: IntArray, distances: FloatArray, size: int) -> int:
     """The position of the record farthest from the seed that is not a member."""
     far, far_distance = -1, -1.0
-    for begin in range(0, size, _BLOCK):
-        end = min(size, begin + _BLOCK)
-        if _count_at_least(distances[begin:end], far_distance) == 0:
-            continue
-        for i in range(begin, end):
-            distance = distances[i]
-            if distance >= far_distance and (distance > far_distance or ids[i] < ids[far]):
-                far, far_distance = i, distance
+    for i in range(size):
+        distance = distances[i]
+        if distance >= far_distance and (distance > far_distance or ids[i] < ids[far]):
+            far, far_distance = i, distance
     if far_distance <= distances[members[-1]]:  # all records left are equally far
         far = _lowest_outside(members, ids, size)
     return far
-
-
-@kernel
-def _count_at_most(values: FloatArray, limit: float) -> int:
-    """How many values reach down to a limit; without a branch, so that vector units do it."""
-    count = 0
-    for value in values:
-        count += value <= limit
-    return count
-
-
-@kernel
-def _count_at_least(values: FloatArray, limit: float) -> int:
-    """How many values reach up to a limit."""
-    count = 0
-    for value in values:
-        count += value >= limit
-    return count
-
-
-@kernel
-def _highest(values: FloatArray) -> float:
-    """The largest value, in four strands that vector units can follow."""
-    a, b, c, d = -np.inf, -np.inf, -np.inf, -np.inf
-    whole = len(values) // 4 * 4
-    for i in range(0, whole, 4):
-        a, b = max(a, values[i]), max(b, values[i + 1])
-        c, d = max(c, values[i + 2]), max(d, values[i + 3])
-    for i in range(whole, len(values)):
-        a = max(a, values[i])
-    return max(a, b, c, d)
 
 
 @kernel

@@ -20,7 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _SEED_PAIRS_PER_CALL = 256
-_LEAF = 64
+_LEAF = 128
 _SAFETY = 1.0 + 1e-9  # bounds are widened by this much, so that rounding never hides a record
 
 
@@ -55,8 +55,8 @@ class Leaves:
         self.size = len(ids)
         self.ids = ids[order]
         self.starts, self.counts = starts, counts
-        low = np.minimum.reduceat(columns[order], starts, axis=0)
-        high = np.maximum.reduceat(columns[order], starts, axis=0)
+        low = np.ascontiguousarray(np.minimum.reduceat(columns[order], starts, axis=0).T)
+        high = np.ascontiguousarray(np.maximum.reduceat(columns[order], starts, axis=0).T)
         cells = np.ascontiguousarray(columns[order].T)
         leaf_of = np.repeat(np.arange(len(counts)), counts)
         n, d = columns.shape
@@ -188,20 +188,14 @@ def _nearest(
     distances: FloatArray,
 ) -> None:
     """Fill `members` with the seed's position and those of its k-1 nearest."""
-    k, d = members.shape[0], cells.shape[0]
+    k = members.shape[0]
     found, border = 0, np.inf
     home = leaf_of[at]
+    least = _least_distances(low, high, seed)
     for turn in range(len(counts) + 1):
         leaf = home if turn == 0 else turn - 1
-        if counts[leaf] == 0 or (turn > 0 and leaf == home):
+        if counts[leaf] == 0 or (turn > 0 and leaf == home) or least[leaf] > border * _SAFETY:
             continue
-        if found == k:
-            least = 0.0
-            for j in range(d):
-                outside = max(low[leaf, j] - seed[j], seed[j] - high[leaf, j], 0.0)
-                least += outside * outside
-            if least > border * _SAFETY:
-                continue
         begin, end = starts[leaf], starts[leaf] + counts[leaf]
         _distances_between(cells, seed, distances, begin, end)
         if leaf == home:
@@ -216,6 +210,30 @@ def _nearest(
 
 
 @kernel
+def _least_distances(low: FloatArray, high: FloatArray, point: FloatArray) -> FloatArray:
+    """How near a record of each leaf could be to a point: the squared distance to the leaf's box."""
+    least = np.zeros(low.shape[1])
+    for j in range(low.shape[0]):
+        below, above, at = low[j], high[j], point[j]
+        for leaf in range(least.shape[0]):
+            outside = max(below[leaf] - at, at - above[leaf], 0.0)
+            least[leaf] += outside * outside
+    return least
+
+
+@kernel
+def _greatest_distances(low: FloatArray, high: FloatArray, point: FloatArray) -> FloatArray:
+    """How far a record of each leaf could be from a point: the squared distance to the box's farthest corner."""
+    most = np.zeros(low.shape[1])
+    for j in range(low.shape[0]):
+        below, above, at = low[j], high[j], point[j]
+        for leaf in range(most.shape[0]):
+            side = max(at - below[leaf], above[leaf] - at)
+            most[leaf] += side * side
+    return most
+
+
+@kernel
 def _farthest_from(
     cells: FloatArray,
     ids: IntArray,
@@ -227,21 +245,15 @@ def _farthest_from(
     distances: FloatArray,
 ) -> int:
     """The position of the record farthest from a seed that is grouped already."""
-    d = cells.shape[0]
-    most = np.empty(len(counts))
+    most = _greatest_distances(low, high, seed)
     top = -1
     for leaf in range(len(counts)):
-        square = 0.0
-        for j in range(d):
-            side = max(seed[j] - low[leaf, j], high[leaf, j] - seed[j])
-            square += side * side
-        most[leaf] = square * _SAFETY
-        if counts[leaf] > 0 and (top < 0 or square > most[top]):
+        if counts[leaf] > 0 and (top < 0 or most[leaf] > most[top]):
             top = leaf
     far = -1
     for turn in range(len(counts) + 1):
         leaf = top if turn == 0 else turn - 1
-        if counts[leaf] == 0 or (turn > 0 and leaf == top) or (far >= 0 and most[leaf] < distances[far]):
+        if counts[leaf] == 0 or (turn > 0 and leaf == top) or (far >= 0 and most[leaf] * _SAFETY < distances[far]):
             continue
         begin, end = starts[leaf], starts[leaf] + counts[leaf]
         _distances_between(cells, seed, distances, begin, end)
