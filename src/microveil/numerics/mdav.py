@@ -24,20 +24,26 @@ _SAFETY = 1.0 + 1e-9
 _BLOCK = 512
 
 
-def mdav_groups(columns: FloatArray, k: int, progress: Progress = silent, label: str = "grouping") -> IntArray:
-    """Group the rows of an (n, d) matrix without missing cells into groups of k to 2k-1; n must be at least k."""
+def mdav_groups(
+    columns: FloatArray, k: int, progress: Progress = silent, label: str = "grouping", *, literal: bool = False
+) -> IntArray:
+    """Group the rows of an (n, d) matrix without missing cells into groups of k to 2k-1; n must be at least k.
+
+    The `literal` rule of some sources goes on while more than k records are left: the last group may be smaller.
+    """
     n, d = columns.shape
     labels = np.full(n, -1, dtype=np.int64)
-    if n < 2 * k:
+    enough = k + 1 if literal else 2 * k  # so many records must be left for another group
+    if n < enough:
         labels[:] = 0
         progress(1.0, label)
         return labels
     if d == 1:
         values = np.ascontiguousarray(columns[:, 0])
-        labels = _group_one_column(values, np.argsort(values, kind="stable"), k)
+        labels = _group_one_column(values, np.argsort(values, kind="stable"), k, enough)
         progress(1.0, label)
         return labels
-    if d <= _FEW_ATTRIBUTES and n >= _MANY_RECORDS:
+    if d <= _FEW_ATTRIBUTES and n >= _MANY_RECORDS and not literal:
         from microveil.numerics.mdav_leaves import grouped_in_leaves
 
         return grouped_in_leaves(columns, k, progress, label)
@@ -48,9 +54,9 @@ def mdav_groups(columns: FloatArray, k: int, progress: Progress = silent, label:
     bound = np.zeros(n)
     distances = np.empty(n)
     size, groups = n, 0
-    while size >= 2 * k:
+    while size >= enough:
         size, groups = _group_some(
-            alive, ids, total, anchor, bound, distances, labels, size, groups, k, _SEED_PAIRS_PER_CALL
+            alive, ids, total, anchor, bound, distances, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL
         )
         progress(1.0 - size / n, label)
     labels[ids[:size]] = groups
@@ -70,16 +76,17 @@ def _group_some(
     size: int,
     groups: int,
     k: int,
+    enough: int,
     pairs: int,
 ) -> tuple[int, int]:
-    """Up to `pairs` rounds: two groups a round while 3k records are left, one more while 2k are left."""
+    """Up to `pairs` rounds: two groups a round, or one where too few records are left for a second."""
     d = alive.shape[0]
     seed = np.empty(d)
     members = np.empty(k, dtype=np.int64)
     for j in range(d):  # summed anew in every call, so that rounding does not build up
         total[j] = alive[j, :size].sum()
     for _ in range(pairs):
-        if size < 2 * k:
+        if size < enough:
             break
         first = _farthest_from_centre(alive, ids, total, anchor, bound, distances, size)
         for j in range(d):
@@ -88,8 +95,8 @@ def _group_some(
         opposite_id = ids[_farthest_left(ids, members, distances, size)]
         size = _close_group(alive, ids, total, bound, labels, members, size, groups)
         groups += 1
-        if size < 2 * k:
-            break  # fewer than 3k were left, so the second seed of the pair is not used
+        if size < enough:
+            break  # the second seed of the pair is not used
         at = 0
         while ids[at] != opposite_id:
             at += 1
@@ -281,7 +288,7 @@ def _close_group(
 
 
 @kernel
-def _group_one_column(values: FloatArray, order: IntArray, k: int) -> IntArray:
+def _group_one_column(values: FloatArray, order: IntArray, k: int, enough: int) -> IntArray:
     """MDAV in one dimension: groups are always taken from the two ends of the sorted values.
 
     Equal values form a run; records leave a run from its front, the lowest record number first, at both ends.
@@ -298,12 +305,12 @@ def _group_one_column(values: FloatArray, order: IntArray, k: int) -> IntArray:
     labels = np.full(n, -1, dtype=np.int64)
     total = values.sum()
     low, high, size, group = 0, runs - 1, n, 0
-    while size >= 2 * k:
+    while size >= enough:
         centre = total / size
         at_low, at_high = order[front[low]], order[front[high]]
         from_low, from_high = (values[at_low] - centre) ** 2, (values[at_high] - centre) ** 2
         start_low = from_low > from_high or (from_low == from_high and at_low <= at_high)
-        pair = 2 if size >= 3 * k else 1
+        pair = 2 if size - k >= enough else 1
         for turn in range(pair):
             take_low = start_low if turn == 0 else not start_low
             for _ in range(k):

@@ -88,6 +88,10 @@ class Microaggregation(Method):
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         """The partitioner: labels for the rows of a matrix without missing cells, in groups of at least k."""
 
+    def _fewest(self) -> int:
+        """How many members of a group must have a value for it to be published."""
+        return self.k
+
     def _blocks(self, data: Microdata, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Which attributes are masked together."""
         size = self.block or len(attributes)
@@ -133,7 +137,7 @@ class Microaggregation(Method):
             )
             for j, column in enumerate(numbers):
                 suppressed = cells_to_suppress(
-                    column.present, partition, self.k, missing_matches=data[column.name].missing == "wildcard"
+                    column.present, partition, self._fewest(), missing_matches=data[column.name].missing == "wildcard"
                 )
                 suppressed_cells += int(suppressed.sum())
                 columns[column.name] = data.number_column(column.name, values[:, j], suppressed)

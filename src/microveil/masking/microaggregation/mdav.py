@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
-from microveil.parameters import parameterised
+from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
 
@@ -16,7 +16,8 @@ class MDAV(Microaggregation):
     """Groups of k records around the two most extreme records, again and again; each group publishes its mean.
 
     While at least 3k records are left, the record farthest from their mean gathers its k-1 nearest, then the record
-    farthest from that one does the same; what remains makes one or two groups. Every group has k to 2k-1 records.
+    farthest from that one does the same; what remains makes one or two groups. Every group has k to 2k-1 records,
+    unless the literal remainder of some published tables is asked for.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
@@ -28,7 +29,14 @@ class MDAV(Microaggregation):
     summary: ClassVar[str] = "groups of at least k similar records publish their mean"
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2005), MDAV; specification 03, MA-6"
 
+    remainder: Literal["standard", "literal"] = parameter(
+        "standard", help="standard: no group smaller than k; literal, as some sources print it: the last one may be"
+    )
+
+    def _fewest(self) -> int:
+        return self.k if self.remainder == "standard" else 1
+
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.mdav import mdav_groups
 
-        return mdav_groups(columns, self.k, progress, "mdav: grouping records")
+        return mdav_groups(columns, self.k, progress, "mdav: grouping records", literal=self.remainder == "literal")
