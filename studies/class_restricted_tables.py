@@ -18,7 +18,8 @@ import numpy as np
 from microveil.microdata import datasets
 from microveil.numerics.class_divergence import ClassReport, shares_of
 from microveil.numerics.class_tree import Removable, cut_tree, euclidean_tree, grow_tree, regrow
-from microveil.numerics.perturbation import Mode, linkage_ranks, means_by_group, moment_biases, perturb
+from microveil.numerics.groups import means_by_group
+from microveil.numerics.perturbation import Mode, linkage_ranks, moment_biases, perturb
 from microveil.numerics.standard import min_max
 
 SEEDS = 5

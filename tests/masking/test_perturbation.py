@@ -16,12 +16,12 @@ from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.microaggregation.perturbation import calibrate, drawn_values
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
+from microveil.numerics.groups import means_by_group
 from microveil.numerics.perturbation import (
     Mode,
     Noise,
     hybrid,
     linkage_ranks,
-    means_by_group,
     moment_biases,
     perturb,
     perturb_average,

@@ -23,6 +23,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.numerics.groups import means_by_group
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -42,22 +44,6 @@ def perturb(values: FloatArray, labels: IntArray, mode: Mode, noise: Noise, rng:
     """
     means = means_by_group(values, labels)
     return np.where(np.isnan(values), np.nan, means + _noise_within(values - means, labels, mode, noise, rng))
-
-
-def means_by_group(values: FloatArray, labels: IntArray) -> FloatArray:
-    """For each record the mean of its group over the cells present, never outside the group's span; NaN without any."""
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    cells = values[order]
-    present = ~np.isnan(cells)
-    held = np.add.reduceat(present, starts, axis=0, dtype=np.int64)
-    sums = np.add.reduceat(np.where(present, cells, 0.0), starts, axis=0)
-    low = np.minimum.reduceat(np.where(present, cells, np.inf), starts, axis=0)
-    high = np.maximum.reduceat(np.where(present, cells, -np.inf), starts, axis=0)
-    means = np.full(sums.shape, np.nan)
-    np.divide(sums, held, out=means, where=held > 0)
-    np.clip(means, low, high, out=means, where=held > 0)
-    return np.asarray(means[np.searchsorted(labels[order][starts], labels)])
 
 
 def _noise_within(

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from microveil.errors import ParameterError
 from microveil.masking.partition import Partition
+from microveil.numerics.groups import means_by_group
 
 FloatArray = npt.NDArray[np.float64]
 Publish = Literal["mean", "median", "perturb", "hybrid"]
@@ -36,32 +37,7 @@ def published_values(
         return perturb(values, partition.labels, "centred", "normal", rng)
     if publish == "median":
         return np.column_stack([group_medians(column, partition) for column in values.T])
-    return np.column_stack([group_means(column, partition, weights) for column in values.T])
-
-
-def _by_group(partition: Partition) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The records in the order of their groups, and where each group starts."""
-    order = np.argsort(partition.labels, kind="stable")
-    return order, np.concatenate([[0], np.cumsum(partition.sizes)[:-1]]).astype(np.int64)
-
-
-def group_means(values: FloatArray, partition: Partition, weights: FloatArray | None = None) -> FloatArray:
-    """For each record the (weighted) mean of its group over the cells that are present; NaN where a group has none.
-
-    The mean never leaves the span of its group through rounding, so a group of equal values publishes that value.
-    """
-    order, starts = _by_group(partition)
-    cells = values[order]
-    present = ~np.isnan(cells)
-    shares = present.astype(np.float64) if weights is None else np.where(present, weights[order], 0.0)
-    totals = np.add.reduceat(shares, starts)
-    sums = np.add.reduceat(np.where(present, cells, 0.0) * shares, starts)
-    low = np.minimum.reduceat(np.where(present, cells, np.inf), starts)
-    high = np.maximum.reduceat(np.where(present, cells, -np.inf), starts)
-    means = np.full(len(starts), np.nan)
-    filled = totals > 0
-    means[filled] = np.clip(sums[filled] / totals[filled], low[filled], high[filled])
-    return means[partition.labels]
+    return means_by_group(values, partition.labels, weights)
 
 
 def group_medians(values: FloatArray, partition: Partition) -> FloatArray:

@@ -7,12 +7,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.base import Masked
-from microveil.masking.microaggregation.aggregators import group_means
 from microveil.masking.microaggregation.base import FloatArray, IntArray
 from microveil.masking.microaggregation.incomplete import cells_to_suppress
 from microveil.masking.microaggregation.individual_ranking import OneByOne
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
+from microveil.numerics.groups import means_by_group
 from microveil.numerics.standard import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -53,7 +53,7 @@ class SecureKWard(OneByOne):
         columns, notes = {}, list(masked.notes)
         for (name,), partition in masked.partitions.items():
             numbers = data.numbers(name)
-            means = group_means(numbers.values, partition, weights)
+            means = means_by_group(numbers.values[:, None], partition.labels, weights)[:, 0]
             spread = float(Scaling.of(numbers.values[:, None]).deviation[0])
             moved = moved_off_members(numbers.values, means, partition, self.epsilon * spread)
             suppressed = cells_to_suppress(

@@ -1,0 +1,32 @@
+"""Means of groups of records."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def means_by_group(values: FloatArray, labels: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    """For each record the (weighted) mean of its group over the cells present, column by column; NaN without any.
+
+    The mean never leaves the span of its group through rounding, so a group of equal values has exactly that mean.
+
+    >>> means_by_group(np.array([[1.0], [3.0], [7.0]]), np.array([4, 4, 9]))[:, 0].tolist()
+    [2.0, 2.0, 7.0]
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    cells = values[order]
+    present = ~np.isnan(cells)
+    shares = present if weights is None else np.where(present, weights[order, None], 0.0)
+    held = np.add.reduceat(shares, starts, axis=0, dtype=np.float64)
+    sums = np.add.reduceat(np.where(present, cells, 0.0) * shares, starts, axis=0)
+    low = np.minimum.reduceat(np.where(present, cells, np.inf), starts, axis=0)
+    high = np.maximum.reduceat(np.where(present, cells, -np.inf), starts, axis=0)
+    means = np.full(sums.shape, np.nan)
+    np.divide(sums, held, out=means, where=held > 0)
+    np.clip(means, low, high, out=means, where=held > 0)
+    return np.asarray(means[np.searchsorted(labels[order][starts], labels)])
