@@ -42,7 +42,6 @@ FAILED, BAD_USAGE = 1, 2
 _INTERRUPTED = 130  # what typer makes of an interruption
 
 _Input = Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, Stata or SAS.", metavar="IN")]
-_Names = Annotated[str | None, typer.Option(metavar="A,B,...")]
 _SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML); see 'describe --schema-out'.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 _Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]

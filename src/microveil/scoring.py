@@ -9,6 +9,7 @@ from typing import Any
 from microveil.attacks import Attack, Risk
 from microveil.losses import Loss, LossMeasure
 from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import CATEGORICAL
 from microveil.progress import Progress, parts, silent
 from microveil.registry import find, make, names
 
@@ -119,7 +120,7 @@ def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
     weighted = []
     for headline, kinds in (
         (_NUMERIC_HEADLINE, ("numeric",)),
-        (_CATEGORICAL_HEADLINE, ("ordinal", "nominal", "location")),
+        (_CATEGORICAL_HEADLINE, CATEGORICAL),
     ):
         values = [losses[name].value for name in headline if name in losses]
         attributes = len(pair.of_kinds(kinds))

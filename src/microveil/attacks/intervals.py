@@ -11,6 +11,7 @@ import numpy.typing as npt
 from microveil.attacks.base import Attack, Risk
 from microveil.errors import ParameterError
 from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import KINDS
 from microveil.numerics.standard import average_ranks
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -39,7 +40,7 @@ class IntervalDisclosure(Attack):
     family: ClassVar[str] = "intervals"
     summary: ClassVar[str] = "checks whether the original value lies in an interval around the released one"
     meaning: ClassVar[str] = "original values that lie close to their released values; lower is safer"
-    kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal", "location")
+    kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell discloses nothing"
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-6; specification 05, DR-01"
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from microveil.attacks.base import Attack, Risk
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import KINDS
 from microveil.numerics.standard import Scaling, min_max, standardise
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -41,7 +42,7 @@ class DistanceLinkage(Attack):
     family: ClassVar[str] = "linkage"
     summary: ClassVar[str] = "links each known record to the nearest released record"
     meaning: ClassVar[str] = "records an intruder links to the right person by nearest distance; lower is safer"
-    kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal", "location")
+    kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         "a wildcard is left out of the distance and the rest scaled up; other missing cells are near each other when "
         "they are missing for the same reason and far from every value"

@@ -9,6 +9,7 @@ import numpy as np
 from microveil.losses.base import Loss, LossMeasure
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
@@ -29,7 +30,7 @@ class DBIL(LossMeasure):
     meaning: ClassVar[str] = (
         "how far categories moved, from 0 (none did) to 100 (all, as far as can be); lower is better"
     )
-    kinds: ClassVar[tuple[str, ...]] = ("ordinal", "nominal", "location")
+    kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
         "a missing cell that is a category counts as 1 away from all others; other cells missing in the original are "
         "left out, and a suppressed cell counts as 1"

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from microveil.losses.base import Loss, LossMeasure
 from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
@@ -34,7 +35,7 @@ class CTBIL(LossMeasure):
     family: ClassVar[str] = "categorical"
     summary: ClassVar[str] = "differences between the contingency tables of the original and of the release"
     meaning: ClassVar[str] = "how far the counts in tables of the categories moved; lower is better"
-    kinds: ClassVar[tuple[str, ...]] = ("ordinal", "nominal", "location")
+    kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = "missing cells are counted in a cell of their own"
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 05, IL-03"
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from microveil.errors import DataError
 from microveil.masking.base import Masked, Method
 from microveil.microdata import Categories, Microdata
+from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
@@ -71,7 +72,7 @@ class PRAM(Method):
     name: ClassVar[str] = "pram"
     family: ClassVar[str] = "randomising"
     summary: ClassVar[str] = "categories are exchanged at random by a known transition matrix"
-    kinds: ClassVar[tuple[str, ...]] = ("ordinal", "nominal", "location")
+    kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
         "a category like the others where missing is a category of its own; otherwise missing cells stay as they are"
     )
