@@ -61,12 +61,26 @@ def test_ties_go_to_the_lowest_record_number(n: int, d: int, k: int, values: int
 )
 def test_leaves_give_the_same_partition(n: int, d: int, k: int, values: int, seed: int) -> None:
     columns = np.random.default_rng(seed).integers(0, values, size=(max(n, 2 * k), d)).astype(float)
-    assert (grouped_in_leaves(columns, k, silent, "") == mdav_groups(columns, k)).all()
+    assert (grouped_in_leaves(columns, k, 2 * k, silent, "") == mdav_groups(columns, k)).all()
 
 
-def test_long_files_of_few_attributes_use_the_leaves_with_the_same_result() -> None:
-    columns = np.random.default_rng(5).normal(size=(4100, 3))
-    assert (mdav_groups(columns, 3) == plain_mdav(columns, 3)).all()
+@pytest.mark.parametrize("stretch", [1e-60, 1.0, 1e60])
+@pytest.mark.parametrize("far", [1.0, 1e9])
+def test_neither_the_unit_nor_outliers_change_the_partition_of_leaves(stretch: float, far: float) -> None:
+    columns = np.random.default_rng(8).normal(size=(700, 4))
+    columns[:5] *= far  # against these the others are all alike in single precision
+    columns = (columns + 1000.0) * stretch
+    assert (grouped_in_leaves(columns, 3, 6, silent, "") == plain_mdav(columns, 3)).all()
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_long_files_use_the_leaves_with_the_same_result(literal: bool) -> None:
+    columns = np.random.default_rng(5).normal(size=(4099, 10))
+    by_leaves = mdav_groups(columns, 3, literal=literal)
+    assert np.bincount(by_leaves).min() == (1 if literal else 3)
+    whole = by_leaves < by_leaves.max() - 3
+    assert (by_leaves[whole] == plain_mdav(columns, 3)[whole]).all()
+    assert literal or (by_leaves == plain_mdav(columns, 3)).all()
 
 
 @settings(max_examples=100, deadline=None)

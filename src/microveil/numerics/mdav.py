@@ -1,7 +1,8 @@
 """MDAV's grouping: the record farthest from the centre gathers its neighbours, then the record farthest from that one.
 
-Both kernels follow the same rule: ties for farthest and for nearest go to the lowest record number. The general kernel
-keeps the records that are not grouped yet compact in memory, column by column, so that distances to one point are one
+All kernels follow the same rule: ties for farthest and for nearest go to the lowest record number. One column is
+grouped from its two ends, and long files in leaves of similar records (`mdav_leaves`). The kernel for the others keeps
+the records that are not grouped yet compact in memory, column by column, so that distances to one point are one
 straight pass; distances from a seed serve both its nearest and its farthest search; and because the centre moves
 little, the farthest record from it is found from old distances plus the distance the centre has moved.
 """
@@ -12,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.compiled import kernel
+from microveil.numerics.mdav_leaves import grouped_in_leaves
 from microveil.progress import Progress, silent
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _SEED_PAIRS_PER_CALL = 256
-# where an index of leaves pays (measured: benchmarks/RESULTS.md)
-_FEW_ATTRIBUTES, _MANY_RECORDS = 8, 4000
+_MANY_RECORDS = 4000  # from here on an index of leaves pays (measured)
 _SAFETY = 1.0 + 1e-9
 _BLOCK = 512
 
@@ -43,10 +44,8 @@ def mdav_groups(
         labels = _group_one_column(values, np.argsort(values, kind="stable"), k, enough)
         progress(1.0, label)
         return labels
-    if d <= _FEW_ATTRIBUTES and n >= _MANY_RECORDS and not literal:
-        from microveil.numerics.mdav_leaves import grouped_in_leaves
-
-        return grouped_in_leaves(columns, k, progress, label)
+    if n >= _MANY_RECORDS:
+        return grouped_in_leaves(columns, k, enough, progress, label)
     alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernel moves records about
     ids = np.arange(n, dtype=np.int64)
     total = alive.sum(axis=1)

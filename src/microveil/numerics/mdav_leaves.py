@@ -1,138 +1,241 @@
-"""MDAV with the records in small leaves of similar ones: the same partition, faster where few attributes matter.
+"""MDAV with the records in small leaves of similar ones: the same partition, faster on long files.
 
-Each leaf is compact in memory, column by column. The box around a leaf bounds the distances of its records, so that
-most leaves are passed over in a search; and because the centre moves little, the farthest record from it is found from
-old distances plus the distance the centre has moved. On data of many independent attributes the boxes tell little, and
-the plain scan of `mdav` is faster.
+Records lie in shells around the centre, and within a shell in leaves; each leaf is compact in memory, column by column,
+in single precision. The box around a leaf bounds the distances of its records, so that most leaves are passed over in
+a search. What is left is screened in single precision, and only records that the rounding of it leaves in doubt are
+measured in double precision; so the result is that of the plain rule. Because the centre moves little, the farthest
+record from it is found from old distances plus the distance the centre has moved.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from microveil.numerics.blocks import similar_blocks
 from microveil.numerics.compiled import kernel
-from microveil.numerics.mdav import _distances_between, _insert, _square_distance
 from microveil.progress import Progress
 
 FloatArray = npt.NDArray[np.float64]
+SingleArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 
 _SEED_PAIRS_PER_CALL = 256
-_LEAF = 128
-_SAFETY = 1.0 + 1e-9  # bounds are widened by this much, so that rounding never hides a record
+_LEAF = 64
+_SHELL = 4096
+_SAFETY = 1.0 + 1e-6  # bounds are widened by this much, so that rounding never hides a record
+_HALF_STEP = 2.0**-24  # the relative rounding error of single precision
 
 
-def grouped_in_leaves(columns: FloatArray, k: int, progress: Progress, label: str) -> IntArray:
-    """Group the rows of an (n, d) matrix into groups of k to 2k-1; n must be at least 2k."""
+def grouped_in_leaves(columns: FloatArray, k: int, enough: int, progress: Progress, label: str) -> IntArray:
+    """Group the rows of an (n, d) matrix while `enough` of them are left; the rest is the last group."""
     n = len(columns)
+    columns = np.ascontiguousarray(columns, dtype=np.float64)
     labels = np.full(n, -1, dtype=np.int64)
     ids, groups = np.arange(n), 0
-    while len(ids) >= 2 * k:
-        # leaves are made anew when half of their records are gone
-        leaves = Leaves(np.asarray(columns[ids], dtype=np.float64), ids)
-        while leaves.size >= max(2 * k, len(ids) // 2):
-            leaves.size, groups = _group_some(*leaves.arrays, labels, leaves.size, groups, k, _SEED_PAIRS_PER_CALL)
-            progress(1.0 - leaves.size / n, label)
+    while len(ids) >= enough:
+        leaves = _leaves(columns, ids)
+        size = len(ids)
+        # made anew when a third of the records are gone: then the boxes are too wide and the leaves half empty
+        while size >= max(enough, 2 * len(ids) // 3):
+            state: tuple[Any, ...] = (*leaves.arrays, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL)
+            size, groups = _group_some(columns, *state)
+            progress(1.0 - size / n, label)
         ids = leaves.left()
     labels[ids] = groups
     progress(1.0, label)
     return labels
 
 
-class Leaves:
-    """Records in leaves of similar ones: cells by column, record numbers, where each leaf starts, its count, its box.
+@dataclass(frozen=True)
+class _Leaves:
+    """Records in leaves, as the kernels take them: cells by leaf and column, record numbers, counts and more.
 
-    `bound` is each record's distance to `anchor`, an earlier centre, and `peak` the largest bound in a leaf.
+    The slot of each record; the box around each leaf and its rim, the greatest distance from the origin; the `bound` of
+    each record, its distance to `anchor`, an earlier centre, and `peak`, the largest bound in a leaf. Cells are moved
+    by `origin` and divided by `unit` so that none exceeds 1; distances in these cells are wrong by at most `error`.
     """
 
-    def __init__(self, columns: FloatArray, ids: IntArray) -> None:
-        blocks = similar_blocks(columns, _LEAF)
-        order = np.concatenate(blocks)
-        counts = np.array([len(block) for block in blocks], dtype=np.int64)
-        starts = np.cumsum(counts) - counts
-        self.size = len(ids)
-        self.ids = ids[order]
-        self.starts, self.counts = starts, counts
-        low = np.ascontiguousarray(np.minimum.reduceat(columns[order], starts, axis=0).T)
-        high = np.ascontiguousarray(np.maximum.reduceat(columns[order], starts, axis=0).T)
-        cells = np.ascontiguousarray(columns[order].T)
-        leaf_of = np.repeat(np.arange(len(counts)), counts)
-        n, d = columns.shape
-        anchor, bound, peak, distances = np.full(d, np.nan), np.zeros(n), np.zeros(len(counts)), np.empty(n)
-        self.arrays = (cells, self.ids, starts, counts, low, high, leaf_of, anchor, bound, peak, distances)
+    arrays: tuple[Any, ...]
+    ids: IntArray
+    counts: IntArray
 
     def left(self) -> IntArray:
         """The record numbers that are not grouped yet."""
-        within = np.arange(len(self.ids)) - np.repeat(self.starts, np.diff([*self.starts, len(self.ids)]))
-        return np.sort(self.ids[within < np.repeat(self.counts, np.diff([*self.starts, len(self.ids)]))])
+        return np.sort(self.ids[np.arange(_LEAF) < self.counts[:, None]])
+
+
+def _leaves(columns: FloatArray, ids: IntArray) -> _Leaves:
+    alive = columns[ids]
+    d = alive.shape[1]
+    centre = alive.mean(axis=0)
+    alive -= centre
+    unit = float(np.abs(alive).max()) or 1.0
+    alive /= unit
+    radius = np.sqrt(np.einsum("ij,ij->i", alive, alive))
+    places, counts = _leaf_places(alive, radius)
+    cells = np.ascontiguousarray(alive.astype(np.float32)[places].transpose(0, 2, 1))
+    low = np.ascontiguousarray(cells.min(axis=2).T)
+    high = np.ascontiguousarray(cells.max(axis=2).T)
+    rim = radius[places].max(axis=1).astype(np.float32)
+    numbers = ids[places]
+    slots = np.empty(len(columns), dtype=np.int64)
+    slots[numbers[:, ::-1].ravel()] = np.arange(places.size).reshape(places.shape)[:, ::-1].ravel()
+    bound = np.zeros(places.shape)
+    anchor, peak = np.full(d, np.nan), np.zeros(len(counts))
+    error = 2.0 * _HALF_STEP * np.sqrt(d) * (d + 6.0)
+    arrays = (cells, numbers, counts, slots, low, high, rim, anchor, bound, peak, unit, error, centre)
+    return _Leaves(arrays, numbers, counts)
+
+
+def _leaf_places(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, IntArray]:
+    """The positions in every leaf, and how many they are; all leaves but the last are full.
+
+    Shells of records with a similar distance from the centre, the outermost first, are cut into leaves.
+    """
+    order = np.argsort(-radius, kind="stable")
+    start, shell = 0, _SHELL
+    while start < len(order) and shell > _LEAF:
+        while shell > _LEAF and shell > len(order) - start:
+            shell //= 2  # the last shells are smaller, and cut in halves they still give full leaves
+        if shell > _LEAF:
+            _cut(alive, order[start : start + shell])
+            start += shell
+    counts = np.diff(np.append(np.arange(0, len(order), _LEAF), len(order)))
+    places = np.full((len(counts), _LEAF), -1, dtype=np.int64)
+    places.reshape(-1)[: len(order)] = order
+    # empty places repeat a record of the leaf, so that they never stretch a bound
+    return np.where(places < 0, places[:, :1], places), counts
+
+
+@kernel
+def _cut(points: FloatArray, order: IntArray) -> None:
+    """Sort positions, a power of two times the leaf, so that each leaf holds similar points: cut at medians."""
+    block = len(order)
+    while block > _LEAF:
+        half = block // 2
+        for begin in range(0, len(order), block):
+            rows = order[begin : begin + block].copy()
+            values = points[rows, _widest(points, rows)]
+            middle = np.partition(values, half)[half]
+            equal = half - (values < middle).sum()  # so many of those at the median itself go to the lower half
+            low, high = begin, begin + half
+            for i in range(block):
+                if values[i] < middle or (values[i] == middle and equal > 0):
+                    equal -= values[i] == middle
+                    order[low] = rows[i]
+                    low += 1
+                else:
+                    order[high] = rows[i]
+                    high += 1
+        block = half
+
+
+@kernel
+def _widest(points: FloatArray, rows: IntArray) -> int:
+    """The column in which these points differ most."""
+    low, high = points[rows[0]].copy(), points[rows[0]].copy()
+    for row in rows:
+        for j in range(points.shape[1]):
+            low[j] = min(low[j], points[row, j])
+            high[j] = max(high[j], points[row, j])
+    return int(np.argmax(high - low))
 
 
 @kernel
 def _group_some(
-    cells: FloatArray,
+    columns: FloatArray,
+    cells: SingleArray,
     ids: IntArray,
-    starts: IntArray,
     counts: IntArray,
-    low: FloatArray,
-    high: FloatArray,
-    leaf_of: IntArray,
+    slots: IntArray,
+    low: SingleArray,
+    high: SingleArray,
+    rim: SingleArray,
     anchor: FloatArray,
     bound: FloatArray,
     peak: FloatArray,
-    distances: FloatArray,
+    unit: float,
+    error: float,
+    origin: FloatArray,
     labels: IntArray,
     size: int,
     groups: int,
     k: int,
+    enough: int,
     pairs: int,
 ) -> tuple[int, int]:
-    """Up to `pairs` rounds: two groups a round while 3k records are left, one more while 2k are left."""
-    d = cells.shape[0]
-    seed = np.empty(d)
+    """Up to `pairs` rounds: two groups a round, or one where too few records are left for a second."""
+    d = columns.shape[1]
     members = np.empty(k, dtype=np.int64)
+    near = np.empty(k)
+    point = np.empty(d, dtype=np.float32)
+    screen = np.empty(_LEAF, dtype=np.float32)
+    bounds = np.empty(len(counts), dtype=np.float32)
     total = np.zeros(d)  # summed anew in every call, so that rounding does not build up
     for leaf in range(len(counts)):
-        for j in range(d):
-            total[j] += cells[j, starts[leaf] : starts[leaf] + counts[leaf]].sum()
+        for i in range(counts[leaf]):
+            for j in range(d):
+                total[j] += columns[ids[leaf, i], j]
+    spent = 0
     for _ in range(pairs):
-        if size < 2 * k:
+        if size < enough:
             break
-        at = _farthest_from_centre(cells, ids, starts, counts, anchor, bound, peak, distances, total, size)
+        first, tried = _farthest_from_centre(columns, ids, counts, anchor, bound, peak, total, size, spent >= size)
+        spent = 0 if tried < 0 else spent + tried
         for j in range(d):
-            seed[j] = cells[j, at]
-        _nearest(cells, ids, starts, counts, low, high, leaf_of, seed, at, members, distances)
-        size = _close_group(cells, ids, starts, counts, leaf_of, bound, total, labels, members, size, groups)
+            point[j] = (columns[first, j] - origin[j]) / unit
+        _nearest(
+            columns, cells, ids, counts, slots, low, high, rim, unit, error, first, point, screen, bounds, members, near
+        )
+        size = _close_group(columns, cells, ids, counts, slots, bound, total, labels, members, size, groups)
         groups += 1
-        if size < 2 * k:
-            break  # fewer than 3k were left, so there is no second group in this round
-        at = _farthest_from(cells, ids, starts, counts, low, high, seed, distances)
+        if size < enough:
+            break  # the second seed of the pair is not used
+        second = _farthest_from(columns, cells, ids, counts, low, high, rim, unit, error, first, point, screen, bounds)
         for j in range(d):
-            seed[j] = cells[j, at]
-        _nearest(cells, ids, starts, counts, low, high, leaf_of, seed, at, members, distances)
-        size = _close_group(cells, ids, starts, counts, leaf_of, bound, total, labels, members, size, groups)
+            point[j] = (columns[second, j] - origin[j]) / unit
+        _nearest(
+            columns,
+            cells,
+            ids,
+            counts,
+            slots,
+            low,
+            high,
+            rim,
+            unit,
+            error,
+            second,
+            point,
+            screen,
+            bounds,
+            members,
+            near,
+        )
+        size = _close_group(columns, cells, ids, counts, slots, bound, total, labels, members, size, groups)
         groups += 1
     return size, groups
 
 
 @kernel
 def _farthest_from_centre(
-    cells: FloatArray,
+    columns: FloatArray,
     ids: IntArray,
-    starts: IntArray,
     counts: IntArray,
     anchor: FloatArray,
     bound: FloatArray,
     peak: FloatArray,
-    distances: FloatArray,
     total: FloatArray,
     size: int,
-) -> int:
-    """The position of the record farthest from the mean of the records left.
+    renew: bool,
+) -> tuple[int, int]:
+    """The record farthest from the mean of the records left, and how many were tried for it, -1 for a renewal.
 
-    No record can be farther from the centre of today than its bound plus the distance the centre has moved since. When
-    too many records pass that test the bounds are renewed.
+    No record can be farther from the centre of today than its bound plus the distance the centre has moved since; the
+    bounds are renewed when the records tried since the last renewal would have paid for it.
     """
     centre = total / size
     moved = 0.0
@@ -140,136 +243,223 @@ def _farthest_from_centre(
         moved += (centre[j] - anchor[j]) ** 2
     moved = np.sqrt(moved)
     best, best_square, tried = -1, -1.0, 0
-    if not np.isnan(moved):
-        top = -1
+    if np.isnan(moved) or renew:
+        anchor[:] = centre
         for leaf in range(len(counts)):
-            if counts[leaf] > 0 and (top < 0 or peak[leaf] > peak[top]):
-                top = leaf
-        reach = -1.0
-        for turn in range(len(counts) + 1):
-            leaf = top if turn == 0 else turn - 1
-            if peak[leaf] < reach or (turn > 0 and leaf == top):
-                continue
-            for i in range(starts[leaf], starts[leaf] + counts[leaf]):
-                if bound[i] >= reach:
-                    tried += 1
-                    square = _square_distance(cells, centre, i)
-                    if square > best_square or (square == best_square and ids[i] < ids[best]):
-                        best, best_square = i, square
-                        reach = np.sqrt(best_square) / _SAFETY - moved * _SAFETY
-        if tried * 16 < size:
-            return best
-    anchor[:] = centre
-    best = -1
+            peak[leaf] = -1.0
+            for i in range(counts[leaf]):
+                record = ids[leaf, i]
+                square = _square_between(columns, record, centre)
+                bound[leaf, i] = np.sqrt(square)
+                peak[leaf] = max(peak[leaf], bound[leaf, i])
+                if square > best_square or (square == best_square and record < best):
+                    best, best_square = record, square
+        return best, -1
+    top = -1
     for leaf in range(len(counts)):
-        begin, end = starts[leaf], starts[leaf] + counts[leaf]
-        _distances_between(cells, centre, distances, begin, end)
-        peak[leaf] = -1.0
-        for i in range(begin, end):
-            bound[i] = np.sqrt(distances[i])
-            peak[leaf] = max(peak[leaf], bound[i])
-            if best < 0 or distances[i] > distances[best] or (distances[i] == distances[best] and ids[i] < ids[best]):
-                best = i
-    return best
+        if counts[leaf] > 0 and (top < 0 or peak[leaf] > peak[top]):
+            top = leaf
+    reach = -1.0
+    for turn in range(len(counts) + 1):
+        leaf = top if turn == 0 else turn - 1
+        if peak[leaf] < reach or (turn > 0 and leaf == top):
+            continue
+        highest = -1.0
+        for i in range(counts[leaf]):
+            highest = max(highest, bound[leaf, i])
+            if bound[leaf, i] >= reach:
+                tried += 1
+                record = ids[leaf, i]
+                square = _square_between(columns, record, centre)
+                if square > best_square or (square == best_square and record < best):
+                    best, best_square = record, square
+                    reach = np.sqrt(best_square) / _SAFETY - moved * _SAFETY
+        peak[leaf] = highest
+    return best, tried
+
+
+@kernel
+def _square_between(columns: FloatArray, record: int, point: FloatArray) -> float:
+    square = 0.0
+    for j in range(columns.shape[1]):
+        square += (columns[record, j] - point[j]) ** 2
+    return square
+
+
+@kernel
+def _screen(cells: SingleArray, leaf: int, point: SingleArray, out: SingleArray) -> None:
+    """Squared distances of a leaf's places to a point, in single precision."""
+    d = cells.shape[1]
+    for i in range(_LEAF):
+        out[i] = 0.0
+    j = 0
+    while j + 1 < d:
+        one, other = cells[leaf, j], cells[leaf, j + 1]
+        at_one, at_other = point[j], point[j + 1]
+        for i in range(_LEAF):
+            across, along = one[i] - at_one, other[i] - at_other
+            out[i] = (out[i] + across * across) + along * along
+        j += 2
+    if j < d:
+        one, at_one = cells[leaf, j], point[j]
+        for i in range(_LEAF):
+            across = one[i] - at_one
+            out[i] += across * across
+
+
+@kernel
+def _any_up_to(screen: SingleArray, border: np.float32) -> bool:
+    count = 0  # counting to the end is faster than stopping: the compiler has vector instructions for it
+    for i in range(_LEAF):
+        count += screen[i] <= border
+    return count > 0
+
+
+@kernel
+def _any_from(screen: SingleArray, border: np.float32) -> bool:
+    count = 0
+    for i in range(_LEAF):
+        count += screen[i] >= border
+    return count > 0
 
 
 @kernel
 def _nearest(
-    cells: FloatArray,
+    columns: FloatArray,
+    cells: SingleArray,
     ids: IntArray,
-    starts: IntArray,
     counts: IntArray,
-    low: FloatArray,
-    high: FloatArray,
-    leaf_of: IntArray,
-    seed: FloatArray,
-    at: int,
+    slots: IntArray,
+    low: SingleArray,
+    high: SingleArray,
+    rim: SingleArray,
+    unit: float,
+    error: float,
+    seed: int,
+    point: SingleArray,
+    screen: SingleArray,
+    least: SingleArray,
     members: IntArray,
-    distances: FloatArray,
+    near: FloatArray,
 ) -> None:
-    """Fill `members` with the seed's position and those of its k-1 nearest."""
+    """Fill `members` with the seed and its k-1 nearest records, in order, and `near` with their squared distances."""
     k = members.shape[0]
-    found, border = 0, np.inf
-    home = leaf_of[at]
-    least = _least_distances(low, high, seed)
+    home = slots[seed] // _LEAF
+    members[0], near[0], found = seed, -1.0, 1
+    border = np.float32(np.inf)  # what the screen must not exceed
+    if k == 1:
+        return
+    _least_distances(low, high, rim, point, least)
     for turn in range(len(counts) + 1):
         leaf = home if turn == 0 else turn - 1
-        if counts[leaf] == 0 or (turn > 0 and leaf == home) or least[leaf] > border * _SAFETY:
+        if least[leaf] > border or counts[leaf] == 0 or (turn > 0 and leaf == home):
             continue
-        begin, end = starts[leaf], starts[leaf] + counts[leaf]
-        _distances_between(cells, seed, distances, begin, end)
-        if leaf == home:
-            distances[at] = -1.0  # before all others
-        for i in range(begin, end):
-            distance = distances[i]
-            if distance <= border and (found < k or distance < border or ids[i] < ids[members[k - 1]]):
-                found = min(found + 1, k)
-                _insert(members, found, i, distances, ids)
-                if found == k:
-                    border = distances[members[k - 1]]
+        _screen(cells, leaf, point, screen)
+        if not _any_up_to(screen, border):
+            continue
+        for i in range(counts[leaf]):
+            if screen[i] > border:
+                continue
+            record = ids[leaf, i]
+            if record == seed:
+                continue
+            square = _square_between(columns, record, columns[seed])
+            if found == k and (square > near[k - 1] or (square == near[k - 1] and record > members[k - 1])):
+                continue
+            found = min(found + 1, k)
+            slot = found - 1
+            while slot > 1 and (near[slot - 1] > square or (near[slot - 1] == square and members[slot - 1] > record)):
+                members[slot], near[slot] = members[slot - 1], near[slot - 1]
+                slot -= 1
+            members[slot], near[slot] = record, square
+            if found == k:
+                border = np.float32((np.sqrt(near[k - 1]) / unit + error) ** 2 * _SAFETY)
 
 
 @kernel
-def _least_distances(low: FloatArray, high: FloatArray, point: FloatArray) -> FloatArray:
-    """How near a record of each leaf could be to a point: the squared distance to the leaf's box."""
-    least = np.zeros(low.shape[1])
+def _least_distances(
+    low: SingleArray, high: SingleArray, rim: SingleArray, point: SingleArray, out: SingleArray
+) -> None:
+    """The squared distance of a point to each leaf: to its box, and to the ball around the origin that holds it."""
+    out[:] = 0.0
+    zero = np.float32(0.0)
     for j in range(low.shape[0]):
         below, above, at = low[j], high[j], point[j]
-        for leaf in range(least.shape[0]):
-            outside = max(below[leaf] - at, at - above[leaf], 0.0)
-            least[leaf] += outside * outside
-    return least
+        for leaf in range(out.shape[0]):
+            outside = max(max(below[leaf] - at, at - above[leaf]), zero)
+            out[leaf] += outside * outside
+    away = np.sqrt((point * point).sum())
+    for leaf in range(out.shape[0]):
+        outside = max(away - rim[leaf], zero)
+        out[leaf] = max(out[leaf], outside * outside)
 
 
 @kernel
-def _greatest_distances(low: FloatArray, high: FloatArray, point: FloatArray) -> FloatArray:
-    """How far a record of each leaf could be from a point: the squared distance to the box's farthest corner."""
-    most = np.zeros(low.shape[1])
+def _greatest_distances(
+    low: SingleArray, high: SingleArray, rim: SingleArray, point: SingleArray, out: SingleArray
+) -> None:
+    """The squared distance of a point to the farthest corner of each leaf's box, and to the far end of the ball."""
+    out[:] = 0.0
     for j in range(low.shape[0]):
         below, above, at = low[j], high[j], point[j]
-        for leaf in range(most.shape[0]):
+        for leaf in range(out.shape[0]):
             side = max(at - below[leaf], above[leaf] - at)
-            most[leaf] += side * side
-    return most
+            out[leaf] += side * side
+    away = np.sqrt((point * point).sum())
+    for leaf in range(out.shape[0]):
+        side = away + rim[leaf]
+        out[leaf] = min(out[leaf], side * side)
 
 
 @kernel
 def _farthest_from(
-    cells: FloatArray,
+    columns: FloatArray,
+    cells: SingleArray,
     ids: IntArray,
-    starts: IntArray,
     counts: IntArray,
-    low: FloatArray,
-    high: FloatArray,
-    seed: FloatArray,
-    distances: FloatArray,
+    low: SingleArray,
+    high: SingleArray,
+    rim: SingleArray,
+    unit: float,
+    error: float,
+    seed: int,
+    point: SingleArray,
+    screen: SingleArray,
+    most: SingleArray,
 ) -> int:
-    """The position of the record farthest from a seed that is grouped already."""
-    most = _greatest_distances(low, high, seed)
+    """The record farthest from a seed that is grouped already."""
+    _greatest_distances(low, high, rim, point, most)
     top = -1
     for leaf in range(len(counts)):
         if counts[leaf] > 0 and (top < 0 or most[leaf] > most[top]):
             top = leaf
-    far = -1
+    far, far_square = -1, -1.0
+    border = np.float32(-1.0)  # what the screen must reach
     for turn in range(len(counts) + 1):
         leaf = top if turn == 0 else turn - 1
-        if counts[leaf] == 0 or (turn > 0 and leaf == top) or (far >= 0 and most[leaf] * _SAFETY < distances[far]):
+        if most[leaf] < border or counts[leaf] == 0 or (turn > 0 and leaf == top):
             continue
-        begin, end = starts[leaf], starts[leaf] + counts[leaf]
-        _distances_between(cells, seed, distances, begin, end)
-        for i in range(begin, end):
-            if far < 0 or distances[i] > distances[far] or (distances[i] == distances[far] and ids[i] < ids[far]):
-                far = i
+        _screen(cells, leaf, point, screen)
+        if not _any_from(screen, border):
+            continue
+        for i in range(counts[leaf]):
+            if screen[i] < border:
+                continue
+            record = ids[leaf, i]
+            square = _square_between(columns, record, columns[seed])
+            if square > far_square or (square == far_square and record < far):
+                far, far_square = record, square
+                border = np.float32(max(np.sqrt(far_square) / unit - error, 0.0) ** 2 / _SAFETY)
     return far
 
 
 @kernel
 def _close_group(
-    cells: FloatArray,
+    columns: FloatArray,
+    cells: SingleArray,
     ids: IntArray,
-    starts: IntArray,
     counts: IntArray,
-    leaf_of: IntArray,
+    slots: IntArray,
     bound: FloatArray,
     total: FloatArray,
     labels: IntArray,
@@ -278,15 +468,18 @@ def _close_group(
     group: int,
 ) -> int:
     """Label the members and move records from the end of their leaf into their places; return how many are left."""
-    d = cells.shape[0]
-    for place in np.sort(members)[::-1]:
-        labels[ids[place]] = group
-        leaf = leaf_of[place]
+    d = columns.shape[1]
+    for record in members:
+        labels[record] = group
+        leaf, place = slots[record] // _LEAF, slots[record] % _LEAF
         counts[leaf] -= 1
-        last = starts[leaf] + counts[leaf]
+        last = counts[leaf]
         for j in range(d):
-            total[j] -= cells[j, place]
-            cells[j, place] = cells[j, last]
-        ids[place] = ids[last]
-        bound[place] = bound[last]
+            total[j] -= columns[record, j]
+            cells[leaf, j, place] = cells[leaf, j, last]
+            if place == last:
+                cells[leaf, j, place] = cells[leaf, j, 0]
+        ids[leaf, place] = ids[leaf, last]
+        bound[leaf, place] = bound[leaf, last]
+        slots[ids[leaf, place]] = leaf * _LEAF + place
     return size - len(members)
