@@ -21,6 +21,7 @@ from microveil.errors import MicroveilError, ParameterError, SchemaError, Unknow
 
 if TYPE_CHECKING:
     from microveil.masking import Plan, Release
+    from microveil.masking.guarantees import Guarantees
     from microveil.microdata import Microdata
     from microveil.progress import Progress
     from microveil.scoring import Assessment
@@ -335,6 +336,14 @@ def protect(
     plan: Annotated[
         Path | None, typer.Option(help="A plan (TOML) or a manifest (JSON) to carry out, instead of --method.")
     ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the release must guarantee over its keys: k, population, l, entropy-l, recursive-l (at least), "
+            "or t (at most); counted before anything is written.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
     ] = None,
@@ -354,6 +363,7 @@ def protect(
     from microveil.randomness import check_seed
 
     the_plan, manifest = _the_plan(plan, method, settings, attributes)
+    the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
     if seed is not None:
         check_seed(seed)
     _check_places(path, out)
@@ -372,13 +382,16 @@ def protect(
     if manifest is not None:
         _compare_with(manifest, release, written)
     if as_json:
-        _print_json({"release": str(written), "manifest": str(beside), **release.provenance.to_plain()})
+        guarantees = release.guarantees.to_plain()
+        plain = release.provenance.to_plain()
+        _print_json({"release": str(written), "manifest": str(beside), "guarantees": guarantees, **plain})
         return
     for step in release.provenance.steps:
         settings_text = ", ".join(f"{k}={v}" for k, v in step.parameters.items() if v is not None)
         _say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
     if release.partition is not None:
         _say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
+    _say_guarantees(release.guarantees)
     as_they_were = [n for n in release.data.names if n not in release.provenance.attributes]
     if as_they_were:
         _say(f"released as they were: {', '.join(as_they_were)}")
@@ -408,14 +421,40 @@ def _the_plan(
     return Plan((Step(method, built.parameters(), None if chosen is None else tuple(chosen)),)), None
 
 
-def _settings(settings: Sequence[str] | None) -> dict[str, str]:
+def _required(require: Sequence[str] | None) -> dict[str, float]:
+    from microveil.masking.guarantees import check_requirements
+
+    wanted = {}
+    for name, text in _settings(require, "--require").items():
+        try:
+            wanted[name] = float(text)
+        except ValueError:
+            raise ParameterError(f"--require takes a number, such as --require k=5, not '{text}'") from None
+    return check_requirements(wanted)
+
+
+def _say_guarantees(guarantees: Guarantees) -> None:
+    """What the release guarantees, by counting."""
+    from microveil.microdata.microdata import count
+
+    over = ", ".join(guarantees.keys)
+    people = "" if guarantees.population is None else f", for {guarantees.population:,.0f} of the population"
+    _say(f"at least {count(guarantees.k, 'record')} share every combination of {over}{people}")
+    for name, found in guarantees.diversity.items():
+        _say(
+            f"{name}: at least {count(found.distinct, 'different value')} for every combination (entropy "
+            f"{found.entropy:.2f}, recursive {found.recursive}), at most {found.closeness:.2f} from the whole table"
+        )
+
+
+def _settings(settings: Sequence[str] | None, option: str = "--set") -> dict[str, str]:
     given = {}
     for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not equals or not name.strip():
-            raise ParameterError(f"--set takes name=value, such as --set k=5, not '{setting}'")
+            raise ParameterError(f"{option} takes name=value, such as {option} k=5, not '{setting}'")
         if name.strip() in given:
-            raise ParameterError(f"--set gives {name.strip()} twice")
+            raise ParameterError(f"{option} gives {name.strip()} twice")
         given[name.strip()] = value.strip()
     return given
 

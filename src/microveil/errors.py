@@ -30,6 +30,10 @@ class DataError(MicroveilError, ValueError):
     """The data cannot be treated in the way that was asked for."""
 
 
+class GuaranteeError(DataError):
+    """A release does not guarantee what was required of it."""
+
+
 class FileError(MicroveilError, ValueError):
     """A file cannot be read or written: names the file and, where known, line and column."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from microveil.errors import ParameterError
 from microveil.masking import Method, Plan, Release
+from microveil.masking.guarantees import check_requirements
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Progress, parts, silent
@@ -15,7 +17,7 @@ from microveil.registry import make
 
 def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progress = silent) -> Release:
     """Mask a table as the plan says. A seed given here takes the place of the plan's; a schema in the plan that of the
-    table.
+    table. What the plan requires is counted in the result, and a release that falls short is refused.
 
     >>> from microveil.masking import Step
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
@@ -29,10 +31,14 @@ def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progres
     methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
     if not methods:
         raise ParameterError("a plan needs at least one step")
+    require = check_requirements(plan.require)
     seed = next((s for s in (seed, plan.seed) if s is not None), None)
     seed = draw_seed() if seed is None else seed
     release: Microdata | Release = table
     for method, step, part in zip(methods, plan.steps, parts(progress, len(methods)), strict=True):
-        release = method.mask(release, step.attributes, seed=seed, progress=part)
+        release = method.mask(release, step.attributes, seed=seed, original=table, progress=part)
     assert isinstance(release, Release)
+    if require:
+        release = replace(release, provenance=replace(release.provenance, require=require))
+        release.guarantees.check(require)
     return release

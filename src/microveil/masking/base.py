@@ -16,7 +16,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Step
 from microveil.masking.release import Provenance, Release
-from microveil.microdata import Microdata
+from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, Rising, silent
@@ -25,12 +25,18 @@ from microveil.randomness import Streams, check_seed, draw_seed
 
 @dataclass(frozen=True)
 class Masked:
-    """What a method's own work gives: the new columns, and what it used to make them."""
+    """What a method's own work gives: the new columns, and what it used to make them.
+
+    `attributes` are descriptions that change with the columns, such as a domain of merged categories. Where only some
+    records are released, `rows` are their numbers, ascending; the columns are still those of all records.
+    """
 
     columns: Mapping[str, pa.Array]
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
     matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+    rows: npt.NDArray[np.int64] | None = None
 
 
 def _dialect(table: Microdata) -> dict[str, str]:
@@ -39,6 +45,16 @@ def _dialect(table: Microdata) -> dict[str, str]:
     if origin is None or origin.format not in ("csv", "tsv"):
         return {}
     return {"delimiter": origin.delimiter, "encoding": origin.encoding, "decimal": origin.decimal}
+
+
+def _beside(data: Any, original: Any) -> Microdata | None:
+    """The original records of what is masked: the table itself unless that is a release already."""
+    if not isinstance(data, Release):
+        return as_microdata(data)
+    if original is None:
+        return None
+    table = as_microdata(original)
+    return table if data.rows is None else table.take(data.rows)
 
 
 class Method(Parameterised, ABC):
@@ -55,12 +71,14 @@ class Method(Parameterised, ABC):
         attributes: Sequence[str] | None = None,
         *,
         seed: int | None = None,
+        original: Any = None,
         progress: Progress = silent,
     ) -> Release:
         """Mask some attributes of a table (or of an earlier release, which adds a step to it).
 
         `attributes` are the keys unless given; without any roles, all attributes of a kind the method is made for.
-        Identifiers are left out of the release. Without a seed one is drawn and kept in the provenance.
+        Identifiers are left out of the release. Without a seed one is drawn and kept in the provenance. A method that
+        mends a release needs the `original` table beside it.
         """
         earlier = data.provenance if isinstance(data, Release) else None
         table = as_microdata(data)
@@ -71,7 +89,7 @@ class Method(Parameterised, ABC):
         step = 0 if earlier is None else len(earlier.steps)
         progress = Rising(progress)
         progress(0.0, self.name)
-        masked = self._mask(table, chosen, Streams(seed, step), progress)
+        masked = self._mask_beside(_beside(data, original), table, chosen, Streams(seed, step), progress)
         progress(1.0, self.name)
         identifiers = table.schema.identifiers
         provenance = Provenance(
@@ -84,11 +102,16 @@ class Method(Parameterised, ABC):
             notes=(*(earlier.notes if earlier else ()), *masked.notes),
             dialect=earlier.dialect if earlier else _dialect(table),
         )
-        released = table.with_columns(masked.columns).without(identifiers)
+        released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
         kept = data if isinstance(data, Release) else None
         partitions = {b: p for b, p in (kept.partitions if kept else {}).items() if not set(b) & set(chosen)}
         matrices = {a: m for a, m in (kept.matrices if kept else {}).items() if a not in chosen}
-        return Release(released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices})
+        rows = kept.rows if kept else None
+        if masked.rows is not None:
+            released = released.take(masked.rows)
+            rows = masked.rows if rows is None else rows[masked.rows]
+            partitions = {}  # they were about all records
+        return Release(released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows)
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:
@@ -96,6 +119,17 @@ class Method(Parameterised, ABC):
                 raise ParameterError(f"a release has one seed for all its steps, and this one's is {earlier.seed}")
             return earlier.seed
         return draw_seed() if seed is None else check_seed(seed)
+
+    def _mask_beside(
+        self,
+        original: Microdata | None,
+        data: Microdata,
+        attributes: tuple[str, ...],
+        streams: Streams,
+        progress: Progress,
+    ) -> Masked:
+        """What a method that looks at the original too replaces; it gets the original of the same records, if known."""
+        return self._mask(data, attributes, streams, progress)
 
     @abstractmethod
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:

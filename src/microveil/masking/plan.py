@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from microveil.errors import FileError, MicroveilError, ParameterError, nearest_name
+from microveil.masking.guarantees import check_requirements
 from microveil.microdata.schema import Schema
 from microveil.randomness import check_seed
 
-_PLAN_KEYS = ("seed", "schema", "steps")
+_PLAN_KEYS = ("seed", "schema", "require", "steps")
 _STEP_KEYS = ("method", "parameters", "attributes")
 
 
@@ -51,14 +52,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps that make a release, with the seed and, where one was declared, the schema."""
+    """The steps that make a release, with the seed, what it must guarantee and, where one was declared, the schema."""
 
     steps: tuple[Step, ...]
     seed: int | None = None
     schema: Schema | None = None
+    require: Mapping[str, float] = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {} if self.seed is None else {"seed": self.seed}
+        if self.require:
+            plain["require"] = dict(self.require)
         plain["steps"] = [step.to_plain() for step in self.steps]
         if self.schema is not None:
             plain["schema"] = self.schema.to_plain()
@@ -80,7 +84,11 @@ class Plan:
         elif schema is not None:
             schema = Schema.from_plain(schema, folder)
         seed = None if plain.get("seed") is None else check_seed(plain["seed"])
-        return cls(tuple(Step.from_plain(step) for step in plain["steps"]), seed, schema)
+        require = plain.get("require", {})
+        if not isinstance(require, Mapping):
+            raise ParameterError("what a plan requires is a table such as { k = 5 }")
+        steps = tuple(Step.from_plain(step) for step in plain["steps"])
+        return cls(steps, seed, schema, check_requirements(require))
 
 
 def _only_known(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:

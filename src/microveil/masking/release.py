@@ -7,6 +7,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Plan, Step
 from microveil.microdata import Attribute, Microdata, Schema
@@ -43,6 +45,7 @@ class Provenance:
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     dialect: Mapping[str, str] = field(default_factory=dict)
+    require: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
 
     @property
@@ -54,7 +57,7 @@ class Provenance:
     def plan(self) -> Plan:
         """What to do again; of an identifier only that it is one, for its categories are names."""
         bare = (Attribute(name=a.name, kind=a.kind, roles=a.roles) for a in self.schema if "identifier" in a.roles)
-        return Plan(self.steps, self.seed, self.schema.replacing(*bare))
+        return Plan(self.steps, self.seed, self.schema.replacing(*bare), self.require)
 
     def to_plain(self) -> dict[str, Any]:
         return {
@@ -70,7 +73,8 @@ class Provenance:
 class Release:
     """Masked microdata with its provenance.
 
-    `partitions` (by block of attributes) and `matrices` (by attribute) are what the steps used.
+    `partitions` (by block of attributes) and `matrices` (by attribute) are what the steps used; `rows` are the records
+    of the original that it has, where these are not all.
 
     They stay in memory: a manifest on disk holds the plan, the seed and digests, and no value of the original.
     """
@@ -79,6 +83,12 @@ class Release:
     provenance: Provenance
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
     matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    rows: npt.NDArray[np.int64] | None = None
+
+    @cached_property
+    def guarantees(self) -> Guarantees:
+        """What the released table guarantees over its keys, by counting; without keys, over the masked attributes."""
+        return guarantees_of(self.data, self.data.schema.keys or self.provenance.attributes)
 
     @property
     def frame(self) -> Any:

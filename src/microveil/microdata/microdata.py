@@ -273,11 +273,15 @@ class Microdata:
 
     # --- columns in ----------------------------------------------------------------------------------------------
 
-    def with_columns(self, columns: Mapping[str, pa.Array]) -> Microdata:
-        """The table with some columns replaced."""
+    def with_columns(self, columns: Mapping[str, pa.Array], attributes: Sequence[Attribute] = ()) -> Microdata:
+        """The table with some columns replaced, and the descriptions of attributes that change with them."""
         for name in columns:
             self.schema[name]
-        return Microdata(with_arrow_columns(self.frame, columns), self.schema, self.origin)
+        return Microdata(with_arrow_columns(self.frame, columns), self.schema.replacing(*attributes), self.origin)
+
+    def take(self, rows: IntArray) -> Microdata:
+        """Only these records, in this order."""
+        return Microdata(self.frame[rows.tolist()], self.schema, self.origin)
 
     def number_column(self, name: str, values: FloatArray, suppressed: BoolArray | None = None) -> pa.Array:
         """Masked numbers as a column: missing cells keep what they held, suppressed cells become empty.

@@ -8,22 +8,30 @@ from typing import Any
 
 from microveil.errors import DataError
 from microveil.microdata.microdata import Categories, Microdata, Numbers, as_microdata, count, resolve_attributes
-from microveil.microdata.schema import KINDS, Attribute
+from microveil.microdata.schema import KINDS, Attribute, category_key
 from microveil.parameters import Parameterised
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema."""
+    """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema.
+
+    `recoded` are attributes whose masked values are of another kind, such as intervals in the place of numbers: they
+    cannot be compared cell by cell.
+    """
 
     original: Microdata
     masked: Microdata
     attributes: tuple[str, ...]
+    recoded: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, original: Any, release: Any, attributes: Sequence[str] | None = None) -> Pair:
         """Compare these attributes; by default those a release masked, else the keys, else all numeric ones."""
         before, after = as_microdata(original), as_microdata(release)
+        rows = getattr(release, "rows", None)
+        if rows is not None:
+            before = before.take(rows)  # the records that were released
         chosen = _chosen(before, release, attributes)
         for name in chosen:
             if name not in after.names:
@@ -35,12 +43,13 @@ class Pair:
             )
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")
+        recoded = tuple(n for n in chosen if hasattr(release, "rows") and _is_recoded(before[n], after[n]))
         schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in chosen))
         masked = Microdata(after.frame.select(*chosen), schema.select(chosen))
-        return cls(Microdata(before.frame, schema, before.origin), masked, chosen)
+        return cls(Microdata(before.frame, schema, before.origin), masked, chosen, recoded)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
-        return tuple(name for name in self.attributes if self.original[name].kind in kinds)
+        return tuple(n for n in self.attributes if self.original[n].kind in kinds and n not in self.recoded)
 
     def __len__(self) -> int:
         return len(self.original)
@@ -57,10 +66,20 @@ class Pair:
         return self.original.categories(name, domain), self.masked.categories(name, domain)
 
 
+def _is_recoded(before: Attribute, after: Attribute) -> bool:
+    return before.is_categorical != after.is_categorical
+
+
 def _with_codes_of(before: Attribute, after: Attribute) -> Attribute:
-    """The original's attribute, knowing the missing codes of the masked file too (another format may have its own)."""
+    """The original's attribute, knowing the missing codes of the masked file too (another format may have its own), and
+    the categories that masking has made by merging others.
+    """
     codes = tuple(code for code in after.missing_codes if code not in before.missing_codes)
     ranges = tuple(limits for limits in after.missing_ranges if limits not in before.missing_ranges)
+    if after.domain is not None and before.domain is not None and after.kind == before.kind:
+        known = {category_key(value) for value in before.domain}
+        new = tuple(value for value in after.domain if category_key(value) not in known)  # merged categories
+        before = before.changed(domain=(*before.domain, *new), hierarchy=None) if new else before
     if after.kind != before.kind or not (codes or ranges):
         return before
     return before.changed(
@@ -75,6 +94,10 @@ def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str,
     if explicit and len(attributes) < len(pair.attributes):
         odd = next(name for name in pair.attributes if name not in attributes)
         kind = pair.original[odd].kind
+        if odd in pair.recoded:
+            raise DataError(
+                f"attribute '{odd}' was recoded to another kind, so {measure.name} cannot compare its values"
+            )
         raise DataError(f"attribute '{odd}' is {kind}, but {measure.name} works on {words} attributes only")
     if not attributes:
         raise DataError(f"there is no {words} attribute for {measure.name} to work on")

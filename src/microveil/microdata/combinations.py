@@ -1,0 +1,140 @@
+"""How often combinations of key values occur, with the meaning of missing values and sampling weights respected.
+
+Two records agree on an attribute when their values are equal. A missing value that is a category of its own, or not
+applicable, agrees with its like only; one that is a wildcard agrees with every value, since it could be any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError
+from microveil.microdata.microdata import Microdata
+from microveil.numerics.counting import number_rows
+from microveil.progress import Progress, parts, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """The distinct combinations of some attributes.
+
+    `codes` has a row for each combination and a column for each attribute, -1 for a wildcard; `of_record` is the
+    combination of each record; `counts` and `weights` are those of the records with exactly this combination.
+
+    >>> people = Microdata.of({"sex": ["f", "f", "m", "m"], "job": ["cook", "cook", "cook", None]})
+    >>> combinations_of(people, ["sex", "job"]).per_record.tolist()
+    [2, 2, 1, 1]
+    """
+
+    attributes: tuple[str, ...]
+    codes: IntArray
+    of_record: IntArray
+    counts: IntArray
+    weights: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def agreeing(self) -> tuple[IntArray, IntArray]:
+        """The pairs of combinations that agree, each with itself and in both directions: two arrays of numbers."""
+        own = np.arange(len(self), dtype=np.int64)
+        known = self.codes >= 0
+        if known.all():
+            return own, own
+        pattern_of, first = number_rows([column.astype(np.int64) for column in known.T], [2] * known.shape[1])
+        patterns = known[first]
+        members = [np.flatnonzero(pattern_of == p) for p in range(len(patterns))]
+        left, right = [], []
+        for p, one in enumerate(patterns):
+            for q, other in enumerate(patterns):
+                first, second = _joined(self.codes, members[p], members[q], np.flatnonzero(one & other))
+                left.append(first)
+                right.append(second)
+        return np.concatenate(left), np.concatenate(right)
+
+    @cached_property
+    def frequencies(self) -> IntArray:
+        """For each combination, how many records agree with it."""
+        return np.bincount(self.agreeing[0], weights=self.counts[self.agreeing[1]], minlength=len(self)).astype(
+            np.int64
+        )
+
+    @cached_property
+    def population(self) -> FloatArray:
+        """For each combination, the weights of the records that agree with it: an estimate for the population."""
+        left, right = self.agreeing
+        return np.bincount(left, weights=self.weights[right], minlength=len(self)).astype(np.float64)
+
+    @property
+    def per_record(self) -> IntArray:
+        """For each record, how many records (itself included) agree with it."""
+        return self.frequencies[self.of_record]
+
+
+def combinations_of(data: Microdata, attributes: Sequence[str], progress: Progress = silent) -> Combinations:
+    """Count the combinations of these attributes, of any kind; sampling weights are used where the schema has them."""
+    if not attributes:
+        raise DataError("name at least one attribute whose combinations to count")
+    columns, sizes = [], []
+    for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        codes = key_codes(data, name)
+        columns.append(codes)
+        sizes.append(int(codes.max(initial=-1)) + 2)
+        part(1.0, f"counting combinations: {name}")
+    of_record, first = number_rows([codes + 1 for codes in columns], sizes)
+    counts = np.bincount(of_record, minlength=len(first)).astype(np.int64)
+    weight = data.schema.weight
+    weights = counts.astype(np.float64)
+    if weight is not None:
+        values = np.nan_to_num(data.numbers(weight).values)
+        weights = np.bincount(of_record, weights=values, minlength=len(first)).astype(np.float64)
+    codes = (
+        np.column_stack([codes[first] for codes in columns]) if len(first) else np.empty((0, len(columns)), np.int64)
+    )
+    return Combinations(tuple(attributes), codes, of_record, counts, weights)
+
+
+def key_codes(data: Microdata, name: str) -> IntArray:
+    """An attribute of any kind as codes: equal values have equal codes, and -1 stands for a wildcard."""
+    attribute = data[name]
+    if attribute.is_categorical:
+        column = data.categories(name)
+        codes, states = column.codes, None
+        if (codes < 0).any():
+            states = data.missing_states(name)
+    else:
+        numbers = data.numbers(name)
+        codes = np.full(len(numbers.values), -1, dtype=np.int64)
+        present = numbers.present
+        codes[present] = np.unique(numbers.values[present], return_inverse=True)[1].reshape(-1)
+        states = numbers.state if numbers.has_missing else None
+    if states is not None and attribute.missing != "wildcard":
+        missing = codes < 0  # every kind of missing is a value of its own
+        codes = np.where(missing, codes.max(initial=-1) + states.astype(np.int64), codes)
+    return codes
+
+
+def _joined(codes: IntArray, one: IntArray, other: IntArray, on: IntArray) -> tuple[IntArray, IntArray]:
+    """All pairs of a combination of `one` and a combination of `other` that are equal on the columns `on`."""
+    both = np.concatenate([one, other])
+    if len(on):
+        columns = [codes[both, j] for j in on]
+        rows, _ = number_rows(columns, [int(column.max()) + 1 for column in columns])
+    else:
+        rows = np.zeros(len(both), dtype=np.int64)
+    mine, theirs = rows[: len(one)], rows[len(one) :]
+    order = np.argsort(theirs, kind="stable")
+    begin = np.searchsorted(theirs[order], mine, side="left")
+    end = np.searchsorted(theirs[order], mine, side="right")
+    many = end - begin
+    places = np.repeat(begin - (np.cumsum(many) - many), many) + np.arange(many.sum())
+    return np.repeat(one, many), other[order][places]
