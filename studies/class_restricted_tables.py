@@ -1,6 +1,6 @@
 """Class-restricted microaggregation: the printed tables beside what this library measures.
 
-    python studies/class_restricted_tables.py [table1] [groupings] [rules] [curve] [speed]
+    python studies/class_restricted_tables.py [table1] [groupings] [traditional] [rules] [curve] [speed]
 
 The source gives neither m, b nor t for its rows, so those whose X² fits are used (the size m is the column "m"); the
 linkage rates of the source could not be matched with any setting, and the third file, Offer, is not public: what does
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,6 +47,19 @@ TABLE_1 = (
     ("Medicare", 1, "partial", (0.97, 3.29, 2.53, 1.15, 141.82), 9),
     ("Medicare", 1, "camp-crest", (0.96, 2.31, 2.79, 1.18, 136.40), 9),
 )
+
+# the column of times of Table 1, by file and level: benchmark, partial, full CAMP-CREST
+PRINTED_SECONDS = {
+    ("Offer", 5): (0.6, 0.6, 1.4),
+    ("Offer", 1): (0.6, 0.6, 1.5),
+    ("Diabetes", 5): (1.3, 1.3, 4.1),
+    ("Diabetes", 1): (1.3, 1.3, 4.5),
+    ("Medicare", 5): (33.4, 34.9, 126.2),
+    ("Medicare", 1): (33.1, 34.2, 132.6),
+}
+
+# section 8.4: records linked and records in groups of one class, traditional microaggregation, m = 5
+TRADITIONAL = {"Diabetes": (83, 163), "Offer": (71, 88)}
 
 # specification 07, 10.1: groups, largest, records in homogeneous groups, X², weighted JSD, largest t, SSE/SST
 GROUPINGS = (
@@ -111,8 +125,8 @@ class File:
             rows.append((linked, spread, biases.means, biases.deviations, biases.correlations))
         return tuple(np.mean(rows, axis=0).tolist())
 
-    def draws(self, labels: np.ndarray, mode: Mode) -> list[np.ndarray]:
-        return [perturb(self.values, labels, mode, "normal", np.random.default_rng(s)) for s in range(1, SEEDS + 1)]
+    def draws(self, labels: np.ndarray, mode: Mode, seeds: int = SEEDS) -> list[np.ndarray]:
+        return [perturb(self.values, labels, mode, "normal", np.random.default_rng(s)) for s in range(1, seeds + 1)]
 
 
 def diabetes() -> File:
@@ -144,12 +158,26 @@ def print_row(head: str, names: tuple[str, ...], printed: tuple[float, ...], our
         print(f"{head:34} {name:10} {before:10.4g} | {after:10.4g} | {after - before:+10.4g}")
 
 
-def table_1(files: dict[str, File]) -> None:
-    """Printed rule ("paper") for the perturbing methods, group means for the benchmark; means of five seeds."""
-    print("\nTable 1                              measure       printed |   measured | difference")
+class Row(NamedTuple):
+    """A row of Table 1: its measures printed and measured, in the order of `MEASURES`."""
+
+    file: str
+    level: int
+    method: str
+    setting: str
+    printed: tuple[float, ...]
+    measured: tuple[float, ...] | None
+
+
+def table_1(
+    files: dict[str, File], wanted: Iterable[tuple[str, int]] | None = None, seeds: int = SEEDS
+) -> Iterator[Row]:
+    """The rows of some files and levels; the perturbing methods by the printed rule, means over the seeds."""
     for file, level, method, printed, m in TABLE_1:
+        if wanted is not None and (file, level) not in wanted:
+            continue
         if m is None:
-            print(f"{file} {level} % {method:12}: the file is not available; not measured")
+            yield Row(file, level, method, "the file is not available", printed, None)
             continue
         data = files[file]
         if method == "benchmark":
@@ -157,8 +185,18 @@ def table_1(files: dict[str, File]) -> None:
             masks, setting = [means_by_group(data.values, labels)], f"m={m} t={t:g}"
         else:
             labels = data.group(method, m)
-            masks, setting = data.draws(labels, "paper"), f"m={m}"
-        print_row(f"{file} {level} % {method} {setting}", MEASURES, printed, data.measured(labels, masks))
+            masks, setting = data.draws(labels, "paper", seeds), f"m={m}"
+        yield Row(file, level, method, setting, printed, data.measured(labels, masks))
+
+
+def show_table_1(files: dict[str, File]) -> None:
+    print("\nTable 1                              measure       printed |   measured | difference")
+    for row in table_1(files):
+        head = f"{row.file} {row.level} % {row.method} {row.setting}"
+        if row.measured is None:
+            print(f"{head}; not measured")
+        else:
+            print_row(head, MEASURES, row.printed, row.measured)
 
 
 def fitted_benchmark(data: File, m: int, spread: float) -> tuple[np.ndarray, float]:
@@ -184,10 +222,22 @@ def groupings(files: dict[str, File]) -> None:
             data.loss(labels),
         )
         print_row(f"{file} m={m} {method}", names, expected, ours)
-    labels = files["Diabetes"].group("b1", 5)
-    linked = linkage_ranks(files["Diabetes"].values, means_by_group(files["Diabetes"].values, labels))
-    alike = ClassReport.of(labels, files["Diabetes"].classes).homogeneous_records
-    print_row("Diabetes, traditional, m=5", ("linked", "homog"), (83, 163), (float((linked == 0).sum()), float(alike)))
+
+
+def traditional(data: File, m: int = 5) -> tuple[int, int]:
+    """What groups made without regard to classes give away: records linked, and records in groups of one class."""
+    labels = data.group("b1", m)
+    ranks = linkage_ranks(data.values, means_by_group(data.values, labels))
+    return int((ranks == 0).sum()), int(ClassReport.of(labels, data.classes).homogeneous_records)
+
+
+def show_traditional(files: dict[str, File]) -> None:
+    print("\nTraditional microaggregation, m = 5  measure       printed |   measured | difference")
+    for file, counts in TRADITIONAL.items():
+        if file in files:
+            print_row(file, ("linked", "homog"), counts, tuple(map(float, traditional(files[file]))))
+        else:
+            print(f"{file}: the file is not available; not measured")
 
 
 def rules(files: dict[str, File]) -> None:
@@ -207,40 +257,89 @@ def rules(files: dict[str, File]) -> None:
         print_row(f"Diabetes m=5 {mode}", names, values, (linked, *biases))
 
 
-def curve(files: dict[str, File]) -> None:
-    """Figure 6: information loss against linkage; the values of its curves are not printed."""
-    data = files["Diabetes"]
-    print("\nFigure 6, Diabetes:  m  benchmark (B1 means): linkage, ABICO   CREST, printed rule   CREST, exact")
-    for m in (3, 4, 5, 8, 12, 20, 30, 40):
+class Point(NamedTuple):
+    """One release on the curve of loss against risk, both in per cent."""
+
+    m: int
+    linkage: float
+    correlation_bias: float
+
+
+def curve(data: File, sizes: Sequence[int], seeds: int = SEEDS) -> dict[str, list[Point]]:
+    """ABICO against linkage for group means and for draws around the means of mixed groups, by rising group size."""
+    points: dict[str, list[Point]] = {"means": [], "paper": [], "centred": [], "exact": []}
+    for m in sizes:
         plain, mixed = data.group("b1", m), data.group("crest", m)
-        rows = (
-            data.measured(plain, [means_by_group(data.values, plain)]),
-            data.measured(mixed, data.draws(mixed, "paper")),
-            data.measured(mixed, data.draws(mixed, "exact")),
-        )
-        print(f"{m:22d}  " + "   ".join(f"{linked:7.2f} % {loss:9.2f} %" for linked, *_, loss in rows))
+        releases = {"means": (plain, [means_by_group(data.values, plain)])}
+        for mode in ("paper", "centred", "exact"):
+            releases[mode] = (mixed, data.draws(mixed, mode, seeds))
+        for method, (labels, masks) in releases.items():
+            linked, *_, bias = data.measured(labels, masks)
+            points[method].append(Point(m, linked, bias))
+    return points
 
 
-def speed(files: dict[str, File]) -> None:
-    """Run times; in the source full CAMP-CREST took 2.3 to 4 times as long as the benchmark."""
-    print("\nSeconds                    Euclidean tree + cuts | CREST | times")
+def at_linkage(points: list[Point], target: float) -> Point | None:
+    """The first point of a curve that stays at or below a linkage rate."""
+    return next((point for point in points if point.linkage <= target), None)
+
+
+def show_curve(files: dict[str, File]) -> None:
+    """Figure 6, whose values are not printed: loss at linkage rates from 10 % down to 1 %."""
+    points = curve(files["Diabetes"], (3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 25, 30, 40, 50, 60, 80))
+    print("\nFigure 6, Diabetes: the first m that meets a linkage rate, and ABICO there")
+    print("linkage   " + "".join(f"{method:>22}" for method in points))
+    for target in range(10, 0, -1):
+        met = [at_linkage(line, target) for line in points.values()]
+        cells = [f"m={p.m} {p.correlation_bias:.1f} %" if p else "not met" for p in met]
+        print(f"{target:5} %   " + "".join(f"{cell:>22}" for cell in cells))
+
+
+def run_times(data: File, m: int = 5, repeats: int = 1) -> dict[str, float]:
+    """The least seconds of each method of Table 1, from the scaled file to the masked one."""
+    runs: dict[str, Callable[[], object]] = {
+        "benchmark": lambda: means_by_group(data.values, _cut_euclidean(data, Removable(m, 0.4), longest=True)),
+        "partial": lambda: data.draws(_cut_euclidean(data, Removable(m), longest=False), "paper", 1),
+        "camp-crest": lambda: data.draws(data.group("camp-crest", m), "paper", 1),
+    }
+    return {name: min(_seconds(run) for _ in range(repeats)) for name, run in runs.items()}
+
+
+def _cut_euclidean(data: File, removable: Removable, *, longest: bool) -> np.ndarray:
+    tree = euclidean_tree(data.columns)
+    return cut_tree(tree, data.classes, data.shares, removable, longest=longest).labels
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    run()
+    return time.perf_counter() - begun
+
+
+def show_speed(files: dict[str, File]) -> None:
+    """In the source partial takes as long as the benchmark, full CAMP-CREST 2.3 to 4 times as long."""
     rng = np.random.default_rng(1)
     made = File(rng.normal(size=(10_000, 10)), rng.integers(0, 3, 10_000))
+    print("\nSeconds                            benchmark |  partial | camp-crest | partial / b. | camp-crest / b.")
+    for (name, level), printed in PRINTED_SECONDS.items():
+        print_times(f"{name} {level} %, printed", printed)
     for name, data in {**files, "10,000 x 10 normal, 3 classes": made}.items():
-        start = time.perf_counter()
-        cut_tree(euclidean_tree(data.columns), data.classes, data.shares, Removable(5))
-        middle = time.perf_counter()
-        data.group("crest", 5)
-        plain, mixed = middle - start, time.perf_counter() - middle
-        print(f"{name:32} {plain:15.2f} | {mixed:5.2f} | {mixed / plain:5.1f}")
+        run_times(data)
+        print_times(f"{name}, here", tuple(run_times(data, repeats=3).values()))
+
+
+def print_times(head: str, seconds: tuple[float, ...]) -> None:
+    plain, partial, full = seconds
+    print(f"{head:34} {plain:9.2f} | {partial:8.2f} | {full:10.2f} | {partial / plain:12.2f} | {full / plain:8.2f}")
 
 
 PARTS: dict[str, Callable[[dict[str, File]], None]] = {
-    "table1": table_1,
+    "table1": show_table_1,
     "groupings": groupings,
+    "traditional": show_traditional,
     "rules": rules,
-    "curve": curve,
-    "speed": speed,
+    "curve": show_curve,
+    "speed": show_speed,
 }
 
 if __name__ == "__main__":

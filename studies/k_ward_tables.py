@@ -3,14 +3,18 @@
     python studies/k_ward_tables.py
 
 Losses are 100 SSE / SST; single columns as they are, several attributes on z-scores. "printed" is what the
-source prints, "computed" an anchor of the specification. A line that ends in "!" does not come out.
+source prints (studies/printed/k_ward_times.csv), "computed" an anchor of the specification. A line that ends in "!"
+does not come out. The seconds of the source are those of another machine and an O(n^3) program; what can be compared
+is how many distances a method computes.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -19,22 +23,21 @@ from microveil.losses.numeric.sse import SSE
 from microveil.masking import Method
 from microveil.masking.microaggregation.fixed import Fixed
 from microveil.masking.microaggregation.individual_ranking import IndividualRanking
-from microveil.masking.microaggregation.k_ward import KWDR, KWR, KWard
+from microveil.masking.microaggregation.k_ward import KWD, KWDR, KWR, KWard
 from microveil.masking.microaggregation.optimal_univariate import OptimalUnivariate
 from microveil.masking.microaggregation.projection import Projection
 from microveil.microdata import Microdata, datasets
+from microveil.numerics.summary import Summary, summarise
 from microveil.numerics.univariate import optimal_groups
-from microveil.numerics.ward import k_ward_groups, recursive_k_ward_groups
+from microveil.numerics.ward import k_ward_effort, k_ward_groups, recursive_k_ward_effort, recursive_k_ward_groups
 
 Line = tuple[str, float, float, int]
+Table = tuple[str, Iterator[Line]]
 
-KW_TARRAGONA = (7.176, 0.557, 0.775, 1.487, 2.018, 0.586, 1.921, 0.338, 1.287, 1.905, 2.966, 4.748, 4.958)
-KW_CENSUS = (0.131, 0.001, 0.008, 0.005, 0.024, 0.034, 0.002, 0.443, 0.732, 0.003, 0.008, 0.004, 0.005)
-KWR_FIXED_TARRAGONA = (7.176, 0.557, 0.775, 1.487, 2.018, 0.586, 1.922, 0.338, 1.287, 1.909, 2.967, 4.748, 4.958)
-KWR_DYNAMIC_TARRAGONA = (7.18, 0.56, 0.78, 1.49, 2.02, 0.59, 1.92, 0.34, 1.29, 1.91, 2.97, 4.75, 4.96)
-KWR_DYNAMIC_CENSUS = (0.131, 0.001, 0.008, 0.005, 0.024, 0.034, 0.002, 0.443, 0.732, 0.005, 0.008, 0.004, 0.005)
-KWDR_TARRAGONA = (7.176, 0.557, 0.775, 1.487, 2.018, 0.586, 1.921, 0.338, 1.287, 1.909, 2.967, 4.748, 4.958)
-KWDR_CENSUS = (0.131, 0.001, 0.008, 0.005, 0.024, 0.034, 0.002, 0.443, 0.732, 0.005, 0.011, 0.008, 0.009)
+FILES = ("tarragona", "census")
+EVERY_COLUMN = tuple(range(1, 14))
+PRINTED = Path(__file__).parent / "printed"
+
 CENSUS_THRESHOLDS = (0.40, 0.28, 0.31, 0.28, 0.31, 0.38, 0.29, 0.70, 0.80, 0.31, 0.27, 0.32, 0.30)
 
 # computed anchors of single columns, k = 3: k-Ward, optimal, fixed
@@ -96,57 +99,170 @@ PROJECTED = {
 }
 
 
+def printed(name: str) -> list[dict[str, str]]:
+    with (PRINTED / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def decimals_of(number: str) -> int:
+    return len(number.partition(".")[2])
+
+
 def loss(data: Microdata, method: Method, attributes: list[str]) -> float:
     return float(SSE().measure(data, method.mask(data, attributes), attributes).value)
 
 
-def columns(
-    name: str, make: Callable[[int], Method], known: tuple[float, ...], decimals: int, label: str
-) -> Iterator[Line]:
-    """One line for each of the thirteen columns."""
+# --- Tables 3.1 and 3.2: the files -----------------------------------------------------------------------------------
+
+
+def summaries(name: str) -> Iterator[Line]:
+    """Table 3.1 or 3.2: whether the file is the one the source used."""
     data = datasets.load(name)
-    for number, (attribute, value) in enumerate(zip(data.names, known, strict=True)):
-        yield f"{label} Var{number + 1}", value, loss(data, make(number), [attribute]), decimals
+    for row in printed("summaries"):
+        if row["file"] == name:
+            measured = summarise(data.numbers(data.names[int(row["column"]) - 1]).values)
+            for figure in Summary._fields:
+                known = row[figure]
+                yield f"Var{row['column']} {figure}", float(known), getattr(measured, figure), decimals_of(known)
 
 
-def single_columns() -> Iterator[tuple[str, Iterator[Line]]]:
-    for name, printed in (("tarragona", KW_TARRAGONA), ("census", KW_CENSUS)):
-        for rule in ("kw", "kwd", "kwd-exact", "contiguous"):
-            method = KWard(k=3, rule=rule)
-            title = f"Table 3.3, {name}: {rule} (printed)"
-            yield title, columns(name, lambda _, method=method: method, printed, 3, rule)  # type: ignore[misc]
-    yield (
-        "Table 3.4, tarragona: kWR, threshold 0.8 (printed)",
-        columns("tarragona", lambda _: KWR(k=3, threshold=0.8), KWR_FIXED_TARRAGONA, 3, "kwr"),
-    )
-    yield (
-        "Table 3.5, census: kWR, the source's thresholds (computed; the printed numbers are lost)",
-        columns("census", lambda c: KWR(k=3, threshold=CENSUS_THRESHOLDS[c]), CENSUS_FIXED_THRESHOLD, 6, "kwr"),
-    )
-    yield (
-        "Table 3.6, tarragona: kWR, dynamic (printed)",
-        columns("tarragona", lambda _: KWR(k=3), KWR_DYNAMIC_TARRAGONA, 2, "kwr"),
-    )
-    yield (
-        "Table 3.7, census: kWR, dynamic (printed)",
-        columns("census", lambda _: KWR(k=3), KWR_DYNAMIC_CENSUS, 3, "kwr"),
-    )
-    yield (
-        "Table 3.8, tarragona: kWDR, threshold 0.8 (printed)",
-        columns("tarragona", lambda _: KWDR(k=3, threshold=0.8), KWDR_TARRAGONA, 3, "kwdr"),
-    )
-    yield (
-        "Table 3.9, census: kWDR, dynamic (printed)",
-        columns("census", lambda _: KWDR(k=3), KWDR_CENSUS, 3, "kwdr"),
-    )
-    for name, anchors in ANCHORS.items():
+def files() -> Iterator[Table]:
+    for number, name in enumerate(FILES, start=1):
+        yield f"Table 3.{number}, {name}: summary (printed)", summaries(name)
+
+
+# --- Tables 3.3 to 3.9: single columns -------------------------------------------------------------------------------
+
+
+def method_named(name: str, file: str, column: int) -> Method:
+    """The methods of Tables 3.3 to 3.9; a fixed threshold is the one the source used for that column."""
+    threshold = 0.8 if file == "tarragona" else CENSUS_THRESHOLDS[column - 1]
+    methods: dict[str, Method] = {
+        "kw": KWard(k=3, rule="kw"),
+        "kwd": KWD(k=3),
+        "kwr-fixed": KWR(k=3, threshold=threshold),
+        "kwr-dynamic": KWR(k=3),
+        "kwdr-fixed": KWDR(k=3, threshold=threshold),
+        "kwdr-dynamic": KWDR(k=3),
+    }
+    return methods[name]
+
+
+def table(number: str, file: str, name: str, columns: Sequence[int] = EVERY_COLUMN) -> Iterator[Line]:
+    """The losses of one of the Tables 3.3 to 3.9 in some columns."""
+    data = datasets.load(file)
+    for row in printed("k_ward_times"):
+        column = int(row["column"])
+        if (row["table"], row["file"], row["method"]) == (number, file, name) and column in columns:
+            measured = loss(data, method_named(name, file, column), [data.names[column - 1]])
+            yield f"{name} Var{column}", float(row["loss"]), measured, decimals_of(row["loss"])
+
+
+def lost_table(columns: Sequence[int] = EVERY_COLUMN) -> Iterator[Line]:
+    """Table 3.5, whose printed numbers are lost."""
+    data = datasets.load("census")
+    for column in columns:
+        method = method_named("kwr-fixed", "census", column)
+        measured = loss(data, method, [data.names[column - 1]])
+        yield f"kwr-fixed Var{column}", CENSUS_FIXED_THRESHOLD[column - 1], measured, 6
+
+
+def anchors_of(file: str, place: int, method: Method, columns: Sequence[int] = EVERY_COLUMN) -> Iterator[Line]:
+    data = datasets.load(file)
+    for column in columns:
+        known = ANCHORS[file][column - 1][place]
+        yield f"{method.name} Var{column}", known, loss(data, method, [data.names[column - 1]]), 6
+
+
+def single_columns() -> Iterator[Table]:
+    shown = dict.fromkeys((row["table"], row["file"], row["method"]) for row in printed("k_ward_times"))
+    for number, file, name in shown:
+        yield f"Table {number}, {file}: {name} (printed)", table(number, file, name)
+        if (number, file) == ("3.4", "tarragona"):
+            yield "Table 3.5, census: kwr-fixed (computed; the printed numbers are lost)", lost_table()
+    for file in ANCHORS:
         for place, method in enumerate((KWard(k=3, rule="kw"), OptimalUnivariate(k=3), Fixed(k=3))):
-            known = tuple(anchor[place] for anchor in anchors)
-            title = f"Specification 13.8, {name}: {method.name} (computed)"
-            yield title, columns(name, lambda _, method=method: method, known, 6, method.name)  # type: ignore[misc]
+            yield f"Specification 13.8, {file}: {method.name} (computed)", anchors_of(file, place, method)
+        for rule in ("kwd-exact", "contiguous"):
+            yield (
+                f"Specification 13.8, {file}: k-ward, {rule} (computed: kw)",
+                anchors_of(file, 0, KWard(k=3, rule=rule)),
+            )
 
 
-def several_attributes() -> Iterator[tuple[str, Iterator[Line]]]:
+# --- the columns of times ---------------------------------------------------------------------------------------------
+
+
+def efforts(file: str, columns: Sequence[int] = EVERY_COLUMN) -> Iterator[Line]:
+    """Merges, and the distances each method computes when it stores none."""
+    data = datasets.load(file)
+    for row in printed("k_ward_effort"):
+        column = int(row["column"])
+        if row["file"] != file or column not in columns:
+            continue
+        values = data.numbers(data.names[column - 1]).values
+        whole = k_ward_effort(values, 3)
+        threshold = 0.8 if file == "tarragona" else CENSUS_THRESHOLDS[column - 1]
+        measured = {
+            "merges": whole.merges,
+            "kw": whole.all_pairs,
+            "kwd": whole.neighbours,
+            "kwr_fixed": recursive_k_ward_effort(values, 3, threshold).all_pairs,
+            "kwr_dynamic": recursive_k_ward_effort(values, 3).all_pairs,
+        }
+        for figure, value in measured.items():
+            yield f"Var{column} {figure}", float(row[figure]), float(value), 0
+
+
+def effort_tables() -> Iterator[Table]:
+    for file in FILES:
+        yield f"Specification 13.8, {file}: merges and distances (computed)", efforts(file)
+
+
+def time_saved(seconds: float, against: float) -> float:
+    """The source's "improvement", in per cent."""
+    return 100 * (1 - seconds / against)
+
+
+def printed_savings() -> Iterator[tuple[str, float, float]]:
+    """Every printed improvement beside the one its printed times give."""
+    rows = printed("k_ward_times")
+    slow = {(row["file"], row["column"]): float(row["seconds"]) for row in rows if row["method"] == "kw"}
+    for row in rows:
+        if row["saved"]:
+            label = f"Table {row['table']}, {row['file']}, {row['method']} Var{row['column']}"
+            yield label, float(row["saved"]), time_saved(float(row["seconds"]), slow[row["file"], row["column"]])
+
+
+def times(file: str, columns: Sequence[int] = EVERY_COLUMN) -> dict[str, float]:
+    """Seconds of each method over some columns, on this machine."""
+    data = datasets.load(file)
+    taken = {}
+    for name in ("kw", "kwd", "kwr-fixed", "kwr-dynamic", "kwdr-fixed", "kwdr-dynamic"):
+        begun = time.perf_counter()
+        for column in columns:
+            method_named(name, file, column).mask(data, [data.names[column - 1]])
+        taken[name] = time.perf_counter() - begun
+    return taken
+
+
+def show_times() -> None:
+    apart = max(abs(shown - computed) for _, shown, computed in printed_savings())
+    print(f"\nPrinted improvements: 100 (1 - t / t of kW), at most {apart:.3f} apart")
+    print("\nTime saved against kW, per cent, means over the columns: printed | measured here")
+    for file in FILES:
+        times(file, (1,))  # compiles
+        taken = times(file)
+        for name in list(taken)[1:]:
+            shown = [float(r["saved"]) for r in printed("k_ward_times") if (r["file"], r["method"]) == (file, name)]
+            known = f"{np.mean(shown):6.2f}" if shown else "  lost"
+            print(f"{file:10} {name:14} {known} | {time_saved(taken[name], taken['kw']):6.2f}")
+
+
+# --- Tables 3.10 and 3.11: several attributes -------------------------------------------------------------------------
+
+
+def several_attributes() -> Iterator[Table]:
     for name, cases in PROJECTED.items():
         yield f"Table {'3.10' if name == 'tarragona' else '3.11'}, {name}, projected", projected(name, cases)
     for name, anchors in SEVERAL.items():
@@ -177,24 +293,29 @@ def method_of(case: tuple[str, ...], k: int) -> Method:
     return Projection(k=k, axis=case[1], partition=case[2])  # type: ignore[arg-type]
 
 
-def show(tables: Iterator[tuple[str, Iterator[Line]]]) -> tuple[int, int]:
+def comes_out(line: Line) -> bool:
+    """Half a digit, and what rounding to it twice can add."""
+    _, known, measured, decimals = line
+    return abs(measured - known) <= 0.5 * 10**-decimals + 1e-9
+
+
+def show(tables: Iterator[Table]) -> tuple[int, int]:
     """Print each table; return how many values came out, of how many."""
     right = total = 0
     for title, lines in tables:
         print(f"\n{title}\n{'':40} {'known':>12} {'measured':>12} {'difference':>12}")
-        for label, known, measured, decimals in lines:
-            # half a digit, and what rounding to it twice can add
-            comes_out = abs(measured - known) <= 0.5 * 10**-decimals + 1e-9
-            mark = "" if comes_out else "  !"
+        for line in lines:
+            label, known, measured, decimals = line
+            mark = "" if comes_out(line) else "  !"
             print(f"{label:40} {known:12.{decimals}f} {measured:12.6f} {measured - known:12.6f}{mark}")
-            right, total = right + comes_out, total + 1
+            right, total = right + comes_out(line), total + 1
     return right, total
 
 
 def trees() -> None:
     """How kWR divides the columns: the specification's own trees, the printed ones are lost."""
     print("\nTrees of kWR: threshold 0.8 (census: the source's), dynamic")
-    for name in ("tarragona", "census"):
+    for name in FILES:
         data = datasets.load(name)
         for number, attribute in enumerate(data.names):
             values = data.numbers(attribute).values
@@ -219,11 +340,12 @@ def seconds(groups: Callable[..., npt.NDArray[np.int64]], values: npt.NDArray[np
 
 
 def main() -> int:
-    one, all_one = show(single_columns())
-    several, all_several = show(several_attributes())
+    counts = [show(tables) for tables in (files(), single_columns(), effort_tables(), several_attributes())]
     trees()
+    show_times()
     speed()
-    print(f"\n{one + several} of {all_one + all_several} values come out to the digits known.")
+    right, total = (sum(column) for column in zip(*counts, strict=True))
+    print(f"\n{right} of {total} values come out to the digits known.")
     return 0
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from microveil.errors import UnknownNameError
+from microveil.errors import DataError, ParameterError, UnknownNameError
+from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata.sample import survey
-from microveil.scoring import Score, assess
+from microveil.scoring import Score, assess, score_index
 
 
 @pytest.mark.spec("05:SC-01", "05:SC-02")
@@ -60,3 +61,40 @@ def test_the_text_form_names_every_number_and_its_direction() -> None:
     result = assess(data, data, ["age"])
     assert str(result).count("lower is") == len(result.rows())
     assert result._repr_html_().count("<tr>") == len(result.rows()) + 1
+
+
+@pytest.mark.spec("02:LM20")
+def test_the_index_weighs_loss_against_risk() -> None:
+    score = Score(loss=28.61, risk=31.34739)
+    assert score.weighted(0.5) == pytest.approx(score.mean)
+    assert score.weighted(1.0) == 28.61
+    assert score.weighted(0.0) == 31.34739
+    assert score.weighted(0.2) == pytest.approx(0.2 * 28.61 + 0.8 * 31.34739)
+    with pytest.raises(ParameterError, match=r"share = 1\.5 is not allowed"):
+        score.weighted(1.5)
+
+
+@pytest.mark.spec("02:LM20")
+def test_the_score_index_is_made_of_g_il_linkage_and_intervals(reference) -> None:  # type: ignore[no-untyped-def]
+    census = reference("census")
+    known = [census.names[number - 1] for number in (1, 2, 3, 5, 10, 11, 12)]
+    index = score_index(census, IAMAT(k=3).mask(census), known=known, decimals=4)
+    rld, inside = index.risks["distance-linkage"], index.risks["interval-disclosure"]
+    assert index.score.loss == pytest.approx(22.15)
+    assert inside.value == pytest.approx(202 / 108)
+    assert rld.known == tuple(known)
+    assert inside.known == census.names
+    assert index.score.risk == pytest.approx((rld.value + inside.value) / 2)
+    assert index.score.weighted(0.5) == pytest.approx((22.15 + index.score.risk) / 2)
+    # by default at least four attributes are known, so leaving out the small choices raises the risk
+    assert (
+        score_index(census, IAMAT(k=3).mask(census), known=known, known_sizes=range(1, 8)).score.risk < index.score.risk
+    )
+
+
+def test_the_score_index_works_on_few_attributes_and_on_numbers_only() -> None:
+    data = survey(120, seed=4)
+    release = MDAV(k=3).mask(data, ["age", "wealth"], seed=1)
+    assert 0 <= score_index(data, release).score.risk <= 100
+    with pytest.raises(DataError, match="'sex' is nominal"):
+        score_index(data, release, ["age", "sex"])

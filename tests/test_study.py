@@ -39,6 +39,7 @@ def test_all_candidates_are_measured_over_the_same_attributes(study: Study) -> N
     assert {r.assessment.attributes for r in study.results} == {("age", "wealth")}
 
 
+@pytest.mark.spec("03:ME-8")
 def test_the_map_is_sound_svg_with_a_mark_for_every_candidate(study: Study) -> None:
     root = ElementTree.fromstring(risk_utility_map(study))
     space = "{http://www.w3.org/2000/svg}"

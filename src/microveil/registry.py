@@ -62,6 +62,7 @@ LOSSES = {
     "il3": "microveil.losses.numeric.moments:IL3",
     "il4": "microveil.losses.numeric.moments:IL4",
     "il5": "microveil.losses.numeric.moments:IL5",
+    "g-il": "microveil.losses.numeric.moments:GIL",
     "dbil": "microveil.losses.categorical.distance:DBIL",
     "ctbil": "microveil.losses.categorical.tables:CTBIL",
 }
@@ -128,4 +129,8 @@ def describe(sort: str, name: str) -> dict[str, Any]:
     for extra in ("weights", "meaning"):
         if hasattr(cls, extra):
             entry[extra] = getattr(cls, extra)
+    if sort == "method":
+        from microveil.masking.taxonomy import place_of
+
+        entry["nature"] = place_of(find("method", name)).nature
     return entry

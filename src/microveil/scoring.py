@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from microveil.attacks import Attack, Risk
+from microveil.errors import ParameterError
 from microveil.losses import Loss, LossMeasure
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
@@ -21,7 +22,8 @@ _INTERVALS = "interval-disclosure"
 
 @dataclass(frozen=True)
 class Score:
-    """One loss and one risk, with their mean and their maximum; all from 0 (ideal) to 100."""
+    """One loss and one risk, with their mean and their maximum; all from 0 (ideal) to 100, but for a loss without a
+    bound."""
 
     loss: float
     risk: float
@@ -33,6 +35,16 @@ class Score:
     @property
     def max(self) -> float:
         return max(self.loss, self.risk)
+
+    def weighted(self, share: float) -> float:
+        """The loss counted with this share, the risk with the rest; one half gives the mean.
+
+        >>> Score(loss=22.15, risk=31.8796).weighted(0.5).__round__(4)
+        27.0148
+        """
+        if not 0 <= share <= 1:
+            raise ParameterError(f"share = {share} is not allowed; it must be from 0 to 1")
+        return share * self.loss + (1 - share) * self.risk
 
     def to_plain(self) -> dict[str, float]:
         return {"loss": self.loss, "risk": self.risk, "mean": self.mean, "max": self.max}
@@ -106,6 +118,46 @@ def assess(
     risk_by_name = {a.name: a.assess_pair(known_pair, progress=next(stretches)) for a in chosen_attacks}
     summary = Score(headline_loss(loss_by_name, pair), headline_risk(risk_by_name))
     return Assessment(loss_by_name, risk_by_name, summary, pair.attributes, len(pair))
+
+
+def score_index(
+    original: Any,
+    release: Any,
+    attributes: Sequence[str] | None = None,
+    *,
+    known: Sequence[str] | None = None,
+    known_sizes: Sequence[int] | None = None,
+    widths: Sequence[float] = tuple(range(1, 11)),
+    decimals: int | None = None,
+    progress: Progress = silent,
+) -> Assessment:
+    """The score index SI of a numeric release, from the loss G_IL and the risk G_DR: `score.weighted(x)`.
+
+    G_DR is the mean of two risks: RLD, in which an intruder who knows some of the attributes `known` takes the two
+    persons nearest to each released record (`known_sizes`: how many they know, by default from 4 to all), and ID, in
+    which all attributes of a record lie in the intervals around their released ranks. The loss has no upper bound.
+
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
+    >>> score_index(people, MDAV(k=2).mask(people)).score.risk
+    50.0
+    """
+    pair = Pair.of(original, release, attributes)
+    known_pair = pair if known is None else Pair.of(original, release, known)
+    most = len(known_pair.of_kinds(("numeric",)))
+    sizes = range(min(4, most), most + 1) if known_sizes is None else known_sizes
+    linkage = make(
+        *("attack", "distance-linkage"),
+        {"neighbours": 2, "direction": "masked", "standardisation": "joint", "known_sizes": tuple(sizes)},
+    )
+    intervals = make("attack", _INTERVALS, {"mode": "records", "ties": "order", "widths": tuple(map(float, widths))})
+    for_loss, for_linkage, for_intervals = parts(progress, 3)
+    loss = make("loss", "g-il", {"decimals": decimals}).measure_pair(pair, explicit=True, progress=for_loss)
+    linked = linkage.assess_pair(known_pair, explicit=True, progress=for_linkage)
+    inside = intervals.assess_pair(pair, explicit=True, progress=for_intervals)
+    risks = {linkage.name: linked, intervals.name: inside}
+    return Assessment({loss.name: loss}, risks, Score(loss.raw, headline_risk(risks)), pair.attributes, len(pair))
 
 
 def _chosen(sort: str, wanted: Sequence[Any] | None, pair: Pair) -> list[Any]:

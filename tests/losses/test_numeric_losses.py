@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from microveil.losses.numeric.moments import IL, IL1, IL2, IL3, IL4, IL5
+from microveil.errors import ParameterError
+from microveil.losses.numeric.moments import GIL, IL, IL1, IL2, IL3, IL4, IL5
 from microveil.losses.numeric.sse import SSE
+from microveil.masking.microaggregation.cbfs import CBFS
+from microveil.masking.microaggregation.iamat import IAMAT
+from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
+from microveil.numerics.squares import squares
+from microveil.numerics.standard import standardise
 
 # the toy vector of specification 01, section 4.3
 BEFORE = Microdata.of({"a": [1.0, 2.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0]})
@@ -76,3 +84,118 @@ def test_moments_with_missing_cells_use_the_pairs_that_are_there() -> None:
     # the two records that have both turn their covariance from 1 to -1; the variances, each 7/3, stay
     assert IL5().measure(before, after).value == pytest.approx(100 * 6 / 7)
     assert IL4().measure(before, after).value == 0
+
+
+# --- sums of squares ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("02:LM02")
+def test_what_is_lost_and_what_is_kept_of_a_partition_add_up_on_the_reference_files(reference) -> None:  # type: ignore[no-untyped-def]
+    for table, known in (("tarragona", 16.966068), ("census", 5.653559)):
+        data = reference(table)
+        loss = SSE().measure(data, CBFS(k=3).mask(data))
+        assert loss.value == pytest.approx(known, abs=6e-7)
+        assert loss.details["sst"] == pytest.approx(len(data) * 13)  # z-scores
+        assert loss.details["sse"] + loss.details["ssa"] == pytest.approx(loss.details["sst"])
+        assert loss.value == pytest.approx(100 * (1 - loss.details["ssa"] / loss.details["sst"]))
+
+
+@pytest.mark.spec("02:LM02")
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(2, 30),
+    d=st.integers(1, 4),
+    groups=st.integers(1, 6),
+    kind=st.sampled_from(["plain", "whole", "constant"]),
+    seed=st.integers(0, 9999),
+)
+def test_sums_of_squares_within_and_between_make_the_total(n: int, d: int, groups: int, kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells = {"plain": rng.normal(5, 3, (n, d)), "whole": rng.integers(0, 3, (n, d)), "constant": np.full((n, d), 7)}
+    columns = cells[kind].astype(float)
+    labels = rng.integers(0, groups, n)
+    made = squares(columns, labels)
+    assert made.sse + made.ssa == pytest.approx(made.sst, abs=1e-9)
+    assert 0 <= made.ratio <= 1 + 1e-12
+    within = sum(((columns[labels == g] - columns[labels == g].mean(axis=0)) ** 2).sum() for g in set(labels.tolist()))
+    assert made.sse == pytest.approx(within, abs=1e-9)
+    # the centre is the mean of the records, not that of the groups' means
+    assert made.sst == pytest.approx(columns.var(axis=0).sum() * n, abs=1e-9)
+
+
+@pytest.mark.spec("02:LM02")
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(4, 40), d=st.integers(1, 4), k=st.integers(2, 4), seed=st.integers(0, 9999))
+def test_the_loss_of_a_release_is_that_of_its_partition(n: int, d: int, k: int, seed: int) -> None:
+    cells = np.random.default_rng(seed).normal(size=(max(n, k), d))
+    data = Microdata.of({f"x{j}": cells[:, j] for j in range(d)})
+    release = MDAV(k=k).mask(data)
+    assert release.partition is not None
+    made, loss = squares(standardise(cells), release.partition.labels), SSE().measure(data, release)
+    assert loss.details == pytest.approx({"sse": made.sse, "ssa": made.ssa, "sst": made.sst}, abs=1e-9)
+    assert loss.value == pytest.approx(100 * made.ratio)
+
+
+def test_where_nothing_varies_nothing_is_lost() -> None:
+    assert squares(np.full((4, 2), 3.0), np.array([0, 0, 1, 1])).ratio == 0
+
+
+# --- G_IL ---------------------------------------------------------------------------------------------------------
+
+# Tables 4.4 and 5.2: G_IL on Census with each of the five rounded to four decimals
+PRINTED_G_IL = {
+    *(("cbfs", 3, 28.610), ("cbfs", 4, 33.254), ("cbfs", 5, 38.672)),
+    *(("iamat", 3, 22.150), ("iamat", 4, 30.312), ("iamat", 5, 34.958)),
+}
+
+
+@pytest.mark.spec("02:LM17")
+@pytest.mark.parametrize(("method", "k", "printed"), sorted(PRINTED_G_IL))
+def test_the_printed_g_il_comes_out(reference, method, k, printed) -> None:  # type: ignore[no-untyped-def]
+    census = reference("census")
+    release = (CBFS if method == "cbfs" else IAMAT)(k=k).mask(census)
+    assert GIL(decimals=4).measure(census, release).raw == pytest.approx(printed, abs=1e-9)
+    plain = GIL().measure(census, release)
+    assert plain.raw == pytest.approx(printed, abs=4e-3)
+    assert plain.details["m2"] == pytest.approx(0, abs=1e-9)
+    assert plain.details["m3"] == pytest.approx(SSE().measure(census, release).value)  # of means, on z-scores
+
+
+@pytest.mark.spec("02:LM17")
+def test_the_five_changes_of_census_are_the_known_ones(reference) -> None:  # type: ignore[no-untyped-def]
+    census = reference("census")
+    for method, known in (
+        (CBFS(k=3), (132.237, 0, 5.654, 3.527, 1.625)),
+        (IAMAT(k=3), (99.7757, 0, 5.3736, 3.9318, 1.6729)),
+        (IAMAT(k=5), (156.0946, 0, 8.9322, 7.2217, 2.5542)),
+    ):
+        details = GIL().measure(census, method.mask(census)).details
+        assert [details[f"m{m}"] for m in range(1, 6)] == pytest.approx(known, abs=6e-4)
+
+
+@pytest.mark.spec("02:LM17")
+def test_a_change_of_zero_is_divided_by_what_it_became() -> None:
+    # values: 0 -> 5 counts 1, 0 -> 0 counts 0, 2 -> 3 counts a half; the number of cells stays three
+    before, after = Microdata.of({"x": [0.0, 0.0, 2.0]}), Microdata.of({"x": [5.0, 0.0, 3.0]})
+    loss = GIL().measure(before, after)
+    assert loss.details["m1"] == pytest.approx(50)
+    assert IL1(zero="released").measure(before, after).value == pytest.approx(50)
+    # the mean of the original is 0: its change counts 1
+    shifted = GIL().measure(Microdata.of({"x": [-1.0, 1.0, 0.0]}), Microdata.of({"x": [3.0, 1.0, 2.0]}))
+    assert shifted.details["m2"] == pytest.approx(100)
+    # an original covariance of 0, but for rounding, that became another counts 1 of the three
+    one = Microdata.of({"x": [-0.1, 0.1, -0.1, 0.1], "y": [0.3, 0.3, -0.3, -0.3]})
+    other = Microdata.of({"x": [-0.1, 0.1, -0.1, 0.1], "y": [0.3, -0.3, 0.3, -0.3]})
+    assert GIL().measure(one, other).details["m4"] == pytest.approx(100 / 3)
+
+
+def test_a_mean_of_changes_beyond_100_is_bounded_and_kept_raw() -> None:
+    loss = GIL().measure(Microdata.of({"x": [1e-3, 5.0]}), Microdata.of({"x": [5.0, 1e-3]}))
+    assert loss.value == 100
+    assert loss.raw == pytest.approx(sum(loss.details.values()) / 5)
+    assert loss.raw > 10_000
+
+
+def test_decimals_cannot_be_negative() -> None:
+    with pytest.raises(ParameterError, match="g-il: decimals = -1"):
+        GIL(decimals=-1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.microaggregation.camp_crest import CampCrest
+from microveil.masking.microaggregation.coordinates import coordinates
 from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
@@ -119,7 +120,7 @@ def test_l_diversity_and_t_closeness_of_groups() -> None:
 def test_the_nearest_neighbours_in_the_partial_tree(b: int, around: set[int]) -> None:
     points = np.array([[0, 0], [2, 0], [3, 0], [4.5, 0], [2, 1.2], [4, 1]])
     each_its_class = np.arange(6)
-    tree = _plant(points, each_its_class, np.full(6, 1 / 6), b)
+    tree = _plant(points, each_its_class, np.full(6, 1 / 6), b, 2)
     for vertex, parent in ((0, -1), (1, 0), (2, 1), (3, 2)):
         tree.parent[vertex] = parent
         if parent >= 0:
@@ -546,3 +547,93 @@ def test_declared_ranges_hold_for_drawn_values() -> None:
 def test_options_that_do_not_go_together_are_refused(options: dict[str, object], what: str) -> None:
     with pytest.raises(ParameterError, match=what):
         CampCrest(**options).mask(nine())  # type: ignore[arg-type]
+
+
+# --- keys of several kinds -----------------------------------------------------------------------------------
+
+
+def mixed_table(n: int = 60, seed: int = 3) -> Microdata:
+    rng = np.random.default_rng(seed)
+    return Microdata.of(
+        {
+            "age": rng.integers(18, 90, n),
+            "job": rng.choice(list("abcdefghijkl"), n),
+            "school": rng.choice(["1 low", "2 middle", "3 high"], n),
+            "one": ["same"] * n,
+            "ill": rng.choice(["no", "yes"], n),
+        },
+        keys=["age", "job", "school", "one"],
+        confidential=["ill"],
+        ordinal=["school"],
+    )
+
+
+@pytest.mark.spec("07:CR-06")
+def test_lengths_are_normalised_over_attributes_of_every_kind() -> None:
+    """Numbers by their range, nominal categories 0 or 1, ordered ones by position, a constant 0; then sqrt(sum / 4)."""
+    data = mixed_table(40)
+    age = min_max(data.numbers("age").values[:, None])[:, 0]
+    job, school = data.categories("job").codes, data.categories("school").codes / 2
+    squares = np.subtract.outer(age, age) ** 2 + np.not_equal.outer(job, job) + np.subtract.outer(school, school) ** 2
+    lengths = np.sqrt(squares / 4)
+    columns, places = coordinates(data, data.schema.keys, "minmax")
+    classes, shares = np.zeros(40, dtype=np.int64), np.ones(1)
+    tree = grow_tree(columns, classes, shares, 2, 1.0, attributes=len(places))
+    found = tree.order[1:]
+    assert tree.length[found] == pytest.approx(lengths[found, tree.parent[found]], abs=1e-12)
+    assert 0.0 <= tree.length.max() <= 1.0
+    # no spanning tree is shorter
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    shortest = minimum_spanning_tree(lengths + 1e-6).sum() - 39e-6  # which takes zeros for missing edges
+    assert tree.length.sum() == pytest.approx(shortest, abs=1e-9)
+
+
+@pytest.mark.spec("07:CR-06")
+@pytest.mark.parametrize("length", ["rms", "root", "square"])
+def test_an_attribute_of_two_categories_is_the_same_as_one_of_0_and_1(
+    reference: Callable[..., Microdata], length: str
+) -> None:
+    table = reference("nmes1988")
+    names = ["visits", "income", "gender", "married"]
+    kept = Microdata.of(table.select([*names, "health"]).frame.to_arrow().slice(0, 300), nominal=names[2:])
+    as_categories = Microdata.of(kept, keys=names, confidential=["health"])
+    numbers = {name: kept.categories(name).codes.astype(float) for name in names[2:]}
+    columns = {name: kept.arrow(name) for name in (*names[:2], "health")} | numbers
+    as_numbers = Microdata.of(columns, keys=names, confidential=["health"])
+    one, other = (Crest(k=4, length=length).mask(data, names).partition for data in (as_categories, as_numbers))
+    assert one is not None
+    assert one == other
+
+
+@pytest.mark.spec("07:CR-06")
+def test_groups_publish_the_categories_they_have_most_of_or_deal_them_out_anew() -> None:
+    data = mixed_table()
+    means, drawn = Crest(k=4).mask(data), CampCrest(k=4).mask(data, seed=2)
+    assert means.partition is not None
+    assert means.partition == drawn.partition
+    for rows in means.partition.groups:
+        jobs = data.categories("job").codes[rows]
+        assert len(set(means.data.categories("job", data.domain("job")).codes[rows])) == 1
+        published = means.data.categories("job", data.domain("job")).codes[rows[0]]
+        assert (jobs == published).sum() == np.bincount(jobs).max()
+        school = np.sort(data.categories("school").codes[rows])
+        middle = means.data.categories("school", data.domain("school")).codes[rows[0]]
+        assert middle == school[(len(school) - 1) // 2]
+        dealt = drawn.data.categories("job", data.domain("job")).codes[rows]
+        assert sorted(dealt) == sorted(jobs)
+    assert drawn.data.arrow("job").to_pylist() != data.arrow("job").to_pylist()
+    assert drawn.data.arrow("ill").to_pylist() == data.arrow("ill").to_pylist()
+
+
+def test_a_table_of_categories_alone_can_be_masked() -> None:
+    data = mixed_table()
+    for method in (Crest(k=4), CampCrest(k=4)):
+        release = method.mask(data, ["job", "school"], seed=1)
+        assert release.partition is not None
+        assert release.partition.smallest >= 4
+
+
+def test_averages_of_categories_are_refused() -> None:
+    with pytest.raises(ParameterError, match="runs = True is not allowed with categories"):
+        CampCrest(k=4, runs=True).mask(mixed_table())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.errors import ParameterError
+from microveil.errors import DataError, ParameterError
 from microveil.losses.numeric.sse import SSE
+from microveil.masking.microaggregation import coordinates as coordinates_module
+from microveil.masking.microaggregation.cbfs import CBFS
+from microveil.masking.microaggregation.classification import TRAITS
+from microveil.masking.microaggregation.coordinates import coordinates
 from microveil.masking.microaggregation.dependence import chosen_attributes, tree_degrees
+from microveil.masking.microaggregation.fuzzy import Fuzzy
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
 from microveil.microdata import Microdata
@@ -38,7 +44,9 @@ from microveil.numerics.dependence import (
     random_tables,
     tied_choices,
 )
+from microveil.numerics.polish import loss_within
 from microveil.numerics.standard import standardise
+from microveil.registry import find, names
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -279,6 +287,153 @@ def test_every_group_has_k_to_2k_minus_1_records(
     assert release.partition.sizes.max() <= max(2 * k - 1, n % k + k)
 
 
+# --- OMMA on categories -------------------------------------------------------------------------------------------
+
+LEVELS = ("low", "middle", "high", "top")
+
+
+def mixed(n: int, seed: int) -> Microdata:
+    """A nominal, an ordinal and a numeric attribute."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        "job": rng.choice(["cook", "nurse", "pilot"], n),
+        "level": rng.choice(LEVELS, n),
+        "pay": rng.normal(size=n),
+    }
+    data = Microdata.of(columns, ordinal=["level"])
+    return data.with_schema(data.schema.replacing(data["level"].changed(domain=LEVELS)))
+
+
+@pytest.mark.spec("02:LM16")
+def test_categories_are_brought_together_and_publish_what_most_of_them_are() -> None:
+    jobs = ["cook", "nurse"] * 6
+    data = Microdata.of({"job": jobs, "town": [job + "ville" for job in jobs]})
+    release = OMMA(k=6, start="random").mask(data, seed=3)
+    assert release.partition is not None
+    assert release.partition.labels.tolist() == [0, 1] * 6
+    assert release.frame["job"].to_pylist() == jobs
+    # the odd one out takes over the plurality of its group
+    odd = Microdata.of({"job": ["cook"] * 5 + ["nurse"]})
+    assert OMMA(k=3).mask(odd, seed=1).frame["job"].to_pylist() == ["cook"] * 6
+
+
+@pytest.mark.spec("02:LM16")
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(4, 40), k=st.integers(2, 5), start=st.sampled_from(["mdav", "random"]), seed=st.integers(0, 999))
+def test_groups_of_mixed_attributes_publish_plurality_median_and_mean(n: int, k: int, start: str, seed: int) -> None:
+    data = mixed(max(n, k), seed)
+    release = OMMA(k=k, start=start).mask(data, data.names, seed=seed)
+    assert release.partition is not None
+    assert release.partition.smallest >= k
+    for rows in release.partition.groups:
+        for name in ("job", "level"):
+            before, after = data.categories(name), release.data.categories(name, data.domain(name))
+            (published,) = set(after.codes[rows].tolist())
+            counts = np.bincount(before.codes[rows], minlength=len(before.domain))
+            middle = int(np.argmax(np.cumsum(counts) >= len(rows) / 2))
+            assert published == (middle if name == "level" else int(counts.argmax()))
+        pays = release.data.numbers("pay").values[rows]
+        assert pays == pytest.approx(data.numbers("pay").values[rows].mean())
+
+
+@pytest.mark.spec("02:LM16")
+def test_exchanges_never_make_groups_of_categories_less_alike() -> None:
+    for seed in range(5):
+        data = mixed(60, seed)
+        columns, places = coordinates(data, data.names, "z")
+        assert [len(columns_of) for columns_of in places] == [3, 1, 1]
+        # every attribute of any kind has variance 1
+        assert [columns[:, place].var(axis=0).sum() for place in places] == pytest.approx([1, 1, 1])
+        start = np.random.default_rng(seed).permutation(np.arange(60) // 4)
+        made = record_migration(columns, start, pairs_within(columns, 0.5))
+        assert list(made.sse) == sorted(made.sse, reverse=True)
+        assert made.sse[-1] < loss_within(columns, start)
+        assert made.sse[-1] == pytest.approx(loss_within(columns, made.labels))
+
+
+@pytest.mark.spec("02:LM16")
+def test_scales_of_categories() -> None:
+    data = mixed(50, 1)
+    for scale in ("minmax", "raw"):
+        columns, (job, level, _) = coordinates(data, data.names, scale)  # type: ignore[arg-type]
+        apart = ((columns[:, None, job] - columns[None, :, job]) ** 2).sum(axis=2)
+        codes = data.categories("job").codes
+        assert apart == pytest.approx((codes[:, None] != codes[None, :]).astype(float))
+        steps = data.categories("level").codes / (len(LEVELS) - 1)
+        assert columns[:, level[0]] == pytest.approx(steps - steps.mean())
+
+
+def test_missing_categories_stay_and_lonely_ones_are_suppressed() -> None:
+    data = Microdata.of({"job": ["cook", "cook", "nurse", None, "nurse", "cook", "nurse", "cook"], "a": [1.0] * 8})
+    release = OMMA(k=3).mask(data, ["job", "a"], seed=1)
+    jobs = release.frame["job"].to_pylist()
+    assert jobs[3] is None
+    group = release.partition.labels == release.partition.labels[3]  # type: ignore[union-attr]
+    assert group.sum() > 1  # a pattern that a single record has is pooled
+    assert all(job is None for job, together in zip(jobs, group, strict=True) if together)
+    assert release.provenance.notes[0].endswith("suppressed because of missing values")
+
+
+def test_weights_decide_the_plurality_where_asked_for() -> None:
+    data = Microdata.of({"job": ["cook", "cook", "nurse"], "w": [1.0, 1.0, 5.0]}, keys=["job"], weight="w")
+    assert OMMA(k=3).mask(data, seed=1).frame["job"].to_pylist() == ["cook"] * 3
+    assert OMMA(k=3, weighted=True).mask(data, seed=1).frame["job"].to_pylist() == ["nurse"] * 3
+
+
+def test_what_omma_cannot_do_with_categories_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = mixed(40, 1)
+    with pytest.raises(ParameterError, match="start = 'k-ward' is not allowed with categories"):
+        OMMA(start="k-ward").mask(data, ["level"], seed=1)
+    with pytest.raises(DataError, match="'job' is nominal, not numeric"):
+        OMMA(select="normal", selected=1).mask(data, data.names, seed=1)
+    monkeypatch.setattr(coordinates_module, "_MOST_CELLS", 100)
+    with pytest.raises(DataError, match="'job' has 3 categories, too many to group 40 records by"):
+        OMMA().mask(data, data.names, seed=1)
+
+
+# --- the ways of microaggregation ---------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("02:LM35")
+def test_every_method_of_microaggregation_is_classified_and_the_page_says_the_same() -> None:
+    family = [name for name in names("method") if find("method", name).family == "microaggregation"]
+    assert set(TRAITS) == set(family)
+    page = (Path(__file__).parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
+    for name, traits in TRAITS.items():
+        assert f"| `{name}` | {' | '.join(traits)} |" in page
+
+
+@pytest.mark.spec("02:LM35")
+def test_the_sizes_of_groups_are_as_classified() -> None:
+    """By default settings on 61 records: fixed sizes are k but for one or two groups, data-oriented ones vary more."""
+    rng = np.random.default_rng(4)
+    data = Microdata.of({"x": np.exp(rng.normal(size=61)), "y": np.exp(rng.normal(size=61))})
+    for name, traits in TRAITS.items():
+        method = find("method", name)
+        if traits.sizes == "none" or name in ("crest", "camp-crest"):  # without groups, or with classes
+            continue
+        release = method(**{**method.quick, "k": 2 if name == "two-approx" else 3}).mask(data, seed=1)
+        blocks = {len(block) for block in release.partitions}
+        assert blocks == ({1} if traits.attributes == "univariate" else {2}), name
+        for partition in release.partitions.values():
+            if traits.sizes == "fixed":
+                assert (partition.sizes > 3).sum() <= 1, name
+
+
+@pytest.mark.spec("02:LM35")
+def test_no_univariate_method_beats_the_optimal_ones_of_its_kind() -> None:
+    data = Microdata.of({"x": np.exp(np.random.default_rng(4).normal(size=60))})
+    losses = {
+        name: SSE()
+        .measure(data, find("method", name)(**{**find("method", name).quick, "k": 3}).mask(data, seed=1))
+        .value
+        for name, traits in TRAITS.items()
+        if traits.attributes == "univariate" and traits.sizes != "none" and name != "secure-k-ward"
+    }
+    assert min(losses.values()) == pytest.approx(losses["optimal-univariate"])
+    assert losses["fixed"] == pytest.approx(losses["individual-ranking"])
+
+
 # --- ACNN ---------------------------------------------------------------------------------------------------------
 
 SIX = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
@@ -471,6 +626,32 @@ def test_groups_on_three_attributes_lose_what_was_printed_on_all(reference, tabl
     labels, _ = centroid_groups(chosen, 3, recomputed=False)
     counted = labels < labels.max()  # the printed losses leave out the last group
     assert 100 * sum_of_squares(columns[counted], labels[counted]) / columns.size == pytest.approx(printed, abs=6e-5)
+
+
+@pytest.mark.spec("02:LM45")
+@pytest.mark.parametrize(
+    ("table", "size", "least"),
+    [
+        *(("tarragona", 1, 30.1104), ("tarragona", 2, 23.8291), ("tarragona", 3, 20.7294)),
+        *(("census", 1, 29.3881), ("census", 2, 20.3739)),
+    ],
+)
+def test_the_best_of_all_choices_of_attributes_is_found(reference, table, size, least) -> None:  # type: ignore[no-untyped-def]
+    """9.7, with every group counted."""
+    data = reference(table)
+    release = CBFS(centroid="fixed", select="exhaustive", selected=size).mask(data)
+    assert SSE().measure(data, release).value == pytest.approx(least, abs=6e-5)
+
+
+@pytest.mark.spec("02:LM45")
+def test_too_many_choices_are_refused_and_all_attributes_are_one_choice() -> None:
+    data = Microdata.of({f"x{j}": np.random.default_rng(j).normal(size=12) for j in range(20)})
+    with pytest.raises(ParameterError, match="184,756 choices of 10 among 20 attributes"):
+        MDAV(select="exhaustive", selected=10).mask(data)
+    few = data.select(data.names[:3])
+    assert MDAV(select="exhaustive").mask(few).data.digest() == MDAV().mask(few).data.digest()
+    with pytest.raises(ParameterError, match="select = 'exhaustive' is not allowed without crisp"):
+        Fuzzy(select="exhaustive")
 
 
 @pytest.mark.spec("02:LM48")

@@ -23,6 +23,7 @@ from microveil.masking.microaggregation.mic1d import Mic1D
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.datasets import COLUMNS
+from microveil.microdata.selections import load_selection
 from microveil.numerics.one_dimension import mic1d, one_dimension, scan
 
 FloatArray = npt.NDArray[np.float64]
@@ -53,11 +54,8 @@ def columns_of(data: Microdata) -> FloatArray:
 @pytest.fixture(scope="module")
 def water(reference) -> FloatArray:  # type: ignore[no-untyped-def]
     """The nine attributes of the records without any missing value."""
-    table = reference("water_treatment")
-    numeric = [name for name in table.names if table[name].kind == "numeric"]
-    complete = ~np.isnan(columns_of(table.select(numeric))).any(axis=1)
-    assert complete.sum() == 380
-    return columns_of(table.select(COLUMNS["water"]))[complete]
+    reference("water_treatment")  # skips without the reference data
+    return columns_of(load_selection("water-nine"))
 
 
 @pytest.mark.spec("03:MA-8")

@@ -14,6 +14,7 @@ from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.projection import Axis, Cut, Projection
 from microveil.microdata import Microdata
 from microveil.microdata.datasets import COLUMNS
+from microveil.microdata.selections import load_selection
 from microveil.numerics.projections import first_component
 from microveil.numerics.standard import min_max, standardise
 
@@ -188,12 +189,10 @@ def real_anonymity(masked: np.ndarray) -> float:
 
 @pytest.mark.parametrize("blocks", WATER)
 def test_table_3_5_comes_out_in_fixed_sizes_on_the_sum_of_z_scores(reference, blocks: str) -> None:  # type: ignore[no-untyped-def]
-    whole = reference("water_treatment")
-    numbers = {name: whole.numbers(name).values for name in whole.names if whole[name].kind == "numeric"}
-    complete = ~np.isnan(np.column_stack(list(numbers.values()))).any(axis=1)
-    assert complete.sum() == 380
+    reference("water_treatment")  # skips without the reference data
+    nine = load_selection("water-nine")
     order = np.arange(9) if blocks == "correlated" else np.arange(9).reshape(3, 3).T.ravel()
-    data = Microdata.of({COLUMNS["water"][j]: numbers[COLUMNS["water"][j]][complete] for j in order})
+    data = nine.select([nine.names[j] for j in order])
     for k, (printed, *anonymity) in WATER[blocks].items():
         masked = table(Projection(k=k, axis="z-sum", partition="fixed", block=3).mask(data).data)
         assert round(sse_sep(table(data), masked), 2) == printed

@@ -42,7 +42,9 @@ class IntervalDisclosure(Attack):
     meaning: ClassVar[str] = "original values that lie close to their released values; lower is safer"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell discloses nothing"
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-6; specification 05, DR-01"
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Torra (2001); specification 02, LM19; specification 03, ME-6; specification 05, DR-01"
+    )
 
     widths: tuple[float, ...] = parameter(
         tuple(float(p) for p in range(1, 11)), help="half-widths of the interval in per cent", min_length=1
@@ -54,6 +56,9 @@ class IntervalDisclosure(Attack):
     )
     mode: Literal["cells", "records"] = parameter(
         "cells", help="count values, or count records all of whose values are disclosed"
+    )
+    ties: Literal["average", "order"] = parameter(
+        "average", help="rank of equal released values: their mean rank, or by record as some published tables have it"
     )
 
     def __post_init__(self) -> None:
@@ -113,7 +118,7 @@ class IntervalDisclosure(Attack):
         x, y = before[both], after[both]
         if self.window == "rank":
             ordered = np.sort(after[released])
-            rank = average_ranks(after[released])[both[released]]
+            rank = (average_ranks if self.ties == "average" else _ranks_by_record)(after[released])[both[released]]
             return lambda width: _between_ranks(x, ordered, rank, int(width * len(ordered) / 100))
         if self.window == "rank-difference":
             apart = np.abs(average_ranks(x) - average_ranks(y))
@@ -125,6 +130,13 @@ class IntervalDisclosure(Attack):
             spread = float(np.nanmax(before) - np.nanmin(before))
         distance = np.abs(x - y)
         return lambda width: np.asarray(distance <= width / 100 * spread)
+
+
+def _ranks_by_record(values: FloatArray) -> FloatArray:
+    """Ranks from 1; of equal values the earlier record has the lower rank."""
+    ranks = np.empty(len(values))
+    ranks[np.argsort(values, kind="stable")] = np.arange(1.0, len(values) + 1.0)
+    return ranks
 
 
 def _between_ranks(x: FloatArray, ordered: FloatArray, rank: FloatArray, reach: int) -> BoolArray:

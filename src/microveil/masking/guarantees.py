@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from microveil.errors import GuaranteeError, ParameterError, nearest_name
 from microveil.microdata import Microdata
-from microveil.microdata.combinations import Combinations, combinations_of, key_codes
 from microveil.microdata.microdata import resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from microveil.microdata.combinations import Combinations
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -141,6 +142,8 @@ def guarantees_of(
     >>> found.k, found.diversity["ill"].distinct, found.diversity["ill"].closeness
     (2, 1, 0.25)
     """
+    from microveil.microdata.combinations import combinations_of
+
     keys = resolve_attributes(data, keys, KINDS, "a guarantee")
     confidential = data.schema.confidential if confidential is None else tuple(confidential)
     classes = combinations_of(data, keys, progress)
@@ -153,6 +156,8 @@ def guarantees_of(
 
 
 def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> Diversity:
+    from microveil.microdata.combinations import key_codes
+
     codes = key_codes(data, name)
     known = codes >= 0  # a value that could be any says nothing about the diversity of its class
     of_record = classes.of_record[known]
@@ -181,6 +186,8 @@ def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> D
 
 def _by_class(classes: Combinations, of_record: IntArray, codes: IntArray, weights: FloatArray) -> Any:
     """How often each value occurs in the class of each combination, as a sparse table."""
+    from scipy import sparse
+
     shape = (len(classes), int(codes.max(initial=-1)) + 1)
     table = sparse.coo_array((weights, (of_record, codes)), shape=shape).tocsr()
     left, right = classes.agreeing

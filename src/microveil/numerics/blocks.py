@@ -9,10 +9,16 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-def similar_blocks(columns: FloatArray, largest: int, smallest: int = 1) -> list[IntArray]:
-    """Divide records at the median of the attribute with the widest spread until no block exceeds `largest`.
+def similar_blocks(columns: FloatArray, largest: int, smallest: int = 1, axes: int = 1) -> list[IntArray]:
+    """Divide records at the medians of the attributes with the widest spread until no block exceeds `largest`.
 
-    No block gets fewer than `smallest` records. Record numbers within a block ascend.
+    With `axes` = d every division is made at the medians of d attributes at once, into 2^d boxes; of these boxes one
+    with fewer than `smallest` records joins the nearest. No block gets fewer than `smallest` records. Record numbers
+    within a block ascend.
+
+    >>> corners = np.array([[0.0, 0.0], [9.0, 9.0], [0.0, 9.0], [9.0, 0.0]])
+    >>> [block.tolist() for block in similar_blocks(corners, 1, axes=2)]
+    [[0], [2], [3], [1]]
     """
     ready: list[IntArray] = []
     waiting = [np.arange(len(columns))]
@@ -21,8 +27,29 @@ def similar_blocks(columns: FloatArray, largest: int, smallest: int = 1) -> list
         if len(rows) <= largest or len(rows) < 2 * smallest:
             ready.append(rows)
             continue
-        widest = int(np.argmax(np.ptp(columns[rows], axis=0)))
-        half = len(rows) // 2
-        order = rows[np.argsort(columns[rows, widest], kind="stable")]
-        waiting += [np.sort(order[half:]), np.sort(order[:half])]
+        boxes = _boxes(columns[rows], axes, smallest) if axes > 1 else []
+        if len(boxes) < 2:  # one axis, or boxes so small that all would join
+            boxes = _boxes(columns[rows], 1, smallest)
+        waiting += [rows[box] for box in reversed(boxes)]
     return ready
+
+
+def _boxes(columns: FloatArray, axes: int, smallest: int) -> list[IntArray]:
+    """The halves below and above the medians of the widest attributes, crossed; small ones joined to the nearest."""
+    n = len(columns)
+    widest = np.argsort(-np.ptp(columns, axis=0), kind="stable")[:axes]
+    number = np.zeros(n, dtype=np.int64)
+    for column in widest:
+        above = np.zeros(n, dtype=np.int64)
+        above[np.argsort(columns[:, column], kind="stable")[n // 2 :]] = 1
+        number = 2 * number + above
+    boxes = [np.flatnonzero(number == box) for box in np.unique(number)]
+    while len(boxes) > 1 and min(map(len, boxes)) < smallest:
+        centres = np.array([columns[np.ix_(box, widest)].mean(axis=0) for box in boxes])
+        least = min(range(len(boxes)), key=lambda i: len(boxes[i]))
+        away = np.square(centres - centres[least]).sum(axis=1)
+        away[least] = np.inf
+        nearest = int(np.argmin(away))
+        boxes[nearest] = np.sort(np.concatenate([boxes[nearest], boxes[least]]))
+        del boxes[least]
+    return boxes

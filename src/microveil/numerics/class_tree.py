@@ -82,6 +82,7 @@ def grow_tree(
     alpha: float,
     *,
     start: int | None = None,
+    attributes: int | None = None,
     form: int = ROOT_MEAN_SQUARE,
     frozen: bool = False,
     progress: Progress = silent,
@@ -91,9 +92,10 @@ def grow_tree(
 
     With `frozen` an edge keeps the composite length it had when its inner end joined; with alpha = 1 the classes do
     not matter and the tree is the Euclidean minimum spanning tree. Ties: the shorter edge, then the lowest numbers.
+    Lengths are normalised by the number of columns, or of `attributes` where some have several columns.
     """
     n = len(columns)
-    partial = _plant(columns, classes, shares, neighbours)
+    partial = _plant(columns, classes, shares, neighbours, attributes or columns.shape[1])
     first = centre_record(columns) if start is None else start
     if frozen or alpha == 1.0:
         outside = _outside_by_key(columns, classes)
@@ -124,6 +126,7 @@ class _Partial(NamedTuple):
     """The partial tree: links to parents and children, and for each record and class the divergence it would give."""
 
     points: FloatArray
+    attributes: int
     classes: IntArray
     shares: FloatArray
     parent: IntArray
@@ -141,11 +144,12 @@ class _Partial(NamedTuple):
     terms: FloatArray
 
 
-def _plant(columns: FloatArray, classes: IntArray, shares: FloatArray, neighbours: int) -> _Partial:
+def _plant(columns: FloatArray, classes: IntArray, shares: FloatArray, neighbours: int, attributes: int) -> _Partial:
     n, number = len(columns), len(shares)
     widest = min(neighbours, n) + 1
     return _Partial(
         np.ascontiguousarray(columns),
+        attributes,
         classes,
         shares,
         np.full(n, -1, dtype=np.int64),
@@ -442,7 +446,7 @@ def _fill(tree: _Partial, lists: _Lists, u: int, c: int, form: int) -> None:
             border = nearest[kept - 1]
     lists.held[u, c] = found
     lists.at[u, c] = 0
-    lists.length[u, c] = _length(nearest[0], d, form) if found else np.inf
+    lists.length[u, c] = _length(nearest[0], tree.attributes, form) if found else np.inf
 
 
 @kernel
@@ -451,7 +455,7 @@ def _next_candidate(tree: _Partial, lists: _Lists, u: int, c: int, form: int) ->
     while lists.at[u, c] < lists.held[u, c]:
         vertex = lists.near[u, c, lists.at[u, c]]
         if not tree.inside[vertex]:
-            lists.length[u, c] = _length(_square_between(tree.points, vertex, u), tree.points.shape[1], form)
+            lists.length[u, c] = _length(_square_between(tree.points, vertex, u), tree.attributes, form)
             return
         lists.at[u, c] += 1
     _fill(tree, lists, u, c, form)
@@ -586,7 +590,7 @@ def _offer_edges(tree: _Partial, outside: _Outside, u: int, joined: int, b: int,
             across = column[i] - here
             distances[i] += across * across
     for i in range(size):
-        length = _length(distances[i], d, form)
+        length = _length(distances[i], tree.attributes, form)
         key = alpha * length + (1.0 - alpha) * tree.divergence[u, outside.classes[i]]
         if key < outside.key[i] or (
             key == outside.key[i]

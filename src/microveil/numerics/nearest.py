@@ -30,6 +30,10 @@ class Table:
     cells: FloatArray
     states: StateArray
 
+    def of(self, chosen: list[int]) -> Table:
+        """Some of the attributes."""
+        return Table(self.cells[chosen], self.states[chosen])
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -41,6 +45,12 @@ class Terms:
     slope: FloatArray
     wildcard: npt.NDArray[np.bool_]
     penalty: FloatArray
+
+    def of(self, chosen: list[int]) -> Terms:
+        """The terms of some of the attributes."""
+        return Terms(
+            self.form[chosen], self.start[chosen], self.slope[chosen], self.wildcard[chosen], self.penalty[chosen]
+        )
 
 
 @dataclass(frozen=True)
@@ -60,8 +70,7 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
     lowest = np.full(len(count), np.iinfo(np.int64).max)
     np.minimum.at(lowest, target_of, np.arange(len(target_of)))
     incomplete = np.asarray(source_rows.states.any(axis=1) | target_rows.states.any(axis=1))
-    # a tie may differ by rounding: 1e-12 of the largest number at work
-    tolerance = 1e-12 * max(1.0, float(np.abs(source_rows.cells).max()), float(np.abs(target_rows.cells).max()))
+    tolerance = _rounding(source_rows, target_rows)
     squared = bool((terms.form == SQUARED).any())
     settings = (terms.form, terms.start, terms.slope, terms.wildcard, terms.penalty, incomplete)
 
@@ -92,6 +101,41 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
         target_of[records],
     )
     return Links(ties[source_of], first[source_of], own_distance <= border[source_of])
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where each attacking record's own record stands among all by distance: how many are closer, how many are equally
+    near (itself included), and how many of these come before it. Counting ends when enough are closer."""
+
+    closer: IntArray
+    ties: IntArray
+    earlier: IntArray
+
+
+def places_of_own(
+    sources: Table, targets: Table, terms: Terms, records: IntArray, enough: int, progress: Progress, label: str
+) -> Places:
+    """The place of target record i among the targets nearest to source record i, for each of the named records."""
+    incomplete = np.asarray(sources.states.any(axis=1) | targets.states.any(axis=1))
+    settings = (terms.form, terms.start, terms.slope, terms.wildcard, terms.penalty, incomplete)
+    tolerance = _rounding(sources, targets)
+    squared = bool((terms.form == SQUARED).any())
+    target_cells, target_states = np.ascontiguousarray(targets.cells), np.ascontiguousarray(targets.states)
+
+    def work(start: int, end: int) -> tuple[IntArray, IntArray, IntArray]:
+        rows = records[start:end]
+        cells, states = sources.cells[:, rows], sources.states[:, rows]
+        return _places_of(cells, states, target_cells, target_states, *settings, rows, enough, tolerance, squared)
+
+    block = max(1, min(2048, len(records) // 16))
+    results = over_blocks(work, len(records), block, progress, label)
+    return Places(*(np.concatenate(parts) for parts in zip(*results, strict=True)))
+
+
+def _rounding(one: Table, other: Table) -> float:
+    """By how much two equal distances may differ: 1e-12 of the largest number at work."""
+    return 1e-12 * max(1.0, float(np.abs(one.cells).max()), float(np.abs(other.cells).max()))
 
 
 def _distinct(table: Table) -> tuple[Table, IntArray]:
@@ -166,6 +210,55 @@ def _nearest_of(
                     if first[q] < 0 or lowest[begin + i] < first[q]:
                         first[q] = lowest[begin + i]
     return border, ties, first
+
+
+@kernel
+def _places_of(
+    source_cells: FloatArray,
+    source_states: StateArray,
+    target_cells: FloatArray,
+    target_states: StateArray,
+    form: IntArray,
+    start: FloatArray,
+    slope: FloatArray,
+    wildcard: npt.NDArray[np.bool_],
+    penalty: FloatArray,
+    incomplete: npt.NDArray[np.bool_],
+    own: IntArray,
+    enough: int,
+    tolerance: float,
+    squared: bool,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """For each source how many targets are closer than its own, tie with it, and tie and come before it."""
+    queries, size = len(own), target_cells.shape[1]
+    closer, ties, earlier = np.zeros_like(own), np.zeros_like(own), np.zeros_like(own)
+    distances, shared = np.empty(_BLOCK), np.empty(_BLOCK)
+    settings = (form, start, slope, wildcard, penalty, incomplete)
+    for q in range(queries):
+        source = source_cells[:, q], source_states[:, q]
+        _distances_from(source, target_cells, target_states, own[q], settings, distances[:1], shared[:1])
+        reached = distances[0]
+        if reached == np.inf:
+            closer[q], ties[q] = enough, 1  # nothing in common with its own: never linked
+            continue
+        low, high = reached - tolerance, reached + tolerance
+        if squared:
+            root = np.sqrt(reached)
+            low, high = max(0.0, root - tolerance) ** 2, (root + tolerance) ** 2
+        for begin in range(0, size, _BLOCK):
+            end = min(size, begin + _BLOCK)
+            sums = distances[: end - begin]
+            _distances_from(source, target_cells, target_states, begin, settings, sums, shared[: end - begin])
+            for i in range(end - begin):
+                if sums[i] < low:
+                    closer[q] += 1
+                elif sums[i] <= high:
+                    ties[q] += 1
+                    earlier[q] += begin + i < own[q]
+            if closer[q] >= enough:
+                break
+        ties[q] = max(1, ties[q])
+    return closer, ties, earlier
 
 
 @kernel

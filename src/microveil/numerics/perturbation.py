@@ -184,6 +184,21 @@ def perturb_average(values: FloatArray, groupings: list[IntArray], rng: np.rando
     return np.where(present, middle + drawn, np.nan)
 
 
+def dealt_anew(codes: IntArray, labels: IntArray, rng: np.random.Generator) -> IntArray:
+    """The categories of each group dealt out among its members at random, so that all frequencies are kept.
+
+    A category is a number from 0 up; those below 0 are missing and stay where they are.
+
+    >>> dealt_anew(np.array([5, 5, -1, 7]), np.array([0, 0, 0, 1]), np.random.default_rng(1)).tolist()
+    [5, 5, -1, 7]
+    """
+    rows = np.flatnonzero(codes >= 0)
+    dealt = codes.copy()
+    shuffled = rows[np.lexsort((rng.random(len(rows)), labels[rows]))]
+    dealt[rows[np.argsort(labels[rows], kind="stable")]] = codes[shuffled]
+    return dealt
+
+
 # --- how a perturbed table is judged ---------------------------------------------------------------------------------
 
 

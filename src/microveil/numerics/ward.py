@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
+from math import comb
 from typing import Literal
 
 import numpy as np
@@ -83,30 +85,92 @@ def recursive_k_ward_groups(
     '(()())'
     """
     order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    made = np.empty(len(values), dtype=np.int64)
+    pieces, tree = _divided(values[order], k, threshold, parts)
+    labels = np.empty(len(values), dtype=np.int64)
     used = 0
+    for start, end in pieces:
+        made = _ordered_k_ward(values[order[start:end]], k, rule)
+        labels[order[start:end]] = used + made
+        used += int(made.max()) + 1
+    return labels, tree
+
+
+def _divided(ordered: FloatArray, k: int, threshold: float | None, parts: int) -> tuple[list[tuple[int, int]], str]:
+    """The parts, from and to which place each, that kWR leaves to k-Ward, and the tree of divisions."""
+    pieces: list[tuple[int, int]] = []
 
     def divide(start: int, end: int, limit: float) -> str:
-        nonlocal used
         size = end - start
         if size >= 2 * parts * k:
             cuts = [start + part * size // parts for part in range(parts + 1)]
-            pieces = list(pairwise(cuts))
             total = _squares(ordered[start:end])
-            share = sum(_squares(ordered[a:b]) for a, b in pieces) / total if total > 0 else -1.0
+            share = sum(_squares(ordered[a:b]) for a, b in pairwise(cuts)) / total if total > 0 else -1.0
             if limit <= share:
                 below = share if threshold is None else threshold
-                return "(" + "".join(divide(a, b, below) for a, b in pieces) + ")"
-        labels = _ordered_k_ward(ordered[start:end], k, rule)
-        made[start:end] = used + labels
-        used += int(labels.max()) + 1
+                return "(" + "".join(divide(a, b, below) for a, b in pairwise(cuts)) + ")"
+        pieces.append((start, end))
         return "()"
 
-    tree = divide(0, len(values), 0.0 if threshold is None else threshold)
-    labels = np.empty(len(values), dtype=np.int64)
-    labels[order] = made
-    return labels, tree
+    tree = divide(0, len(ordered), 0.0 if threshold is None else threshold)
+    return pieces, tree
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What k-Ward costs on one attribute: merges, and distances when none is stored.
+
+    Every merge looks at all pairs of groups (k-Ward), or at neighbours only (its diagonal version).
+    """
+
+    merges: int
+    all_pairs: int
+    neighbours: int
+
+
+def k_ward_effort(values: FloatArray, k: int) -> Effort:
+    """The effort of k-Ward with neighbours merging, over all its levels.
+
+    >>> k_ward_effort(np.array([1.0, 2, 4, 10, 11, 13, 20, 21, 30, 34]), 3)
+    Effort(merges=3, all_pairs=31, neighbours=12)
+    """
+    return _effort(_levels(np.sort(values), k))
+
+
+def recursive_k_ward_effort(values: FloatArray, k: int, threshold: float | None = None, parts: int = 2) -> Effort:
+    """The same for kWR: the sum over the parts it makes."""
+    ordered = np.sort(values)
+    pieces, _ = _divided(ordered, k, threshold, parts)
+    return _effort([level for start, end in pieces for level in _levels(ordered[start:end], k)])
+
+
+def _effort(levels: list[tuple[int, int]]) -> Effort:
+    """From m groups one merge takes m (m - 1) / 2 distances, or m - 1; summed up they are binomial coefficients."""
+    return Effort(
+        sum(first - last for first, last in levels),
+        sum(comb(first + 1, 3) - comb(last + 1, 3) for first, last in levels),
+        sum(comb(first, 2) - comb(last, 2) for first, last in levels),
+    )
+
+
+def _levels(ordered: FloatArray, k: int) -> list[tuple[int, int]]:
+    """With how many groups each run of k-Ward among neighbours begins and ends: the first one and those it repeats."""
+    line = _empty_line(len(ordered))
+    levels = []
+    waiting = [(0, len(ordered))]
+    while waiting:
+        start, end = waiting.pop()
+        if end - start < 2 * k:
+            continue
+        if ordered[start] == ordered[end - 1]:  # the first group eats all but the last k
+            groups = [start, end - k]
+        else:
+            _merge_neighbours(ordered, start, end, k, *line)
+            groups = [start]
+            while (following := int(line[1][groups[-1]])) < end:
+                groups.append(following)
+        levels.append((end - start - 2 * k + 2, len(groups)))
+        waiting += pairwise([*groups, end])
+    return levels
 
 
 def _squares(values: FloatArray) -> float:
@@ -374,8 +438,7 @@ def _contiguous_starts(ordered: FloatArray, k: int) -> npt.NDArray[np.bool_]:
     """
     n = ordered.shape[0]
     starts = np.zeros(n, dtype=np.bool_)
-    before, behind = np.empty(n + 1, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
-    size, total = np.zeros(n + 1, dtype=np.int64), np.zeros((n + 1, 1))
+    before, behind, size, total = _empty_line(n)
     waiting = [(0, n)]
     while len(waiting) > 0:
         start, end = waiting.pop()
@@ -384,36 +447,62 @@ def _contiguous_starts(ordered: FloatArray, k: int) -> npt.NDArray[np.bool_]:
             for cut in range(end - k, start + k - 1, -k):  # equal values: as the levels would
                 starts[cut] = end - start >= 2 * k
             continue
-        _line_up(ordered, start, end, k, before, behind, size, total)
-        small = end - start - 2 * k if k > 1 else 0
-        heap = [(0.0, 0, 0, 0)]
-        heap.pop()
-        group = start
-        while behind[group] < end:
-            _add_pair(heap, group, behind[group], size, total, k)
-            group = behind[group]
-        heapq.heapify(heap)
-        while small > 0:
-            _, one, size_one, size_other = heapq.heappop(heap)
-            other = behind[one]
-            if size[one] != size_one or other >= end or size[other] != size_other:
-                continue
-            small -= int(size_one < k) + int(size_other < k)
-            size[one] += size_other
-            total[one, 0] += total[other, 0]
-            size[other] = 0
-            small += int(size[one] < k)
-            behind[one] = behind[other]
-            before[behind[one]] = one
-            if one > start:
-                _push_pair(heap, before[one], one, size, total, k)
-            if behind[one] < end:
-                _push_pair(heap, one, behind[one], size, total, k)
+        _merge_neighbours(ordered, start, end, k, before, behind, size, total)
         group = start
         while group < end:
             waiting.append((group, behind[group]))
             group = behind[group]
     return starts
+
+
+@kernel
+def _empty_line(n: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Room for a linked list of groups: the one before and behind each, its size and its sum."""
+    return (
+        np.empty(n + 1, dtype=np.int64),
+        np.empty(n + 1, dtype=np.int64),
+        np.zeros(n + 1, dtype=np.int64),
+        np.zeros((n + 1, 1)),
+    )
+
+
+@kernel
+def _merge_neighbours(
+    ordered: FloatArray,
+    start: int,
+    end: int,
+    k: int,
+    before: IntArray,
+    behind: IntArray,
+    size: IntArray,
+    total: FloatArray,
+) -> None:
+    """One level: merge until every group between two places has k values; `behind` then leads from group to group."""
+    _line_up(ordered, start, end, k, before, behind, size, total)
+    small = end - start - 2 * k if k > 1 else 0
+    heap = [(0.0, 0, 0, 0)]
+    heap.pop()
+    group = start
+    while behind[group] < end:
+        _add_pair(heap, group, behind[group], size, total, k)
+        group = behind[group]
+    heapq.heapify(heap)
+    while small > 0:
+        _, one, size_one, size_other = heapq.heappop(heap)
+        other = behind[one]
+        if size[one] != size_one or other >= end or size[other] != size_other:
+            continue
+        small -= int(size_one < k) + int(size_other < k)
+        size[one] += size_other
+        total[one, 0] += total[other, 0]
+        size[other] = 0
+        small += int(size[one] < k)
+        behind[one] = behind[other]
+        before[behind[one]] = one
+        if one > start:
+            _push_pair(heap, before[one], one, size, total, k)
+        if behind[one] < end:
+            _push_pair(heap, one, behind[one], size, total, k)
 
 
 @kernel

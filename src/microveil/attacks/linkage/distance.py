@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
+from microveil.errors import ParameterError
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.numerics.standard import Scaling, min_max, standardise
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress
+from microveil.progress import Progress, parts
 from microveil.randomness import Streams
 
+if TYPE_CHECKING:
+    from microveil.numerics.nearest import Table, Terms
+
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 # distance terms computed by default: about twenty seconds on two processors
 _AFFORDABLE_TERMS = 1.5e11
+_MOST_CHOICES = 10_000  # choices of known attributes
 
 
 @parameterised
@@ -29,6 +37,10 @@ class DistanceLinkage(Attack):
     records are equally near, `value` counts the chance that a random one of them is right; the counters give the
     other conventions: `first` (the first in the file), `optimistic` (right if any is) and `strict` (right only if it
     is the one nearest).
+
+    The intruder may take several `neighbours`, and is right if any of them is the person; the counters then say how
+    often the `nearest` is and how often a `later` one. With `known_sizes` they know only so many of the attributes:
+    every choice of so many is tried, and the risk is the mean over the choices and then over the numbers.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43]})
@@ -47,7 +59,9 @@ class DistanceLinkage(Attack):
         "a wildcard is left out of the distance and the rest scaled up; other missing cells are near each other when "
         "they are missing for the same reason and far from every value"
     )
-    source: ClassVar[str] = "Pagliuca and Seri (1999); specification 03, RL-2; specification 04, 0.3 and 0.4"
+    source: ClassVar[str] = (
+        "Pagliuca and Seri (1999); specification 02, LM18; specification 03, RL-2; specification 04, 0.3 and 0.4"
+    )
 
     metric: Literal["euclidean", "manhattan"] = parameter("euclidean", help="how differences of numbers are summed")
     standardisation: Literal["separate", "joint", "minmax", "none"] = parameter(
@@ -57,41 +71,105 @@ class DistanceLinkage(Attack):
     direction: Literal["original", "masked"] = parameter(
         "original", help="whose records look for their nearest: the original's, or the masked file's"
     )
+    neighbours: int = parameter(1, help="how many nearest records the intruder takes; one of them must be right", ge=1)
+    known_sizes: tuple[int, ...] | None = parameter(
+        None, help="how many of the attributes the intruder knows, each number in turn; unset: all", min_length=1
+    )
+    aggregate: Literal["mean", "any"] = parameter(
+        "mean", help="over the choices of known attributes: the mean risk, or the risk in the choice worst for a record"
+    )
     records: int | None = parameter(
         None, help="attack so many records drawn at random; by default all, or as many as about 20 s allow", ge=1
     )
     seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
 
-    def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
-        from microveil.numerics.nearest import link
+    def __post_init__(self) -> None:
+        if self.known_sizes is not None and min(self.known_sizes) < 1:
+            raise ParameterError(
+                f"{self.name}: known_sizes = {self.known_sizes} is not allowed; each must be at least 1"
+            )
 
+    def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         original, masked, terms = self._tables(pair, attributes)
-        attacked = self._attacked(len(pair), len(attributes))
-        sources, targets = (original, masked) if self.direction == "original" else (masked, original)
-        links = link(sources, targets, terms, attacked, progress, f"{self.name}: linking records")
-        counters = {
-            "expected": np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0),
-            "first": (links.first == attacked).astype(np.float64),
-            "optimistic": links.own.astype(np.float64),
-            "strict": (links.own & (links.ties == 1)).astype(np.float64),
-        }
+        scenarios = self._scenarios(len(attributes))
+        choices = sum(len(subsets) for subsets in scenarios)
+        attacked = self._attacked(len(pair), sum(len(subset) for subsets in scenarios for subset in subsets))
+        stretches = iter(parts(progress, choices))
+        together = np.mean if self.aggregate == "mean" else np.max
+        by_size = []
+        for subsets in scenarios:
+            found = [
+                self._hits(original.of(subset), masked.of(subset), terms.of(subset), attacked, next(stretches))
+                for subset in subsets
+            ]
+            by_size.append({name: together([hits[name] for hits in found], axis=0) for name in found[0]})
+        counters = {name: np.mean([hits[name] for hits in by_size], axis=0) for name in by_size[0]}
         per_record = np.full(len(pair), np.nan)
         per_record[attacked] = counters["expected"]
-        scenario = (
-            f"An intruder knows the true values of {', '.join(attributes)} for a person in the file "
-            "and takes the released record that is nearest to them."
-        )
         shares = {name: 100 * float(hits.mean()) for name, hits in counters.items()}
-        return Risk.of(self.name, per_record, attributes, scenario, counters=shares)
+        return Risk.of(self.name, per_record, attributes, self._scenario(attributes), counters=shares)
 
-    def _attacked(self, records: int, attributes: int) -> npt.NDArray[np.int64]:
-        wanted = self.records or max(1000, int(_AFFORDABLE_TERMS / (records * attributes)))
+    def _scenarios(self, attributes: int) -> list[list[list[int]]]:
+        """For each number of attributes that the intruder may know, all choices of so many."""
+        if self.known_sizes is None:
+            return [[list(range(attributes))]]
+        if max(self.known_sizes) > attributes:
+            raise ParameterError(
+                f"{self.name}: known_sizes = {self.known_sizes} is not allowed; there are only {attributes} attributes"
+            )
+        choices = sum(comb(attributes, size) for size in self.known_sizes)
+        if choices > _MOST_CHOICES:
+            raise ParameterError(
+                f"{self.name}: known_sizes = {self.known_sizes} is not allowed with {attributes} attributes; it means "
+                f"{choices:,} choices, and at most {_MOST_CHOICES:,} are tried"
+            )
+        return [[list(subset) for subset in combinations(range(attributes), size)] for size in self.known_sizes]
+
+    def _hits(
+        self, original: Table, masked: Table, terms: Terms, attacked: IntArray, progress: Progress
+    ) -> dict[str, FloatArray]:
+        """For each record attacked, by every convention for ties, the chance that its link is right."""
+        from microveil.numerics.nearest import link, places_of_own
+
+        sources, targets = (original, masked) if self.direction == "original" else (masked, original)
+        label = f"{self.name}: linking records"
+        if self.neighbours == 1:
+            links = link(sources, targets, terms, attacked, progress, label)
+            return {
+                "expected": np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0),
+                "first": (links.first == attacked).astype(np.float64),
+                "optimistic": links.own.astype(np.float64),
+                "strict": (links.own & (links.ties == 1)).astype(np.float64),
+            }
+        places = places_of_own(sources, targets, terms, attacked, self.neighbours, progress, label)
+        within = [np.clip((count - places.closer) / places.ties, 0.0, 1.0) for count in (1, self.neighbours)]
+        return {
+            "expected": within[1],
+            "first": (places.closer + places.earlier < self.neighbours).astype(np.float64),
+            "optimistic": (places.closer < self.neighbours).astype(np.float64),
+            "strict": (places.closer + places.ties <= self.neighbours).astype(np.float64),
+            "nearest": within[0],
+            "later": within[1] - within[0],
+        }
+
+    def _scenario(self, attributes: tuple[str, ...]) -> str:
+        known = f"the true values of {'' if self.known_sizes is None else 'some of '}{', '.join(attributes)}"
+        if self.direction == "original":
+            nearest = "record that is" if self.neighbours == 1 else f"{self.neighbours} records that are"
+            return (
+                f"An intruder knows {known} for a person in the file and takes the released {nearest} nearest to them."
+            )
+        nearest = "person who is" if self.neighbours == 1 else f"{self.neighbours} persons who are"
+        return f"An intruder knows {known} of everyone and takes for each released record the {nearest} nearest to it."
+
+    def _attacked(self, records: int, terms: int) -> IntArray:
+        wanted = self.records or max(1000, int(_AFFORDABLE_TERMS / (records * terms)))
         if wanted >= records:
             return np.arange(records)
         drawn = Streams(self.seed).generator(self.name).choice(records, size=wanted, replace=False)
         return np.sort(drawn).astype(np.int64)
 
-    def _tables(self, pair: Pair, attributes: tuple[str, ...]):  # type: ignore[no-untyped-def]
+    def _tables(self, pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Terms]:
         from microveil.numerics.nearest import ABSOLUTE, CATEGORY, SQUARED, Table, Terms
 
         squared = self.metric == "euclidean"

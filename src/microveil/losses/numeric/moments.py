@@ -16,7 +16,8 @@ from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
 FloatArray = npt.NDArray[np.float64]
-Zero = Literal["ignore", "skip", "scale"]
+Zero = Literal["ignore", "skip", "scale", "released"]
+_NO_COVARIANCE = 1e-12  # of the product of the deviations: below it a covariance is rounding, and counts as 0
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,11 @@ class Moments:
 
 
 def relative_change(before: FloatArray, after: FloatArray, scale: FloatArray, zero: Zero) -> FloatArray:
-    """|before - after| / |before|, cell by cell; 0/0 is 0. A zero before a change is ignored, skipped (NaN) or
-    replaced by a scale."""
+    """|before - after| / |before|, cell by cell; 0/0 is 0. A zero before a change is ignored, skipped (NaN), or
+    replaced by a scale or by the value after it."""
     change, base = np.abs(before - after), np.abs(before)
+    if zero == "released":
+        base = np.where(base > 0, base, np.abs(after))
     if zero == "scale":
         base = np.where(base > 0, base, np.broadcast_to(scale, base.shape))
     relative = np.divide(change, base, out=np.zeros_like(change), where=base > 0)
@@ -93,7 +96,9 @@ def il3(before: Moments, after: Moments, zero: Zero) -> FloatArray:
     """Relative change of the covariances, the diagonal included, each pair once."""
     upper = np.triu_indices(len(before.means))
     scale = np.sqrt(np.outer(before.variances, before.variances))[upper]
-    return relative_change(before.covariances[upper], after.covariances[upper], scale, zero)
+    one, other = before.covariances[upper], after.covariances[upper]
+    one, other = (np.where(np.abs(cells) < _NO_COVARIANCE * scale, 0.0, cells) for cells in (one, other))
+    return relative_change(one, other, scale, zero)
 
 
 def il4(before: Moments, after: Moments, zero: Zero) -> FloatArray:
@@ -108,6 +113,8 @@ def il5(before: Moments, after: Moments, zero: Zero) -> FloatArray:
 
 
 Change = Callable[[Moments, Moments, Zero], FloatArray]
+# of these, G_IL numbers the variances before the covariances
+_SOURCE_ORDER = ("il1", "il2", "il4", "il3", "il5")
 PARTS: dict[str, Change] = {"il1": il1, "il2": il2, "il3": il3, "il4": il4, "il5": il5}
 
 
@@ -129,7 +136,9 @@ class _MomentLoss(LossMeasure):
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-4"
 
     zero: Zero = parameter(
-        "ignore", help="a change of an original 0: counts as none, is left out, or is divided by the deviation"
+        "ignore",
+        help="a change of an original 0: counts as none, is left out, or is divided by the deviation or by the "
+        "released value",
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
@@ -214,3 +223,39 @@ class IL(_MomentLoss):
         raw = sum(part.raw for part in parts.values()) / len(parts)
         details = {name: part.raw for name, part in parts.items()}
         return Loss(self.name, value, raw, attributes, details=details)
+
+
+@parameterised
+class GIL(_MomentLoss):
+    """G_IL: the plain mean of the same five changes, where a change of an original 0 is divided by the released value.
+
+    `details` has the five as their source numbers them: `m1` values, `m2` means, `m3` variances, `m4` covariances
+    (variances included) and `m5` correlations. Small original values make the first by far the largest; `raw` may go
+    beyond 100.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [0.0, 2.0, 3.0, 6.0]})
+    >>> GIL().measure(people, Microdata.of({"age": [1.0, 1.0, 4.5, 4.5]})).details["m1"].__round__(3)
+    56.25
+    """
+
+    name: ClassVar[str] = "g-il"
+    summary: ClassVar[str] = "plain mean of the changes of values, means, variances, covariances and correlations"
+    meaning: ClassVar[str] = "changes of values and moments, dominated by small values; lower is better"
+    source: ClassVar[str] = "Fayyoumi and Oommen (2009), G_IL; specification 02, LM17"
+
+    zero: Zero = parameter(
+        "released",
+        help="a change of an original 0: counts as none, is left out, or is divided by the deviation or by the "
+        "released value",
+    )
+    decimals: int | None = parameter(
+        None, help="round each of the five fractions to so many decimals first, as the source's tables do", ge=0
+    )
+
+    def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        changes = {f"m{m}": _mean(PARTS[name](before, after, self.zero)) for m, name in enumerate(_SOURCE_ORDER, 1)}
+        if self.decimals is not None:
+            changes = {name: round(change, self.decimals) for name, change in changes.items()}
+        details = {name: 100 * change for name, change in changes.items()}
+        return Loss.of(self.name, sum(changes.values()) / len(changes), attributes, details=details)

@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.errors import ParameterError
 from microveil.masking.partition import Partition
+from microveil.microdata import Categories, Microdata
 from microveil.numerics.groups import means_by_group
 
 FloatArray = npt.NDArray[np.float64]
-Publish = Literal["mean", "median", "perturb", "hybrid"]
+BoolArray = npt.NDArray[np.bool_]
+Publish = Literal["mean", "median", "mode", "perturb", "hybrid"]
+
+
+def published_columns(
+    data: Microdata,
+    partition: Partition,
+    suppressed: Mapping[str, BoolArray],
+    publish: Publish,
+    weights: FloatArray | None,
+    rng: np.random.Generator,
+) -> dict[str, pa.Array]:
+    """The released columns of some attributes, and which of their cells may not be published.
+
+    Numbers are published as asked for; categories always as their group's plurality, ordered ones as its median.
+    """
+    numeric = [name for name in suppressed if data[name].kind == "numeric"]
+    columns = {}
+    if numeric:
+        matrix = np.column_stack([data.numbers(name).values for name in numeric])
+        values = published_values(matrix, partition, publish, weights, rng)
+        for name, column in zip(numeric, values.T, strict=True):
+            columns[name] = data.number_column(name, column, suppressed[name])
+    return {
+        name: columns[name] if name in columns else _published_categories(data, name, partition, cells, weights)
+        for name, cells in suppressed.items()
+    }
+
+
+def _published_categories(
+    data: Microdata, name: str, partition: Partition, suppressed: BoolArray, weights: FloatArray | None
+) -> pa.Array:
+    from microveil.numerics.categories import median_by_group, plurality_by_group
+
+    column, missing = data.categories(name), data.missing_states(name) > 0
+    in_common = median_by_group if data[name].kind == "ordinal" else plurality_by_group
+    codes = in_common(np.where(missing, -1, column.codes), partition.labels, weights)
+    released = data.category_column(Categories(name, np.where(missing, -1, codes), column.domain))
+    return pc.if_else(pa.array(suppressed), pa.scalar(None, released.type), released) if suppressed.any() else released
 
 
 def published_values(
@@ -35,22 +77,31 @@ def published_values(
         if publish == "hybrid":
             return hybrid(values, partition.labels, rng)[0]
         return perturb(values, partition.labels, "centred", "normal", rng)
-    if publish == "median":
-        return np.column_stack([group_medians(column, partition) for column in values.T])
+    if publish in ("median", "mode"):
+        in_common = np.median if publish == "median" else _mode
+        return np.column_stack([_by_group(column, partition, in_common) for column in values.T])
     return means_by_group(values, partition.labels, weights)
 
 
-def group_medians(values: FloatArray, partition: Partition) -> FloatArray:
-    """For each record the median of its group over the cells that are present; NaN where a group has none."""
-    medians = np.full(len(partition), np.nan)
+def _by_group(values: FloatArray, partition: Partition, in_common: Callable[[FloatArray], float]) -> FloatArray:
+    """For each record what its group has in common, from the cells that are present; NaN where a group has none."""
+    published = np.full(len(partition), np.nan)
     for number, rows in enumerate(partition.groups):
         cells = values[rows]
         cells = cells[~np.isnan(cells)]
         if cells.size:
-            medians[number] = np.median(cells)
-    return medians[partition.labels]
+            published[number] = in_common(cells)
+    return published[partition.labels]
 
 
-def group_counts(present: npt.NDArray[np.bool_], partition: Partition) -> npt.NDArray[np.int64]:
+def _mode(values: FloatArray) -> float:
+    """The most frequent value; where all differ none is, and the median speaks for the group."""
+    from microveil.numerics.univariate import modal_value
+
+    common = modal_value(values)
+    return float(np.median(values)) if common is None else common
+
+
+def group_counts(present: BoolArray, partition: Partition) -> npt.NDArray[np.int64]:
     """For each record how many members of its group have the cell."""
     return np.bincount(partition.labels, weights=present)[partition.labels].astype(np.int64)

@@ -1,4 +1,4 @@
-"""What all microaggregation of numeric attributes shares: the steps in front of a partitioner and behind it.
+"""What all microaggregation shares: the steps in front of a partitioner and behind it.
 
 A method of this family says only how records are grouped (`_groups`). Which attributes are taken together, on what
 scale and on which of them distances are taken, in which parts of the file, how missing cells are met, whether the
@@ -9,28 +9,32 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.microaggregation.aggregators import Publish, published_values
+from microveil.masking.microaggregation.aggregators import Publish, published_columns
+from microveil.masking.microaggregation.coordinates import Scale, coordinates, scaled
 from microveil.masking.microaggregation.incomplete import blocks_by_pattern, cells_to_suppress
 from microveil.masking.partition import Partition
-from microveil.microdata import Microdata, Numbers
+from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records, count
 from microveil.numerics.blocks import similar_blocks
-from microveil.numerics.standard import min_max, standardise
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Scale = Literal["z", "minmax", "raw"]
 _MOST_CHOICES = 50  # tied choices of attributes that are tried
+_MOST_SUBSETS = 10_000  # all choices of attributes that are tried
+__all__ = ["FloatArray", "IntArray", "Microaggregation", "Records", "Scale", "scaled", "strata_of"]
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,20 @@ class Microaggregation(Method):
     scale: Scale = parameter("z", help="scale of the distances: z-scores, min-max, or raw values")
     publish: Publish = parameter(
         "mean",
-        help="what a group publishes: its mean, its median, or records drawn around its mean, with the covariances of "
-        "the file (perturb) or of the group (hybrid)",
+        help="what a group publishes: its mean, median or mode, or records drawn around its mean, with the covariances "
+        "of the file (perturb) or of the group (hybrid); categories their plurality, ordered ones their median",
     )
     block: int | None = parameter(None, help="mask so many attributes at a time instead of all at once", ge=1)
+    leftover: Literal["own", "merge"] = parameter(
+        "own", help="attributes left over after full blocks: a block of their own, or part of the last one"
+    )
     arrange: Literal["given", "correlated", "spread"] = parameter(
         "given", help="which attributes share a block: as given, correlated ones, or one of each correlated group"
     )
-    select: Literal["all", "normal", "emim", "emim-corrected", "chi2"] = parameter(
-        "all", help="take distances on all attributes, or on those that others depend on most, by this measure"
+    select: Literal["all", "normal", "emim", "emim-corrected", "chi2", "exhaustive"] = parameter(
+        "all",
+        help="take distances on all attributes, on those that others depend on most, by this measure, or on the best "
+        "of all choices (exhaustive)",
     )
     selected: int = parameter(3, help="how many attributes to select", ge=1)
     width: float | None = parameter(None, help="width of the intervals for emim and chi2, in the data's units", gt=0)
@@ -75,6 +84,9 @@ class Microaggregation(Method):
     strata: bool = parameter(False, help="group only records of the same stratum")
     chunk: int | None = parameter(
         None, help="divide longer files into parts of at most so many similar records first", ge=2
+    )
+    chunk_axes: int = parameter(
+        1, help="with chunk: divide at the medians of so many attributes at once, into 2^d boxes", ge=1, le=8
     )
     polish: int = parameter(
         0, help="then lower the loss by exchanges between groups: so many are tried for each record (0: none)", ge=0
@@ -100,12 +112,22 @@ class Microaggregation(Method):
 
             arrange = correlated_blocks if self.arrange == "correlated" else spread_blocks
             return list(arrange(self._complete(data, attributes, "arrange"), attributes, size).blocks)
-        return [attributes[start : start + size] for start in range(0, len(attributes), size)]
+        from microveil.masking.microaggregation.segments import segments_of
+
+        return segments_of(attributes, size, self.leftover)
 
     def _choices(self, data: Microdata, attributes: tuple[str, ...]) -> list[list[int]]:
         """The columns distances are taken on; several lists where the choice is tied."""
         if self.select == "all" or self.selected >= len(attributes):
             return [list(range(len(attributes)))]
+        if self.select == "exhaustive":
+            subsets = comb(len(attributes), self.selected)
+            if subsets > _MOST_SUBSETS:
+                raise ParameterError(
+                    f"{self.name}: select = 'exhaustive' is not allowed with {subsets:,} choices of {self.selected} "
+                    f"among {len(attributes)} attributes; at most {_MOST_SUBSETS:,} are tried"
+                )
+            return [list(subset) for subset in combinations(range(len(attributes)), self.selected)]
         from microveil.masking.microaggregation.dependence import chosen_attributes
 
         matrix = self._complete(data, attributes, "select")
@@ -123,27 +145,24 @@ class Microaggregation(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")
         weights = self._weights(data)
-        columns, partitions, suppressed_cells = {}, {}, 0
+        columns: dict[str, pa.Array] = {}
+        partitions, suppressed_cells = {}, 0
         blocks = self._blocks(data, attributes)
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
-            numbers = [data.numbers(name) for name in block]
-            partition = self._partition(data, numbers, streams.generator("groups", *block), part)
-            values = published_values(
-                np.column_stack([column.values for column in numbers]),
-                partition,
-                self.publish,
-                weights,
-                streams.generator("published", *block),
-            )
-            for j, column in enumerate(numbers):
-                suppressed = cells_to_suppress(
-                    column.present, partition, self._fewest(), missing_matches=data[column.name].missing == "wildcard"
+            states = np.column_stack([data.missing_states(name) for name in block])
+            partition = self._partition(data, block, states, streams.generator("groups", *block), part)
+            suppressed = {
+                name: cells_to_suppress(
+                    state == 0, partition, self._fewest(), missing_matches=data[name].missing == "wildcard"
                 )
-                suppressed_cells += int(suppressed.sum())
-                columns[column.name] = data.number_column(column.name, values[:, j], suppressed)
+                for name, state in zip(block, states.T, strict=True)
+            }
+            suppressed_cells += sum(int(cells.sum()) for cells in suppressed.values())
+            rng = streams.generator("published", *block)
+            columns |= published_columns(data, partition, suppressed, self.publish, weights, rng)
             partitions[block] = partition
         notes = (f"{count(suppressed_cells, 'cell')} suppressed because of missing values",) if suppressed_cells else ()
-        return Masked(columns, partitions, notes=notes)
+        return Masked(columns, partitions=partitions, notes=notes)
 
     def _weights(self, data: Microdata) -> FloatArray | None:
         if not self.weighted:
@@ -156,17 +175,21 @@ class Microaggregation(Method):
         return weights
 
     def _partition(
-        self, data: Microdata, numbers: list[Numbers], rng: np.random.Generator, progress: Progress
+        self,
+        data: Microdata,
+        names: tuple[str, ...],
+        states: npt.NDArray[np.uint8],
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> Partition:
-        states = np.column_stack([column.state for column in numbers])
-        columns = scaled(np.column_stack([column.values for column in numbers]), self.scale)
+        columns, places = coordinates(data, names, self.scale)
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
-        names = tuple(column.name for column in numbers)
         choices = self._choices(data, names)
-        made = [
-            self._labels(data, names, filled, choice, states, rng, part)
-            for choice, part in zip(choices, parts(progress, len(choices)), strict=True)
-        ]
+        made = []
+        for choice, part in zip(choices, parts(progress, len(choices)), strict=True):
+            chosen = tuple(names[j] for j in choice)
+            taken = [column for j in choice for column in places[j]]
+            made.append(self._labels(data, chosen, filled, taken, states, rng, part))
         return Partition.of(min(made, key=lambda labels: _loss(filled, labels)) if len(made) > 1 else made[0])
 
     def _labels(
@@ -174,18 +197,17 @@ class Microaggregation(Method):
         data: Microdata,
         names: tuple[str, ...],
         filled: FloatArray,
-        choice: list[int],
+        taken: list[int],
         states: npt.NDArray[np.uint8],
         rng: np.random.Generator,
         progress: Progress,
     ) -> IntArray:
-        """The groups of all records, part of the file by part."""
+        """The groups of all records by the columns taken, part of the file by part."""
         labels = np.empty(len(filled), dtype=np.int64)
         done = used = 0
         for rows in self._parts_of_the_file(data, filled, states):
             part = Part(progress, done / len(labels), (done + len(rows)) / len(labels))
-            records = Records(data, tuple(names[j] for j in choice), rows)
-            made = self._polished_groups(filled[rows], choice, records, rng, part)
+            made = self._polished_groups(filled[rows], taken, Records(data, names, rows), rng, part)
             labels[rows] = used + made
             used += int(made.max()) + 1
             done += len(rows)
@@ -194,13 +216,13 @@ class Microaggregation(Method):
     def _polished_groups(
         self,
         columns: FloatArray,
-        choice: list[int],
+        taken: list[int],
         records: Records,
         rng: np.random.Generator,
         progress: Progress,
     ) -> IntArray:
-        """Groups made on the chosen columns, then polished on all of them."""
-        chosen = np.ascontiguousarray(columns[:, choice])
+        """Groups made on some columns, then polished on all of them."""
+        chosen = np.ascontiguousarray(columns[:, taken])
         if self.polish == 0:
             return self._groups(chosen, records, rng, progress)
         from microveil.numerics.polish import polish_groups
@@ -216,7 +238,11 @@ class Microaggregation(Method):
         parts_ = [rows[block] for rows in parts_ for block in blocks_by_pattern(states[rows], self.k)]
         if self.chunk is not None:
             largest = max(self.chunk, 2 * self.k)
-            parts_ = [rows[piece] for rows in parts_ for piece in similar_blocks(columns[rows], largest, self.k)]
+            parts_ = [
+                rows[piece]
+                for rows in parts_
+                for piece in similar_blocks(columns[rows], largest, self.k, self.chunk_axes)
+            ]
         return parts_
 
 
@@ -224,14 +250,6 @@ def _loss(columns: FloatArray, labels: IntArray) -> float:
     from microveil.numerics.polish import loss_within
 
     return loss_within(columns, labels)
-
-
-def scaled(columns: FloatArray, scale: Scale) -> FloatArray:
-    """The matrix distances are taken on, with the mean of every attribute at 0."""
-    if scale == "z":
-        return standardise(columns)
-    ready = min_max(columns) if scale == "minmax" else columns
-    return np.asarray(ready - np.nanmean(np.where(np.isnan(ready).all(axis=0), 0.0, ready), axis=0))
 
 
 def strata_of(data: Microdata, k: int) -> list[IntArray]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar, Literal
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.microaggregation.perturbation import NoiseMode, columns_drawn, drawn_values, matrix_of
-from microveil.microdata import Microdata
+from microveil.masking.partition import Partition
+from microveil.microdata import Categories, Microdata
 from microveil.microdata.microdata import count
-from microveil.numerics.perturbation import Noise, perturb_average
+from microveil.numerics.perturbation import Noise, dealt_anew, perturb_average
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
@@ -26,7 +29,8 @@ class CampCrest(Crest):
     The noise has one covariance for all groups, chosen so that means and covariances of the file are kept: in
     expectation ("iid"), with exact means ("centred") or exactly ("exact"). "paper" is the printed rule, whose
     covariances come out too large. "hybrid" keeps every group's own mean and covariance (R-microhybrid). Values stay
-    inside declared ranges, which costs some of that exactness where a range is met.
+    inside declared ranges, which costs some of that exactness where a range is met. Categories are dealt out anew among
+    the members of a group, so that their frequencies stay.
 
     >>> from microveil.microdata import Microdata
     >>> import numpy as np
@@ -62,10 +66,16 @@ class CampCrest(Crest):
         columns: dict[str, pa.Array] = {}
         notes = list(masked.notes)
         for block, partition in masked.partitions.items():
-            rng = streams.generator("drawn", *block)
-            drawn, remarks = drawn_values(matrix_of(data, block), partition, self.noise, self.shape, rng)
-            columns |= columns_drawn(data, block, drawn, [masked])
-            notes += remarks
+            numeric = tuple(name for name in block if data[name].kind == "numeric")
+            if numeric:
+                rng = streams.generator("drawn", *block)
+                drawn, remarks = drawn_values(matrix_of(data, numeric), partition, self.noise, self.shape, rng)
+                columns |= columns_drawn(data, numeric, drawn, [masked])
+                notes += remarks
+            for name in block:
+                if name not in numeric:
+                    rng = streams.generator("dealt", name)
+                    columns[name] = _categories_dealt(data, name, partition, masked.columns[name], rng)
         return Masked(columns, masked.partitions, notes=tuple(notes))
 
     def _refuse_what_does_not_go_together(self) -> None:
@@ -80,6 +90,8 @@ class CampCrest(Crest):
         self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress
     ) -> Masked:
         """One grouping for each class attribute; the average of their means gets the noise that it lacks."""
+        if any(data[name].kind != "numeric" for name in attributes):
+            raise ParameterError(f"{self.name}: runs = True is not allowed with categories, which have no average")
         names = self._class_attributes(data, attributes)
         choices: list[tuple[str, ...]] = [(name,) for name in names] or [()]
         runs = [
@@ -93,3 +105,13 @@ class CampCrest(Crest):
             columns |= columns_drawn(data, block, drawn, runs)
         notes = [f"run {number}: {note}" for number, run in enumerate(runs, start=1) for note in run.notes]
         return Masked(columns, notes=(f"the average of {count(len(runs), 'grouping')}, with independent noise", *notes))
+
+
+def _categories_dealt(
+    data: Microdata, name: str, partition: Partition, grouped: pa.Array, rng: np.random.Generator
+) -> pa.Array:
+    """A categorical column dealt out anew within the groups; cells that the groups suppress stay suppressed."""
+    column, missing = data.categories(name), data.missing_states(name) > 0
+    codes = dealt_anew(np.where(missing, -1, column.codes), partition.labels, rng)
+    dealt = data.category_column(Categories(name, codes, column.domain))
+    return pc.if_else(grouped.is_null(), pa.scalar(None, dealt.type), dealt)

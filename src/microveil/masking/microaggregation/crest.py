@@ -13,6 +13,7 @@ from microveil.masking.microaggregation.base import FloatArray, IntArray, Microa
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
+from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
@@ -29,6 +30,10 @@ class Crest(Microaggregation):
     classes for its length, as long as both parts keep k records. Groups can be larger than 2k-1: where small branches
     meet in one record, none can be cut off. The classes themselves are released as they are.
 
+    Categorical keys take part with the numeric ones: two nominal categories are at distance 0 or 1, ordered ones as far
+    apart as their positions, all numbers by the range of their attribute. A group publishes the most frequent category
+    or, of ordered ones, the median.
+
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of(
     ...     {"age": [20, 21, 22, 60, 61, 62], "ill": ["yes", "no", "no", "yes", "no", "no"]}, keys=["age"],
@@ -40,7 +45,8 @@ class Crest(Microaggregation):
 
     name: ClassVar[str] = "crest"
     summary: ClassVar[str] = "groups of similar records with mixed classes publish their mean"
-    source: ClassVar[str] = "class-restricted clustering (CREST); specification 07, CR-08 to CR-10"
+    source: ClassVar[str] = "class-restricted clustering (CREST); specification 07, CR-06 to CR-10"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
 
     scale: Scale = parameter("minmax", help="scale of the distances: z-scores, min-max, or raw values")
     neighbours: int | None = parameter(
@@ -88,6 +94,7 @@ class Crest(Microaggregation):
             shares,
             self.neighbours or self.k,
             self._alpha,
+            attributes=len(records.attributes),
             form=_FORMS.index(self.length),
             frozen=self.growth == "frozen",
             progress=Part(progress, 0.0, 0.8),

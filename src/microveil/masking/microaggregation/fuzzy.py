@@ -71,6 +71,10 @@ class Fuzzy(Microaggregation):
             raise ParameterError(
                 f"{self.name}: publish = '{self.publish}' is not allowed without crisp; centres are weighted means"
             )
+        if not self.crisp and self.select == "exhaustive":
+            raise ParameterError(
+                f"{self.name}: select = 'exhaustive' is not allowed without crisp; there are no groups to compare"
+            )
         if not self.crisp and self.polish:
             raise ParameterError(
                 f"{self.name}: polish = {self.polish} is not allowed without crisp; there are no groups"

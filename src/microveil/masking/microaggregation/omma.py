@@ -8,8 +8,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.errors import ParameterError
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
 from microveil.masking.partition import Partition
+from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 
@@ -35,15 +37,22 @@ class OMMA(Microaggregation):
     record's nearest neighbours. Where the number of records is no multiple of k, the few records nearest to the
     centre are set aside and join the groups they suit best at the end. Every group has k to 2k-1 records.
 
+    Categories take part too. Two different nominal categories are at distance 1, ordered ones as far apart as their
+    positions; a group publishes the most frequent category or, of ordered ones, the median.
+
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 43, 22, 41, 61, 65]})
     >>> OMMA(k=2, start="random").mask(people, seed=1).frame["age"].to_pylist()
     [21.0, 42.0, 21.0, 42.0, 63.0, 63.0]
+    >>> jobs = Microdata.of({"job": ["cook", "nurse", "cook", "nurse", "nurse", "cook"]})
+    >>> OMMA(k=3, start="random").mask(jobs, seed=1).frame["job"].to_pylist()
+    ['cook', 'nurse', 'cook', 'nurse', 'nurse', 'cook']
     """
 
     name: ClassVar[str] = "omma"
     summary: ClassVar[str] = "a learning automaton exchanges records between groups until the loss falls no more"
-    source: ClassVar[str] = "Fayyoumi and Oommen (2009), OMMA; specification 02, LM09 to LM15"
+    source: ClassVar[str] = "Fayyoumi and Oommen (2009), OMMA; specification 02, LM09 to LM16"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
     random: ClassVar[bool] = True
 
     start: Literal["mdav", "cbfs", "iamat", "md", "mst", "k-ward", "random"] = parameter(
@@ -93,6 +102,8 @@ class OMMA(Microaggregation):
     ) -> IntArray:
         if self.start == "random":
             return np.asarray(rng.permutation(np.arange(len(columns)) // self.k), dtype=np.int64)
+        if self.start == "k-ward" and any(records.data[name].kind != "numeric" for name in records.attributes):
+            raise ParameterError("omma: start = 'k-ward' is not allowed with categories, which it cannot put in order")
         module, cls = _STARTS[self.start]
         method = getattr(import_module(f"microveil.masking.microaggregation.{module}"), cls)(k=self.k)
         return np.asarray(method._groups(columns, records, rng, progress))

@@ -98,14 +98,13 @@ class Projection(Microaggregation):
             return own_values(records, self._place_of_variable(records))
         if self.axis == "z-sum":
             return projections.sum_of_z_scores(columns)
-        if self.axis != "component":
-            return self._aggregated(projections.to_unit_interval(columns))
-        if self.component_scale == "z":
+        if self.axis == "component" and self.component_scale == "z":
             return projections.first_component(standardise(columns)).scores
-        if self.component_scale == "minmax":
-            ready = min_max(columns)
-        else:
-            ready = np.column_stack([own_values(records, j) for j in range(columns.shape[1])])
+        # as they are in the file: the rounding of a scale would break ties between attributes
+        own = np.column_stack([own_values(records, j) for j in range(columns.shape[1])])
+        if self.axis != "component":
+            return self._aggregated(projections.to_unit_interval(own))
+        ready = min_max(own) if self.component_scale == "minmax" else own
         return projections.first_component(ready - ready.mean(axis=0)).scores
 
     def _place_of_variable(self, records: Records) -> int:

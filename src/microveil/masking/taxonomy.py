@@ -1,0 +1,44 @@
+"""The kinds of method there are: how they protect, and what data they are for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from microveil.errors import UnknownNameError
+from microveil.masking.base import Method
+from microveil.microdata.schema import CATEGORICAL
+
+Nature = Literal["perturbative", "non-perturbative", "synthetic"]
+
+# perturbative: other values; non-perturbative: fewer or coarser ones, but true; synthetic: none of the original
+NATURES: dict[str, Nature] = {
+    "microaggregation": "perturbative",
+    "swapping": "perturbative",
+    "randomising": "perturbative",
+    "coarsening": "non-perturbative",
+    "synthesis": "synthetic",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A method's place: its nature, and whether it treats numbers and which categories."""
+
+    nature: Nature
+    numerical: bool
+    categorical: tuple[str, ...]
+
+
+def place_of(method: type[Method]) -> Place:
+    """Where a method belongs, by its family and the kinds of attribute it masks.
+
+    >>> from microveil.masking.swapping.rank_swapping import RankSwapping
+    >>> place_of(RankSwapping)
+    Place(nature='perturbative', numerical=True, categorical=('ordinal',))
+    """
+    if method.family not in NATURES:
+        raise UnknownNameError("family of methods", method.family, NATURES)
+    return Place(
+        NATURES[method.family], "numeric" in method.kinds, tuple(kind for kind in CATEGORICAL if kind in method.kinds)
+    )

@@ -1,0 +1,46 @@
+"""The sum of squares of grouped records: within the groups, between them, and in all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Squares:
+    """Within groups (`sse`), between them (`ssa`) and in all (`sst`); without a group left out, `sst = sse + ssa`."""
+
+    sse: float
+    ssa: float
+    sst: float
+
+    @property
+    def ratio(self) -> float:
+        """The share within groups, which is what publishing their means loses; 0 where nothing varies."""
+        return self.sse / self.sst if self.sst > 0 else 0.0
+
+
+def squares(columns: FloatArray, labels: IntArray, *, skip_last_group: bool = False) -> Squares:
+    """The sums of squares around the group means and the mean of all records.
+
+    Some printed tables leave the group with the highest label, the one formed last, out of `sse`; `skip_last_group`
+    does the same and has no other use.
+
+    >>> squares(np.array([[1.0], [3.0], [7.0], [9.0]]), np.array([0, 0, 1, 1]))
+    Squares(sse=4.0, ssa=36.0, sst=40.0)
+    """
+    sizes = np.bincount(labels)
+    sums = np.column_stack([np.bincount(labels, weights=column) for column in columns.T])
+    means = sums / np.maximum(sizes, 1)[:, None]
+    centre = columns.mean(axis=0)
+    counted = labels < labels.max() if skip_last_group else np.ones(len(labels), dtype=np.bool_)
+    return Squares(
+        sse=float(((columns - means[labels])[counted] ** 2).sum()),
+        ssa=float((sizes[:, None] * (means - centre) ** 2).sum()),
+        sst=float(((columns - centre) ** 2).sum()),
+    )
