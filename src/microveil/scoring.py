@@ -161,10 +161,11 @@ def score_index(
 
 
 def _chosen(sort: str, wanted: Sequence[Any] | None, pair: Pair) -> list[Any]:
-    """The measures asked for; without a wish all that have an attribute to work on."""
+    """The measures asked for; without a wish all losses and the general attacks that have an attribute to work on."""
     if wanted is not None:
         return [make(sort, item) if isinstance(item, str) else item for item in wanted]
-    return [make(sort, name) for name in names(sort) if pair.of_kinds(find(sort, name).kinds)]
+    usual = [name for name in names(sort) if sort == "loss" or find(sort, name).general]
+    return [make(sort, name) for name in usual if pair.of_kinds(find(sort, name).kinds)]
 
 
 def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:

@@ -15,6 +15,7 @@ from microveil.parameters import Parameterised
 from microveil.progress import Progress, silent
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Risk:
     """What an attack gains. `value`, `low`, `high` and `counters` are percentages; `per_record` are probabilities.
 
     `low` and `high` bound a 95 % confidence interval. Records that were not attacked have NaN in `per_record`.
+    `certain` are records whose link the intruder can prove, and `proof` says how.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Risk:
     attacked: int
     counters: Mapping[str, float] = field(default_factory=dict)
     per_attribute: Mapping[str, float] = field(default_factory=dict)
+    certain: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    proof: str = ""
 
     @classmethod
     def of(cls, name: str, per_record: FloatArray, known: Sequence[str], scenario: str, **details: Any) -> Risk:
@@ -54,6 +58,8 @@ class Risk:
             "attacked": self.attacked,
             "counters": dict(self.counters),
             "per_attribute": dict(self.per_attribute),
+            "certain": len(self.certain),
+            "proof": self.proof,
             "scenario": self.scenario,
         }
 
@@ -63,6 +69,18 @@ class Attack(Parameterised, ABC):
 
     family: ClassVar[str] = "attack"
     meaning: ClassVar[str]
+    # an intruder who knows nothing of the method can run a general attack, so every assessment has it
+    general: ClassVar[bool] = False
+    assumes: ClassVar[str] = "the true values of some attributes of everyone in the file"
+    formula: ClassVar[str] = ""
+
+    @classmethod
+    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
+        """The attack as it would be run on this release by an intruder who knows how it was made; none if it is no use.
+
+        `pair.release` has the provenance; an attack on one method takes its parameters from there.
+        """
+        return (cls(),) if pair.of_kinds(cls.kinds) else ()
 
     def assess(
         self, original: Any, release: Any, known: Sequence[str] | None = None, *, progress: Progress = silent

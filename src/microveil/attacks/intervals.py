@@ -38,6 +38,7 @@ class IntervalDisclosure(Attack):
 
     name: ClassVar[str] = "interval-disclosure"
     family: ClassVar[str] = "intervals"
+    general: ClassVar[bool] = True
     summary: ClassVar[str] = "checks whether the original value lies in an interval around the released one"
     meaning: ClassVar[str] = "original values that lie close to their released values; lower is safer"
     kinds: ClassVar[tuple[str, ...]] = KINDS

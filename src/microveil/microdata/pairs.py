@@ -17,13 +17,14 @@ class Pair:
     """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema.
 
     `recoded` are attributes whose masked values are of another kind, such as intervals in the place of numbers: they
-    cannot be compared cell by cell.
+    cannot be compared cell by cell. `release` is what was compared, if it came with its provenance.
     """
 
     original: Microdata
     masked: Microdata
     attributes: tuple[str, ...]
     recoded: tuple[str, ...] = ()
+    release: Any = None
 
     @classmethod
     def of(cls, original: Any, release: Any, attributes: Sequence[str] | None = None) -> Pair:
@@ -46,7 +47,8 @@ class Pair:
         recoded = tuple(n for n in chosen if hasattr(release, "rows") and _is_recoded(before[n], after[n]))
         schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in chosen))
         masked = Microdata(after.frame.select(*chosen), schema.select(chosen))
-        return cls(Microdata(before.frame, schema, before.origin), masked, chosen, recoded)
+        made = release if hasattr(release, "provenance") else None
+        return cls(Microdata(before.frame, schema, before.origin), masked, chosen, recoded, made)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
         return tuple(n for n in self.attributes if self.original[n].kind in kinds and n not in self.recoded)

@@ -52,6 +52,7 @@ class DistanceLinkage(Attack):
 
     name: ClassVar[str] = "distance-linkage"
     family: ClassVar[str] = "linkage"
+    general: ClassVar[bool] = True
     summary: ClassVar[str] = "links each known record to the nearest released record"
     meaning: ClassVar[str] = "records an intruder links to the right person by nearest distance; lower is safer"
     kinds: ClassVar[tuple[str, ...]] = KINDS
