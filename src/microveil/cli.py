@@ -20,6 +20,7 @@ import microveil
 from microveil.errors import MicroveilError, ParameterError, SchemaError, UnknownNameError
 
 if TYPE_CHECKING:
+    from microveil.battery import Battery
     from microveil.masking import Plan, Release
     from microveil.masking.guarantees import Guarantees
     from microveil.microdata import Microdata
@@ -503,7 +504,13 @@ def assess(
         _names("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
     ] = None,
     known: Annotated[str | None, _names("What the intruder knows; default: the columns compared.")] = None,
-    attacks: Annotated[str | None, _names("Attacks to run; default: all that fit.")] = None,
+    attacks: Annotated[
+        str | None,
+        _names("Attacks to run; default: the general ones; 'all': also those of an intruder who knows the method."),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="With --attacks all: say what each risk means, with an example record.")
+    ] = False,
     losses: Annotated[str | None, _names("Losses to measure; default: all that fit.")] = None,
     keys: _Keys = None,
     nominal: _Nominal = None,
@@ -521,28 +528,43 @@ def assess(
     from microveil.registry import make
     from microveil.scoring import assess as measure
 
-    chosen_attacks = None if attacks is None else [make("attack", name) for name in _split(attacks) or ()]
+    every = _split(attacks) == ["all"]
+    if explain and (not every or as_json):
+        raise ParameterError("--explain goes with --attacks all, and not with --json: it shows values of a record")
+    chosen_attacks: Any = "all" if every else None
+    if attacks is not None and not every:
+        chosen_attacks = [make("attack", name) for name in _split(attacks) or ()]
     chosen_losses = None if losses is None else [make("loss", name) for name in _split(losses) or ()]
-    chosen, manifest_schema = _from_manifest(masked)
+    plan, manifest = _from_manifest(masked)
+    chosen = None
+    if plan is not None:
+        chosen = list(dict.fromkeys(name for step in plan.steps for name in step.attributes or ())) or None
     if attributes is not None or keys is not None:
         chosen = _split(attributes)
     wishes = _wishes(delimiter, encoding, decimal, sheet)
     said = _said(keys, None, None, None, nominal, ordinal, numeric)
     with _bar(f"assessing {masked.name}") as bar:
-        before = _read(original, schema or manifest_schema, Part(bar, 0.0, 0.1), **wishes, **said)
+        before = _read(original, schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **said)
         after = _read(masked, None, Part(bar, 0.1, 0.2), like=before, **wishes)
+        release = after if plan is None or manifest is None else _read_back(before, after, plan, manifest)
         assessment = measure(
-            before, after, chosen, known=_split(known), attacks=chosen_attacks, losses=chosen_losses,
+            before, release, chosen, known=_split(known), attacks=chosen_attacks, losses=chosen_losses,
             progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
     if as_json:
         _print_json(assessment.to_plain())
-    else:
-        _print_assessment(assessment)
+        return
+    _print_assessment(assessment)
+    if assessment.battery is not None:
+        _print_battery(assessment.battery)
+    if explain and assessment.battery is not None:
+        for label in assessment.battery.risks:
+            _say("")
+            _say(assessment.battery.explain(label, before, release))
 
 
-def _from_manifest(masked: Path) -> tuple[list[str] | None, Any]:
-    """The attributes and the schema that the manifest beside a released file names, if it belongs to that file."""
+def _from_manifest(masked: Path) -> tuple[Plan | None, dict[str, Any] | None]:
+    """The plan and the manifest beside a released file, if it belongs to that file."""
     from microveil.masking.plan import read_plan
     from microveil.masking.release import file_digest, manifest_path
 
@@ -553,8 +575,45 @@ def _from_manifest(masked: Path) -> tuple[list[str] | None, Any]:
     if manifest is None or manifest.get("output", {}).get("file_sha256") != file_digest(masked):
         _note(f"{masked.name} is not the file its manifest was written for, so the manifest is not used")
         return None, None
-    named = dict.fromkeys(name for step in plan.steps for name in step.attributes or ())
-    return list(named) or None, plan.schema
+    return plan, manifest
+
+
+def _read_back(before: Microdata, after: Microdata, plan: Plan, manifest: dict[str, Any]) -> Release:
+    """The release as it was made; which records of the original it has is found by carrying out the plan again."""
+    from dataclasses import replace
+
+    from microveil.masking.release import release_from
+    from microveil.protection import protect
+
+    release = release_from(after, plan, manifest)
+    if len(after) < len(before):
+        again = protect(before, replace(plan, schema=None, require={}))
+        if len(again) == len(after):
+            return replace(release, rows=again.rows)
+    return release
+
+
+def _print_battery(battery: Battery) -> None:
+    """What all attacks together say: the worst, who is in danger, what gives them away, what was not run."""
+    from microveil.microdata.microdata import count
+
+    plain = battery.to_plain()
+    if battery.worst_linkage is not None:
+        risk = battery.risks[battery.worst_linkage]
+        _say(
+            f"worst linkage: {battery.worst_linkage}, {risk.value:.2f} % of the records "
+            f"(95 % interval {risk.low:.2f} to {risk.high:.2f})"
+        )
+    vulnerable = plain["vulnerable"]
+    _say(
+        f"{count(plain['certain'], 'record')} linked beyond doubt; {vulnerable['0.5']:,} with a probability of one "
+        f"half or more, {vulnerable['0.1']:,} of one tenth or more"
+    )
+    if battery.contributions:
+        told = ", ".join(f"{name} {points:+.2f}" for name, points in battery.contributions.items())
+        _say(f"what gives them away (points of the worst linkage that go without the attribute): {told}")
+    for name, reason in battery.passed_over.items():
+        _say(f"not run: {name}: {reason}")
 
 
 def _print_assessment(assessment: Assessment) -> None:

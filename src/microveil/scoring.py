@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from microveil.attacks import Attack, Risk
+from microveil.battery import Battery, run_battery
 from microveil.errors import ParameterError
 from microveil.losses import Loss, LossMeasure
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
-from microveil.progress import Progress, parts, silent
+from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, make, names
 
 # the general measures the literature averages: numeric tables by IL, categorical ones by CTBIL and DBIL
@@ -59,20 +60,24 @@ class Assessment:
     score: Score
     attributes: tuple[str, ...]
     records: int
+    battery: Battery | None = None
 
     def to_plain(self) -> dict[str, Any]:
-        return {
+        plain: dict[str, Any] = {
             "attributes": list(self.attributes),
             "records": self.records,
             "losses": {name: loss.to_plain() for name, loss in self.losses.items()},
             "risks": {name: risk.to_plain() for name, risk in self.risks.items()},
             "score": self.score.to_plain(),
         }
+        if self.battery is not None:
+            plain["battery"] = {name: part for name, part in self.battery.to_plain().items() if name != "risks"}
+        return plain
 
     def rows(self) -> list[tuple[str, str, float, str]]:
         """Sort, name, value and meaning of every number, the score last."""
         rows = [("loss", name, loss.value, find("loss", name).meaning) for name, loss in self.losses.items()]
-        rows += [("risk", name, risk.value, find("attack", name).meaning) for name, risk in self.risks.items()]
+        rows += [("risk", name, risk.value, find("attack", risk.name).meaning) for name, risk in self.risks.items()]
         rows.append(("score", "mean", self.score.mean, "mean of loss and risk; lower is better"))
         rows.append(("score", "max", self.score.max, "the worse of loss and risk; lower is better"))
         return rows
@@ -93,15 +98,16 @@ def assess(
     release: Any,
     attributes: Sequence[str] | None = None,
     *,
-    attacks: Sequence[Attack | str] | None = None,
+    attacks: Sequence[Attack | str] | Literal["all"] | None = None,
     losses: Sequence[LossMeasure | str] | None = None,
     known: Sequence[str] | None = None,
     progress: Progress = silent,
 ) -> Assessment:
-    """Measure a release with every attack and loss that fits its attributes, or with those named.
+    """Measure a release with every loss and every general attack that fits its attributes, or with those named.
 
     `attributes` are those to compare (by default those the release masked, else the keys, else all numeric ones);
-    `known` are those the intruder knows, by default the same.
+    `known` are those the intruder knows, by default the same. `attacks="all"` runs every attack that applies to the
+    release, also those of an intruder who knows how it was made.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> from microveil.microdata import Microdata
@@ -112,12 +118,19 @@ def assess(
     pair = Pair.of(original, release, attributes)
     known_pair = pair if known is None else Pair.of(original, release, known)
     chosen_losses = _chosen("loss", losses, pair)
-    chosen_attacks = _chosen("attack", attacks, known_pair)
-    stretches = iter(parts(progress, max(1, len(chosen_losses) + len(chosen_attacks))))
+    chosen_attacks = [] if attacks == "all" else _chosen("attack", attacks, known_pair)
+    stretches = iter(parts(Part(progress, 0.0, 0.5), max(1, len(chosen_losses))))
     loss_by_name = {m.name: m.measure_pair(pair, progress=next(stretches)) for m in chosen_losses}
-    risk_by_name = {a.name: a.assess_pair(known_pair, progress=next(stretches)) for a in chosen_attacks}
+    second_half = Part(progress, 0.5, 1.0)
+    battery = None
+    if attacks == "all":
+        battery = run_battery(original, release, known_pair.attributes, progress=second_half)
+        risk_by_name = dict(battery.risks)
+    else:
+        stretches = iter(parts(second_half, max(1, len(chosen_attacks))))
+        risk_by_name = {a.name: a.assess_pair(known_pair, progress=next(stretches)) for a in chosen_attacks}
     summary = Score(headline_loss(loss_by_name, pair), headline_risk(risk_by_name))
-    return Assessment(loss_by_name, risk_by_name, summary, pair.attributes, len(pair))
+    return Assessment(loss_by_name, risk_by_name, summary, pair.attributes, len(pair), battery)
 
 
 def score_index(
@@ -187,7 +200,7 @@ def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
 
 def headline_risk(risks: Mapping[str, Risk]) -> float:
     """One risk: the mean of interval disclosure and of the linkage that succeeds most often."""
-    linkages = [risk.value for name, risk in risks.items() if name != _INTERVALS]
+    linkages = [risk.value for risk in risks.values() if find("attack", risk.name).family == "linkage"]
     values = [risks[_INTERVALS].value] if _INTERVALS in risks else []
     if linkages:
         values.append(max(linkages))

@@ -1,75 +1,25 @@
-"""PRAM draws from the rows of its matrix."""
+"""PRAM draws from the rows of a matrix: made, given, invariant, of one attribute or of several joined."""
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.randomising.pram import PRAM, draw_categories, frequency_matrix
+from microveil.masking.plan import Plan
+from microveil.masking.randomising.pram import PRAM, variable_of
 from microveil.microdata import Microdata
-
-DEGREE = [98, 173, 251, 195, 170, 80, 33, 0]
-PRINTED = """
-0.500 0.067 0.060 0.065 0.067 0.076 0.080 0.083
-0.073 0.500 0.058 0.064 0.066 0.075 0.080 0.083
-0.072 0.064 0.500 0.062 0.064 0.074 0.080 0.083
-0.073 0.065 0.057 0.500 0.066 0.075 0.080 0.083
-0.073 0.066 0.058 0.064 0.500 0.075 0.080 0.083
-0.074 0.068 0.061 0.066 0.068 0.500 0.080 0.083
-0.075 0.068 0.062 0.067 0.069 0.076 0.500 0.083
-0.075 0.069 0.062 0.067 0.069 0.077 0.081 0.500
-"""
+from microveil.numerics.transition import entropy_matrix, expected_frequencies, uniform_matrix
+from microveil.protection import protect
 
 
-@pytest.mark.spec("05:PM-02")
-def test_the_printed_matrix_comes_out_but_for_the_one_wrong_cell() -> None:
-    """Table 4.1 from the frequencies of Table 4.2: cell (1, 5) is printed 0.067 and is 0.06763."""
-    printed = np.array([[float(x) for x in row.split()] for row in PRINTED.strip().splitlines()])
-    matrix = frequency_matrix(DEGREE, 0.5)
-    differing = np.argwhere(matrix.round(3) != printed)
-    assert differing.tolist() == [[0, 4]]
-    assert matrix[0, 4] == pytest.approx(0.06763, abs=5e-6)
-
-
-@pytest.mark.spec("05:PM-02")
-def test_the_expected_frequencies_after_the_printed_matrix() -> None:
-    expected = [115.08, 140.83, 169.39, 148.68, 139.77, 109.11, 93.82, 83.33]
-    assert (np.array(DEGREE) @ frequency_matrix(DEGREE, 0.5)).round(2).tolist() == expected
-
-
-@settings(max_examples=100, deadline=None)
-@given(t=st.lists(st.integers(0, 50), min_size=1, max_size=9).filter(any), p=st.floats(0, 1))
-def test_rows_are_probabilities_with_p_on_the_diagonal(t: list[int], p: float) -> None:
-    matrix = frequency_matrix(t, p)
-    assert np.allclose(matrix.sum(axis=1), 1)
-    assert (matrix >= 0).all()
-    assert len(t) == 1 or np.allclose(np.diag(matrix), p)
-
-
-def test_two_categories_and_a_single_full_one_have_their_own_rule() -> None:
-    assert frequency_matrix([3, 9], 0.8) == pytest.approx(np.array([[0.8, 0.2], [0.2, 0.8]]))
-    assert frequency_matrix([5, 0, 0], 0.8)[0].tolist() == pytest.approx([0.8, 0.1, 0.1])
-
-
-@pytest.mark.spec("05:PM-01")
-def test_the_identity_matrix_changes_nothing() -> None:
-    codes = np.random.default_rng(1).integers(0, 5, 200)
-    assert (draw_categories(codes, np.eye(5), np.random.default_rng(2)) == codes).all()
-
-
-@pytest.mark.spec("05:PM-01")
-def test_a_category_without_probability_is_never_drawn() -> None:
-    matrix = np.array([[0.5, 0.5, 0.0], [0.0, 0.3, 0.7], [1.0, 0.0, 0.0]])
-    codes = np.repeat([0, 1, 2], 3000)
-    drawn = draw_categories(codes, matrix, np.random.default_rng(2))
-    table = np.zeros((3, 3))
-    np.add.at(table, (codes, drawn), 1)
-    assert (table[matrix == 0] == 0).all()
-    # four standard errors of a share among 3000
-    assert (np.abs(table / 3000 - matrix) <= 4 * np.sqrt(matrix * (1 - matrix) / 3000)).all()
+@pytest.fixture(scope="module")
+def people() -> Microdata:
+    rng = np.random.default_rng(4)
+    return Microdata.of({"a": rng.choice(list("xyz"), 500, p=[0.6, 0.3, 0.1]), "b": rng.choice(list("pq"), 500)})
 
 
 @pytest.mark.spec("05:PM-01")
@@ -122,3 +72,175 @@ def test_columns_without_any_value_or_with_numbered_categories_come_back() -> No
     release = PRAM(p=0.5).mask(Microdata.of(table, nominal=["n", "d"]), seed=1)
     assert release.frame["n"].null_count == 4
     assert set(release.frame["d"].to_pylist()) <= {1, 2}
+
+
+# --- which matrix ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("05:PM-03", "05:PM-04")
+def test_the_matrix_is_made_as_named(people: Microdata) -> None:
+    t = people.categories("a").frequencies
+    uniform = PRAM(matrix="uniform", theta=0.3).mask(people, ["a"], seed=1)
+    assert (uniform.matrices["a"] == uniform_matrix(t, 0.3)).all()
+    entropy = PRAM(matrix="entropy", p=0.6).mask(people, ["a"], seed=1)
+    assert (entropy.matrices["a"] == entropy_matrix(3, 0.6)).all()
+
+
+@pytest.mark.spec("05:PM-05", "05:PM-06")
+def test_an_invariant_matrix_with_its_diagonal_in_range(people: Microdata) -> None:
+    release = PRAM(p=0.6, matrix="entropy", invariant=True, diagonal=(0.55, 0.8)).mask(people, seed=1)
+    for name in ("a", "b"):
+        t, matrix = people.categories(name).frequencies, release.matrices[name]
+        assert expected_frequencies(t, matrix) == pytest.approx(t)
+        assert 0.55 <= np.diag(matrix).min() <= np.diag(matrix).max() <= 0.8
+    assert release.provenance.notes == ()
+    t = people.categories("a").frequencies
+    plain = PRAM(p=0.6, matrix="entropy", invariant=True).mask(people, seed=1).matrices["a"]
+    assert expected_frequencies(t, plain) == pytest.approx(t)
+    # fewer records keep their category, though the most frequent category keeps more of its own
+    assert (t * np.diag(plain)).sum() < 0.6 * t.sum()
+    assert np.diag(plain)[0] > 0.6
+
+
+@pytest.mark.spec("05:PM-06")
+def test_a_range_that_cannot_be_kept_is_noted() -> None:
+    data = Microdata.of({"x": ["a"] * 2 + ["b"] * 300})
+    (note,) = PRAM(p=0.6, invariant=True, diagonal=(0.55, 0.75)).mask(data, seed=1).provenance.notes
+    assert note == "pram: the matrix of 'x' keeps the frequencies, but not the diagonal within 0.55 to 0.75"
+
+
+@pytest.mark.spec("05:PM-06")
+def test_a_diagonal_is_kept_in_range_without_invariance(people: Microdata) -> None:
+    for lowering in ("corrected", "printed"):
+        method = PRAM(p=0.95, diagonal=(0.55, 0.75), lowering=lowering)  # type: ignore[arg-type]
+        matrix = method.mask(people, ["a"], seed=1).matrices["a"]
+        assert matrix.sum(axis=1) == pytest.approx(1)
+        # as printed, rows are divided by 1 - (1 - beta) / 3 in the end
+        beta = 0.75 / 0.95
+        assert np.diag(matrix) == pytest.approx(0.75 if lowering == "corrected" else 0.75 / (1 - (1 - beta) / 3))
+
+
+# --- given matrices --------------------------------------------------------------------------------------------------
+
+ROWS = [[0.7, 0.2, 0.1], [0.0, 1.0, 0.0], [0.5, 0.25, 0.25]]
+TABLE = {"x": {"x": 0.7, "y": 0.2, "z": 0.1}, "z": {"x": 0.5, "y": 0.25, "z": 0.25}}
+
+
+@pytest.mark.spec("05:PM-01", "01:MK-2")
+def test_a_matrix_is_given_as_rows_an_array_a_table_or_a_file(people: Microdata, tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("from,z,y,x\nx,0.1,0.2,0.7\ny,,1,\nz,0.25,0.25,0.5\n")
+    for given in (ROWS, np.array(ROWS), TABLE, str(file), file):
+        release = PRAM(given={"a": given}).mask(people, seed=1)
+        assert release.matrices["a"] == pytest.approx(np.array(ROWS))
+        assert np.diag(release.matrices["b"]) == pytest.approx(0.8)  # none is given, so it is made
+
+
+@pytest.mark.spec("01:MK-2")
+def test_a_plan_holds_the_given_matrices(people: Microdata, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("from,x,y,z\nx,0.5,0.5,0\n")
+    for given in (ROWS, TABLE, str(tmp_path / "a.csv")):
+        release = PRAM(given={"a": given}, invariant=True).mask(people, seed=7)
+        text = release.plan.to_toml()
+        assert "a.csv" not in text
+        assert protect(people, Plan.from_plain(tomllib.loads(text))).data.digest() == release.data.digest()
+
+
+@pytest.mark.spec("01:MK-2")
+def test_recoding_and_suppression_are_matrices_too() -> None:
+    data = Microdata.of({"x": ["a", "b", "c", "b", "?"]})
+    data = data.with_schema(data.schema.replacing(data["x"].changed(missing_codes=("?",))))
+    recoded = PRAM(given={"x": {"b": {"a": 1.0}}}).mask(data, seed=1)
+    assert recoded.frame["x"].to_pylist() == ["a", "a", "c", "a", "?"]
+    suppressed = PRAM(given={"x": {"c": {"?": 1.0}}}).mask(data, seed=1)
+    assert suppressed.frame["x"].to_pylist() == ["a", "b", "?", "b", "?"]
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ([[0.5, 0.5], [1.0]], "row 2 of 2 has 1 numbers"),
+        ([[0.5, 0.4], [0.0, 1.0]], r"row 1 sums to 0\.9 instead of 1"),
+        ([[1.5, -0.5], [0.0, 1.0]], "row 1 has a number that is no probability"),
+        ([["a"]], "holds a cell that is not a number"),
+        ({"x": {"x": 0.5}}, r"category 'x' sums to 0\.5"),
+        ({"x": 1.0}, "by categories, it has for each a table"),
+        (7, "it must be a list of rows"),
+        ("none.csv", r"none\.csv: cannot be read"),
+    ],
+)
+def test_a_matrix_that_is_none_is_refused(given: object, wrong: str) -> None:
+    with pytest.raises(ParameterError, match=f"^pram: the matrix given for 'a' is not allowed; .*{wrong}"):
+        PRAM(given={"a": given})
+
+
+def test_a_file_that_holds_no_matrix_is_refused_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    for text, wrong in (
+        ("", "a line of categories"),
+        ("from,x,y\nx,1\n", "line 2: has 1 numbers for 2 categories"),
+        ("from,x,y\nx,1,0\ny,0.5,oh\n", "line 3: it holds a cell that is not a number"),
+        ("from,x,y\nx,0.5,0.4\n", r"line 2: category 'x' sums to 0\.9"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ParameterError, match=wrong):
+            PRAM(given={"a": file})
+
+
+def test_a_matrix_must_fit_the_attribute_it_is_given_for(people: Microdata) -> None:
+    with pytest.raises(ParameterError, match="has 2 rows, but there are 3 categories"):
+        PRAM(given={"a": np.eye(2)}).mask(people, seed=1)
+    with pytest.raises(ParameterError, match="has a category 'w', which is not in its domain"):
+        PRAM(given={"a": {"x": {"w": 1.0}}}).mask(people, seed=1)
+    with pytest.raises(ParameterError, match="given for 'c', which is not masked"):
+        PRAM(given={"c": np.eye(3)}).mask(people, seed=1)
+
+
+def test_a_range_of_the_diagonal_is_a_range() -> None:
+    with pytest.raises(ParameterError, match="pram: diagonal = "):
+        PRAM(diagonal=(0.8, 0.5))
+
+
+# --- missing, and several attributes as one --------------------------------------------------------------------------
+
+
+@pytest.mark.spec("05:PM-01")
+def test_missing_can_be_left_out_where_it_is_a_category() -> None:
+    """D-37: those cells are untouched and not counted."""
+    values = ["a", "b", "b", None, "REF"] * 40
+    data = Microdata.of({"x": values})
+    data = data.with_schema(data.schema.replacing(data["x"].changed(missing_codes=("REF",), missing="own category")))
+    counted = PRAM(p=0.3).mask(data, seed=1)
+    assert counted.matrices["x"].shape == (4, 4)
+    left_out = PRAM(p=0.3, exclude_missing=True).mask(data, seed=1)
+    assert left_out.matrices["x"].shape == (2, 2)
+    after = left_out.frame["x"].to_pylist()
+    assert all(y == x for x, y in zip(values, after, strict=True) if x in (None, "REF"))
+    assert all(y in ("a", "b") for x, y in zip(values, after, strict=True) if x in ("a", "b"))
+
+
+@pytest.mark.spec("05:PM-01", "01:MK-2")
+def test_a_compound_makes_no_combination_that_did_not_occur() -> None:
+    rng = np.random.default_rng(1)
+    sex = rng.choice(["f", "m"], 600)
+    data = Microdata.of({"sex": sex, "illness": np.where(sex == "f", rng.choice(["womb", "lung"], 600), "lung")})
+    release = PRAM(p=0.5, compound=True, invariant=True).mask(data, seed=1)
+    pairs = set(zip(*(release.frame[name].to_pylist() for name in data.names), strict=True))
+    assert pairs == {("f", "womb"), ("f", "lung"), ("m", "lung")}
+    assert {name: matrix.shape for name, matrix in release.matrices.items()} == {"sex+illness": (3, 3)}
+    t = variable_of(data, ("sex", "illness")).frequencies
+    assert expected_frequencies(t, release.matrices["sex+illness"]) == pytest.approx(t)
+    apart = PRAM(p=0.5).mask(data, seed=1)
+    assert ("m", "womb") in set(zip(*(apart.frame[name].to_pylist() for name in data.names), strict=True))
+
+
+@pytest.mark.spec("01:MK-2")
+def test_a_matrix_can_be_given_for_a_compound() -> None:
+    data = Microdata.of({"a": ["x", "x", "y", None], "b": [1, 2, 2, 1]}, nominal=["a", "b"])
+    data = data.with_schema(data.schema.replacing(data["a"].changed(missing="not applicable")))
+    assert variable_of(data, ("a", "b")).labels == ["x+1", "x+2", "y+2"]
+    release = PRAM(compound=True, given={"a+b": {"x+1": {"y+2": 1.0}, "y+2": {"x+1": 1.0}}}).mask(
+        data, ["a", "b"], seed=1
+    )
+    assert release.frame["a"].to_pylist() == ["y", "x", "x", None]
+    assert release.frame["b"].to_pylist() == [2, 2, 1, 1]

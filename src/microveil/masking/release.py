@@ -139,6 +139,23 @@ class Release:
         return path, beside
 
 
+def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Release:
+    """A release read back from its file, with the provenance of the manifest beside it."""
+    origin = manifest.get("input", {})
+    provenance = Provenance(
+        steps=plan.steps,
+        seed=plan.seed or 0,
+        input_digest=str(origin.get("digest", "")),
+        input_records=int(origin.get("records", len(data))),
+        schema=plan.schema or data.schema,
+        left_out=tuple(manifest.get("left_out", ())),
+        notes=tuple(manifest.get("notes", ())),
+        require=plan.require,
+        versions=dict(manifest.get("versions", {})),
+    )
+    return Release(data, provenance)
+
+
 def check_place(path: str | Path, *, force: bool = False) -> Path:
     """Whether a release can be written here; worth asking before any long work starts."""
     from microveil.microdata.files.atomic import check_output

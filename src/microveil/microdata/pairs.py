@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from microveil.errors import DataError
@@ -52,6 +52,11 @@ class Pair:
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
         return tuple(n for n in self.attributes if self.original[n].kind in kinds and n not in self.recoded)
+
+    def knowing(self, attributes: Sequence[str]) -> Pair:
+        """The same tables, compared on fewer attributes."""
+        kept = tuple(attributes)
+        return replace(self, attributes=kept, recoded=tuple(name for name in self.recoded if name in kept))
 
     def __len__(self) -> int:
         return len(self.original)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from microveil.errors import DataError
+from microveil.errors import DataError, MicroveilError, ParameterError, nearest_name
 from microveil.masking.base import Masked, Method
+from microveil.masking.randomising.matrices import Given, label_of, matrix_for, plain_matrix
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
@@ -18,55 +21,93 @@ from microveil.randomness import Streams
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _MOST_CATEGORIES = 5000
+_JOINT = "+"
 
 
-def frequency_matrix(frequencies: npt.ArrayLike, p: float) -> FloatArray:
-    """Transition matrix whose diagonal is p and whose rows favour rare categories: row k goes to l != k with
+@dataclass(frozen=True)
+class Variable:
+    """What one matrix works on: an attribute, or several joined to one whose categories are their combinations.
 
-        (1 - p) (T - t_k - t_l) / ((L - 2) (T - t_k)),    T the sum of the frequencies t of the L categories.
-
-    >>> frequency_matrix([2, 1, 1], 0.8).round(3).tolist()
-    [[0.8, 0.1, 0.1], [0.067, 0.8, 0.133], [0.067, 0.133, 0.8]]
+    `members` holds for each category its codes in the columns; `codes` is -1 for a record that is left alone.
     """
-    t = np.asarray(frequencies, dtype=np.float64)
-    size, total = len(t), t.sum()
-    if size == 1:
-        return np.ones((1, 1))
-    left = total - t
-    if size == 2:
-        matrix = np.full((2, 2), 1.0 - p)
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            matrix = (1.0 - p) * (left[:, None] - t[None, :]) / ((size - 2) * left[:, None])
-        # all records in one category: nothing to weigh by, so the others share alike
-        matrix[left == 0] = (1.0 - p) / (size - 1)
-    np.fill_diagonal(matrix, p)
-    return matrix
+
+    columns: tuple[Categories, ...]
+    codes: IntArray
+    members: IntArray
+
+    @property
+    def name(self) -> str:
+        return _JOINT.join(column.name for column in self.columns)
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the categories, as a given matrix has them."""
+        return [
+            _JOINT.join(label_of(c.domain[code]) for c, code in zip(self.columns, row, strict=True))
+            for row in self.members
+        ]
+
+    @property
+    def frequencies(self) -> IntArray:
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.members)).astype(np.int64)
+
+    def drawn(self, codes: IntArray) -> list[Categories]:
+        """The columns when the records have these categories instead."""
+        return [
+            Categories(column.name, np.where(codes >= 0, self.members[codes, j], -1), column.domain)
+            for j, column in enumerate(self.columns)
+        ]
 
 
-def draw_categories(codes: IntArray, matrix: FloatArray, rng: np.random.Generator) -> IntArray:
-    """For every record a category drawn from the row of its own; code -1 (missing) stays."""
-    draws = rng.random(len(codes))
-    drawn = codes.copy()
-    cumulative = np.cumsum(matrix, axis=1)
-    for row in range(len(matrix)):
-        records = np.flatnonzero(codes == row)
-        # the last category with any probability also takes what rounding leaves over
-        last = int(np.flatnonzero(matrix[row] > 0)[-1])
-        drawn[records] = np.minimum(np.searchsorted(cumulative[row], draws[records], side="right"), last)
-    return drawn
+def variable_of(data: Microdata, attributes: tuple[str, ...], *, exclude_missing: bool = False) -> Variable:
+    """An attribute with its domain, or several with the combinations that occur, in the order of their domains."""
+    from microveil.numerics.counting import number_rows
+
+    columns = tuple(_categories(data, name, exclude_missing) for name in attributes)
+    if len(columns) == 1:
+        return Variable(columns, columns[0].codes, np.arange(len(columns[0].domain))[:, None])
+    complete = np.flatnonzero(np.all([column.present for column in columns], axis=0))
+    within = [column.codes[complete] for column in columns]
+    rows, first = number_rows(within, [len(column.domain) for column in columns])
+    codes = np.full(len(data), -1, dtype=np.int64)
+    codes[complete] = rows
+    return Variable(columns, codes, np.column_stack([column[first] for column in within]))
+
+
+def _categories(data: Microdata, name: str, exclude_missing: bool) -> Categories:
+    column = data.categories(name)
+    attribute = data[name]
+    if exclude_missing and attribute.missing == "own category":
+        missing = len(attribute.missing_codes) + (None in column.domain)
+        return data.categories(name, column.domain[: len(column.domain) - missing])
+    return column
 
 
 @parameterised
 class PRAM(Method):
     """Each record publishes a category drawn from the row of a transition matrix that belongs to its true category.
 
-    The matrix keeps a category with probability p and otherwise prefers rare ones; each attribute is drawn by itself.
+    Each attribute is drawn by itself with a matrix of its own; `compound` joins all of them to one attribute whose
+    categories are the combinations that occur, so that no new combination arises. Ways to make the matrix: `frequency`
+    keeps a category with probability p and otherwise prefers rare ones; `proportional` prefers frequent ones; `entropy`
+    prefers none; `uniform` changes as many records of each category, theta times the number of the rarest, and so
+    keeps the frequencies in expectation where no category is empty. Or matrices are `given` for some attributes: as
+    rows of numbers in the order of the domain, by category ({"f": {"f": 0.9, "m": 0.1}}; a category that is left out
+    stays), or as the name of a CSV file with the published categories in its first line and the original ones in its
+    first column. In a compound, names and categories are joined by "+".
+
+    `invariant` makes of any of them the two-stage matrix that keeps the frequencies in expectation; more records
+    change in it. `diagonal` asks for a range such as 0.55 to 0.75: an invariant matrix is raised towards the identity as far
+    as the range allows (a note says where it cannot be kept); without `invariant`, rows are raised and lowered one by
+    one. The release holds the matrices. Whoever publishes them lets analysts correct their tables:
+    `microveil.numerics.transition.estimated_frequencies`.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"sex": ["f", "m", "f", "f"]})
     >>> PRAM(p=1.0).mask(people, seed=1).frame["sex"].to_pylist()
     ['f', 'm', 'f', 'f']
+    >>> PRAM(given={"sex": {"f": {"m": 1.0}}}).mask(people, seed=1).frame["sex"].to_pylist()
+    ['m', 'm', 'm', 'm']
     """
 
     name: ClassVar[str] = "pram"
@@ -74,25 +115,103 @@ class PRAM(Method):
     summary: ClassVar[str] = "categories are exchanged at random by a known transition matrix"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
-        "a category like the others where missing is a category of its own; otherwise missing cells stay as they are"
+        "a category like the others where missing is a category of its own, unless exclude_missing; otherwise missing "
+        "cells stay as they are and are not counted (in a compound: records with any)"
     )
-    source: ClassVar[str] = "Gouweleeuw, Kooiman, Willenborg and de Wolf (1998); specification 05, PM-01 and PM-02"
+    weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
+    source: ClassVar[str] = "Gouweleeuw, Kooiman, Willenborg and de Wolf (1998); specification 05, PM-01 to PM-06"
 
-    p: float = parameter(0.8, help="probability that a category stays as it is", ge=0, le=1)
+    p: float = parameter(
+        0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1
+    )
+    matrix: Literal["frequency", "proportional", "uniform", "entropy"] = parameter(
+        "frequency", help="how a matrix is made that is not given"
+    )
+    theta: float = parameter(0.5, help="share of the rarest category that changes (uniform)", ge=0, le=1)
+    given: dict[str, Any] | None = parameter(
+        None, help="for attributes by name, a matrix: rows of numbers, tables by category, or a CSV file"
+    )
+    invariant: bool = parameter(False, help="make the matrix keep the frequencies in expectation, in two stages")
+    diagonal: tuple[float, float] | None = parameter(
+        None, help="lowest and highest probability that a category stays, such as 0.55, 0.75"
+    )
+    lowering: Literal["corrected", "printed"] = parameter(
+        "corrected",
+        help="how a diagonal is lowered without `invariant`: rows above the range alone, or all rows by one factor as "
+        "Eq. 4.7 is printed",
+    )
+    exclude_missing: bool = parameter(False, help="leave missing alone also where it is a category of its own")
+    compound: bool = parameter(False, help="join all attributes to one whose categories are their combinations")
+
+    def __post_init__(self) -> None:
+        if self.diagonal is not None and not 0 <= self.diagonal[0] <= self.diagonal[1] <= 1:
+            raise ParameterError(f"{self.name}: diagonal = {self.diagonal} is not allowed; it is a range within 0 to 1")
+        if self.given is not None:
+            object.__setattr__(self, "given", {name: self._plain(name, matrix) for name, matrix in self.given.items()})
+
+    def _plain(self, name: str, matrix: Any) -> Given:
+        try:
+            return plain_matrix(matrix)
+        except MicroveilError as problem:
+            raise ParameterError(f"{self.name}: the matrix given for '{name}' is not allowed; {problem}") from None
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        columns, matrices = {}, {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-            column = data.categories(name)
-            if len(column.domain) > _MOST_CATEGORIES:
-                raise DataError(
-                    f"attribute '{name}' has {len(column.domain):,} categories, and pram's matrix has room for "
-                    f"{_MOST_CATEGORIES:,}; recode it first"
+        from microveil.numerics.transition import draw_categories
+
+        blocks = [attributes] if self.compound else [(name,) for name in attributes]
+        self._check_given([_JOINT.join(block) for block in blocks])
+        columns: dict[str, pa.Array] = {}
+        matrices: dict[str, FloatArray] = {}
+        notes: list[str] = []
+        for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
+            variable = variable_of(data, block, exclude_missing=self.exclude_missing)
+            drawn = variable.codes
+            if len(variable.members):
+                matrices[variable.name] = self._matrix(variable, notes)
+                drawn = draw_categories(variable.codes, matrices[variable.name], streams.generator(*block))
+            columns |= {column.name: data.category_column(column) for column in variable.drawn(drawn)}
+            part(1.0, f"{self.name}: {variable.name}")
+        return Masked(columns, matrices=matrices, notes=tuple(notes))
+
+    def _check_given(self, names: list[str]) -> None:
+        for name in self.given or ():
+            if name not in names:
+                raise ParameterError(
+                    f"{self.name}: a matrix is given for '{name}', which is not masked{nearest_name(name, names)}"
                 )
-            if column.domain:
-                matrices[name] = frequency_matrix(column.frequencies, self.p)
-                drawn = draw_categories(column.codes, matrices[name], streams.generator(name))
-                column = Categories(name, drawn, column.domain)
-            columns[name] = data.category_column(column)
-            part(1.0, f"{self.name}: {name}")
-        return Masked(columns, matrices=matrices)
+
+    def _matrix(self, variable: Variable, notes: list[str]) -> FloatArray:
+        """The matrix of one variable: given or made, then invariant, then with its diagonal in range."""
+        from microveil.numerics.transition import invariant_matrix, invariant_within_range, within_range
+
+        if len(variable.members) > _MOST_CATEGORIES:
+            raise DataError(
+                f"attribute '{variable.name}' has {len(variable.members):,} categories, and pram's matrix has room for "
+                f"{_MOST_CATEGORIES:,}; recode it first"
+            )
+        made = self._made(variable)
+        if self.invariant and self.diagonal is not None:
+            made, _, in_range = invariant_within_range(made, variable.frequencies, *self.diagonal)
+            if not in_range:
+                low, high = self.diagonal
+                notes.append(
+                    f"{self.name}: the matrix of '{variable.name}' keeps the frequencies, but not the diagonal within "
+                    f"{low:g} to {high:g}"
+                )
+        elif self.invariant:
+            made = invariant_matrix(made, variable.frequencies)
+        elif self.diagonal is not None:
+            made = within_range(made, *self.diagonal, printed=self.lowering == "printed")
+        return made
+
+    def _made(self, variable: Variable) -> FloatArray:
+        from microveil.numerics.transition import entropy_matrix, frequency_matrix, proportional_matrix, uniform_matrix
+
+        if self.given and variable.name in self.given:
+            return matrix_for(variable.name, self.given[variable.name], variable.labels)
+        if self.matrix == "uniform":
+            return uniform_matrix(variable.frequencies, self.theta)
+        if self.matrix == "entropy":
+            return entropy_matrix(len(variable.members), self.p)
+        make = frequency_matrix if self.matrix == "frequency" else proportional_matrix
+        return make(variable.frequencies, self.p)

@@ -5,16 +5,25 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
+from microveil.masking.swapping.ranks import (
+    KINDS,
+    MISSING,
+    TIES,
+    UNIT,
+    WEIGHTS,
+    IntArray,
+    Ties,
+    Unit,
+    check_ranks,
+    ranks,
+    swap_by_rank,
+)
 from microveil.microdata import Microdata
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress
 from microveil.randomness import Streams
-
-IntArray = npt.NDArray[np.int64]
 
 
 @parameterised
@@ -23,7 +32,9 @@ class RankSwapping(Method):
     from those at most p ranks above it that are not swapped yet either; both are then done.
 
     So a value takes part in one exchange at most and moves at most p ranks. A value without a partner stays. A
-    percentage is rounded down, so that p is never exceeded, but allows at least one rank.
+    percentage is rounded down, so that p is never exceeded, but allows at least one rank. With `mark` off, values that
+    were swapped can be swapped again: they drift, and p is no bound any more. A nominal attribute is swapped in the
+    order of its declared domain.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
@@ -34,43 +45,32 @@ class RankSwapping(Method):
     name: ClassVar[str] = "rank-swapping"
     family: ClassVar[str] = "swapping"
     summary: ClassVar[str] = "values change places with values of a similar rank, each attribute by itself"
-    kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
-    missing: ClassVar[str] = "missing cells and missing codes stay where they are; values are swapped among the others"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = MISSING
+    weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Moore (1996); specification 04, RS-BASE"
 
     p: float = parameter(5.0, help="farthest a value may move, in ranks: a percentage of the records", ge=0)
-    unit: Literal["percent", "positions"] = parameter("percent", help="whether p is a percentage or a number of ranks")
-    ties: Literal["random", "stable"] = parameter("random", help="order of equal values: drawn, or as in the file")
+    unit: Unit = parameter("percent", help=UNIT)
+    ties: Ties = parameter("random", help=TIES)
+    rounding: Literal["floor", "round"] = parameter(
+        "floor", help="a percentage as a number of ranks: rounded down, or to the nearest"
+    )
+    mark: bool = parameter(True, help="whether a value that was swapped is done; else it can be swapped again")
 
     def __post_init__(self) -> None:
-        if self.unit == "percent" and self.p > 100:
-            raise ParameterError(f"rank-swapping: p = {self.p} is not allowed; a percentage is at most 100")
-        if self.unit == "positions" and self.p != int(self.p):
-            raise ParameterError(f"rank-swapping: p = {self.p} is not allowed; a number of ranks is whole")
+        check_ranks(self.name, self.p, self.unit)
 
     def window(self, values: int) -> int:
         """The farthest move in ranks among so many values: at least 1, unless p is 0."""
-        if self.p == 0:
-            return 0
-        return min(values, max(1, int(self.p if self.unit == "positions" else self.p * values / 100)))
+        reach = ranks(self.p, self.unit, values)
+        return min(values, round(reach) if self.rounding == "round" else int(reach))
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        columns = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-            columns[name] = data.reordered_column(name, self._exchange(data, name, streams.generator(name)))
-            part(1.0, f"{self.name}: {name}")
-        return Masked(columns)
+        return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
 
-    def _exchange(self, data: Microdata, name: str, rng: np.random.Generator) -> IntArray:
-        """For each record, whose cell it receives."""
-        from microveil.numerics.swapping import swap_partners
+    def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
+        from microveil.numerics.swapping import swap_partners, swap_repeatedly
 
-        order_of = data.numbers(name).values if data[name].kind == "numeric" else data.categories(name).codes
-        present = np.flatnonzero(data.missing_states(name) == 0)
-        keys = order_of[present]
-        among_equals = rng.random(len(keys)) if self.ties == "random" else np.arange(len(keys))
-        order = np.lexsort((among_equals, keys))
-        partners = swap_partners(self.window(len(keys)), rng.random(len(keys)))
-        receives = np.arange(len(data))
-        receives[present[order]] = present[order[partners]]
-        return receives
+        swap = swap_partners if self.mark else swap_repeatedly
+        return swap(self.window(values), rng.random(values))

@@ -1,0 +1,85 @@
+"""Rank swapping between buckets of neighbouring ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+import pydantic
+
+from microveil.masking.base import Masked, Method
+from microveil.masking.swapping.ranks import KINDS, MISSING, TIES, WEIGHTS, IntArray, Ties, check_weights, swap_by_rank
+from microveil.microdata import Microdata
+from microveil.numerics.shifts import Shape, Weights, bucket_shares, tabulated
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+from microveil.randomness import Streams
+
+
+@parameterised
+class RankSwappingBuckets(Method):
+    """Each attribute by itself: its values in order are divided into buckets of equal size; a value not swapped yet
+    draws a bucket, its own with probability 1/2, the next with 1/4 and so on, and changes places with a value of that
+    bucket (in its own, with one above it). When this is swapped already, bucket and value are drawn again.
+
+    The fewer buckets, the stronger the masking. The probabilities of the buckets left do not sum to 1: what they lack
+    goes to the last bucket, or they are taken in proportion. Other
+    probabilities: exponential, normal (with a deviation of one bucket), uniform, or a list for the own bucket, the
+    next and so on; in Python also a function of the number of buckets between, of which a table is kept. Where there
+    are too few values, the buckets are made fewer, so that each has two at least.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [31, 45, 62, 70]})
+    >>> sorted(RankSwappingBuckets(buckets=2).mask(people, seed=1).frame["age"].to_pylist())
+    [31, 45, 62, 70]
+    """
+
+    name: ClassVar[str] = "rank-swapping-buckets"
+    family: ClassVar[str] = "swapping"
+    summary: ClassVar[str] = "rank swapping within and between buckets of ranks, near buckets being likelier"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = MISSING
+    weights: ClassVar[str] = WEIGHTS
+    source: ClassVar[str] = "Nin, Herranz and Torra (2008), rank swapping p-buckets; specification 04, RS-PB"
+
+    buckets: int = parameter(25, help="into how many buckets the values are divided", ge=1)
+    bucket_weights: Shape | tuple[float, ...] | Callable[[int], float] = parameter(
+        "geometric", help="probabilities of the own bucket, the next and so on: a name, or a list of weights"
+    )
+    renormalise: bool = parameter(
+        False, help="take the probabilities of the buckets left in proportion, instead of giving the rest to the last"
+    )
+    taken: Literal["bucket", "place"] = parameter(
+        "bucket",
+        help="where the place drawn is taken already: bucket and place are drawn again, or only the place, among those "
+        "free in the bucket",
+    )
+    ties: Ties = parameter("random", help=TIES)
+
+    @pydantic.field_validator("bucket_weights", mode="before")
+    @classmethod
+    def _table_of_a_function(cls, weights: Any, info: pydantic.ValidationInfo) -> Any:
+        if callable(weights):
+            return tabulated(weights, range(info.data.get("buckets", 1)))
+        return weights
+
+    def __post_init__(self) -> None:
+        check_weights(f"{self.name}: bucket_weights", self._weights)
+
+    @property
+    def _weights(self) -> Weights:
+        return cast("Weights", self.bucket_weights)  # a function has become a table
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
+
+    def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
+        from microveil.numerics.swapping import swap_between_buckets
+
+        if values < 2:
+            return np.arange(values)
+        count = min(self.buckets, values // 2)
+        starts = np.arange(count + 1) * values // count
+        shares = bucket_shares(self._weights, count)
+        return swap_between_buckets(starts, shares, not self.renormalise, self.taken == "bucket", False, rng)

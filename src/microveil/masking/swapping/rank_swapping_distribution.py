@@ -1,0 +1,98 @@
+"""Rank swapping whose moves have a distribution instead of a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+import pydantic
+
+from microveil.masking.base import Masked, Method
+from microveil.masking.swapping.ranks import (
+    KINDS,
+    MISSING,
+    TIES,
+    UNIT,
+    WEIGHTS,
+    IntArray,
+    Ties,
+    Unit,
+    check_ranks,
+    check_weights,
+    ranks,
+    swap_by_rank,
+)
+from microveil.microdata import Microdata
+from microveil.numerics.shifts import Shape, Weights, shift_weights, tabulated
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+from microveil.randomness import Streams
+
+_PLACES = [(part + 0.5) / 200 for part in range(200)]  # where a function is looked at, as shares of p
+
+
+@parameterised
+class RankSwappingDistribution(Method):
+    """Rank swapping in which a value may move any way: each attribute by itself, in the order of its values, a value
+    not swapped yet changes places with the one so many ranks above it as a random number says; both are then done.
+
+    The number is normal with mean and deviation p/2, drawn again until it meets a value above that is not swapped yet
+    (all below are). So no window holds the true record for certain, which is what the attack on plain rank swapping
+    lives on. Other distributions of the move: uniform up to p (that is plain rank swapping), exponential or geometric
+    with mean p/2, or a list of weights for equal parts of the way up to p; in Python also a function of the move as a
+    share of p, of which a table is kept.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [31, 45, 62, 70]})
+    >>> sorted(RankSwappingDistribution(p=50).mask(people, seed=1).frame["age"].to_pylist())
+    [31, 45, 62, 70]
+    >>> RankSwappingDistribution(shift=(3, 2, 1)).mask(people, seed=1).provenance.steps[0].parameters["shift"]
+    [3.0, 2.0, 1.0]
+    """
+
+    name: ClassVar[str] = "rank-swapping-distribution"
+    family: ClassVar[str] = "swapping"
+    summary: ClassVar[str] = "rank swapping in which the distance of a move is drawn, near ones being likelier"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = MISSING
+    weights: ClassVar[str] = WEIGHTS
+    source: ClassVar[str] = "Nin, Herranz and Torra (2008), rank swapping p-distribution; specification 04, RS-PD"
+
+    p: float = parameter(5.0, help="twice the mean move, in ranks: a percentage of the records", ge=0)
+    unit: Unit = parameter("percent", help=UNIT)
+    shift: Shape | tuple[float, ...] | Callable[[float], float] = parameter(
+        "normal", help="distribution of the move: a name, or weights for equal parts of the way up to p"
+    )
+    fallback: Literal["stay", "nearest"] = parameter(
+        "stay", help="a value for which no free place has any probability: stays, or takes the nearest free place"
+    )
+    ties: Ties = parameter("random", help=TIES)
+
+    @pydantic.field_validator("shift", mode="before")
+    @classmethod
+    def _table_of_a_function(cls, shift: Any) -> Any:
+        if callable(shift):
+            return tabulated(shift, _PLACES)
+        return shift
+
+    def __post_init__(self) -> None:
+        check_ranks(self.name, self.p, self.unit)
+        check_weights(f"{self.name}: shift", self._weights)
+
+    @property
+    def _weights(self) -> Weights:
+        return cast("Weights", self.shift)  # a function has become a table
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
+
+    def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
+        from microveil.numerics.swapping import swap_between_buckets
+
+        reach = ranks(self.p, self.unit, values)
+        if reach == 0 or values < 2:
+            return np.arange(values)
+        shares = shift_weights(self._weights, reach, values)
+        # every place is a bucket of its own
+        return swap_between_buckets(np.arange(values + 1), shares, False, False, self.fallback == "nearest", rng)

@@ -1,0 +1,102 @@
+"""What the ways of rank swapping share: columns in the order of their values, and distances in ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked
+from microveil.microdata import Microdata
+from microveil.numerics.shifts import Weights
+from microveil.progress import Progress, parts
+from microveil.randomness import Streams
+
+IntArray = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.float64] | npt.NDArray[np.int64]
+Unit = Literal["percent", "positions"]
+Ties = Literal["random", "stable"]
+# for so many values in ascending order: from which place each place receives its value
+Exchange = Callable[[int, np.random.Generator], IntArray]
+
+KINDS = ("numeric", "ordinal", "nominal")
+UNIT = "whether p is a percentage of the values or a number of ranks"
+TIES = "order of equal values: drawn, or as in the file"
+MISSING = "missing cells and missing codes stay where they are; values are swapped among the others"
+WEIGHTS = (
+    "sampling weights are not used: ranks count records; a value that changes places takes on the weight of its new "
+    "record, so weighted totals change"
+)
+
+
+def check_ranks(method: str, p: float, unit: Unit) -> None:
+    """Refuse a distance that makes no sense in its unit."""
+    if unit == "percent" and p > 100:
+        raise ParameterError(f"{method}: p = {p} is not allowed; a percentage is at most 100")
+    if unit == "positions" and p != int(p):
+        raise ParameterError(f"{method}: p = {p} is not allowed; a number of ranks is whole")
+
+
+def check_weights(label: str, weights: Weights) -> None:
+    """Refuse a list that no distribution can be made of."""
+    if not isinstance(weights, str) and not (min(weights, default=-1.0) >= 0 and 0 < sum(weights) < np.inf):
+        raise ParameterError(f"{label}: the weights must be numbers of at least 0, and one of them more")
+
+
+def ranks(p: float, unit: Unit, values: int) -> float:
+    """A distance in ranks among so many values: at least 1, unless p is 0."""
+    if p == 0:
+        return 0.0
+    return max(1.0, p if unit == "positions" else p * values / 100)
+
+
+def swap_by_rank(
+    data: Microdata,
+    attributes: tuple[str, ...],
+    exchange: Exchange,
+    ties: Ties,
+    streams: Streams,
+    progress: Progress,
+    method: str,
+) -> Masked:
+    """Each attribute by itself: sort its values, exchange them, and undo the sort."""
+    columns = {}
+    for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        rng = streams.generator(name)
+        keys, present = _sort_keys(data, name, method)
+        order = present[_ascending(keys[present], ties, rng)]
+        receives = np.arange(len(data))
+        receives[order] = order[exchange(len(order), rng)]
+        columns[name] = data.reordered_column(name, receives)
+        part(1.0, f"{method}: {name}")
+    return Masked(columns)
+
+
+def _ascending(keys: Keys, ties: Ties, rng: np.random.Generator) -> IntArray:
+    """The order of the keys, equal ones as they stand or as drawn."""
+    order = np.argsort(keys, kind="stable")
+    if ties == "random":
+        drawn = rng.random(len(keys))
+        arranged = keys[order]
+        differs = np.concatenate([[True], arranged[1:] != arranged[:-1], [True]])
+        tied = np.flatnonzero(~(differs[:-1] & differs[1:]))  # mostly far fewer than all
+        equals = order[tied]
+        order[tied] = equals[np.lexsort((drawn[equals], keys[equals]))]
+    return order
+
+
+def _sort_keys(data: Microdata, name: str, method: str) -> tuple[Keys, IntArray]:
+    """What the records are sorted by, and which of them have a value."""
+    attribute = data[name]
+    if attribute.kind == "numeric":
+        numbers = data.numbers(name)
+        return numbers.values, np.flatnonzero(numbers.present)
+    if attribute.kind == "nominal" and attribute.domain is None:
+        raise DataError(
+            f"attribute '{name}' is nominal and its schema declares no domain, so {method} has no order to go by; "
+            "declare its domain in a sensible order or use data-swapping"
+        )
+    return data.categories(name).codes, np.flatnonzero(data.missing_states(name) == 0)

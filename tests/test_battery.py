@@ -1,0 +1,83 @@
+"""All attacks together: what is run, the worst, the vulnerable records, what gives them away, and explanations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from microveil.battery import run_battery
+from microveil.errors import Cancelled, DataError
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.randomising.noise import Noise
+from microveil.masking.swapping.rank_swapping import RankSwapping
+from microveil.microdata import Microdata
+from microveil.scoring import assess
+
+
+@pytest.fixture(scope="module")
+def people() -> Microdata:
+    rng = np.random.default_rng(4)
+    a = rng.normal(size=120)
+    return Microdata.of({"a": a, "b": rng.normal(size=120), "flat": np.ones(120)})
+
+
+def test_the_battery_runs_the_general_attacks_and_finds_the_worst(people: Microdata) -> None:
+    release = Noise(alpha=0.05).mask(people, seed=1)
+    found = run_battery(people, release)
+    assert {"distance-linkage", "interval-disclosure"} <= set(found.risks)
+    assert found.value == max(risk.value for risk in found.risks.values())
+    assert found.worst_linkage is not None
+    assert found.attacks[found.worst_linkage].family == "linkage"
+    assert set(found.risks).isdisjoint(found.passed_over)
+
+
+def test_vulnerability_is_the_highest_chance_of_any_linkage(people: Microdata) -> None:
+    found = run_battery(people, Noise(alpha=0.05).mask(people, seed=1))
+    linked = [r.per_record for label, r in found.risks.items() if found.attacks[label].family == "linkage"]
+    assert np.allclose(found.vulnerability, np.nanmax(linked, axis=0), equal_nan=True)
+
+
+def test_the_result_does_not_depend_on_the_number_of_workers(people: Microdata) -> None:
+    release = RankSwapping(p=10).mask(people, seed=1)
+    one, two = (run_battery(people, release, workers=workers) for workers in (1, 2))
+    assert one.to_plain() == two.to_plain()
+
+
+def test_an_attribute_that_tells_nothing_contributes_nothing(people: Microdata) -> None:
+    found = run_battery(people, Noise(alpha=0.05).mask(people, seed=1), attacks=["distance-linkage"])
+    assert found.contributions["flat"] == 0.0
+    assert found.contributions["a"] > 10
+    assert list(found.contributions.values()) == sorted(found.contributions.values(), reverse=True)
+
+
+def test_a_risk_explains_itself_with_a_record_of_the_table(people: Microdata) -> None:
+    release = MDAV(k=3).mask(people)
+    text = run_battery(people, release).explain("distance-linkage", people, release)
+    for word in ("Scenario:", "assumed to know", "95 % interval", "Example: record", "released as"):
+        assert word in text
+
+
+def test_nothing_of_single_records_is_in_the_plain_form(people: Microdata) -> None:
+    plain = run_battery(people, MDAV(k=3).mask(people)).to_plain()
+    assert not any("per_record" in risk for risk in plain["risks"].values())
+
+
+def test_all_attacks_in_an_assessment(people: Microdata) -> None:
+    release = MDAV(k=3).mask(people)
+    assessment = assess(people, release, attacks="all")
+    assert assessment.battery is not None
+    assert set(assessment.risks) == set(assessment.battery.risks)
+    assert "battery" in assessment.to_plain()
+
+
+def test_it_can_be_cancelled(people: Microdata) -> None:
+    def stop(fraction: float, label: str) -> None:
+        raise Cancelled("stopped")
+
+    with pytest.raises(Cancelled):
+        run_battery(people, MDAV(k=3).mask(people), progress=stop)
+
+
+def test_tables_that_do_not_fit_are_refused(people: Microdata) -> None:
+    with pytest.raises(DataError):
+        run_battery(people, people.take(np.arange(3)))
