@@ -1,0 +1,158 @@
+"""How close the records of a release come to original ones, measured by how close originals are to each other.
+
+A model that has learnt single records by heart draws them again, or draws others just beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.microdata.distances import category_distance
+from microveil.microdata.pairs import Pair
+from microveil.numerics.counting import number_rows
+from microveil.numerics.standard import Scaling
+from microveil.progress import Progress, parts, silent
+from microveil.randomness import Streams
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+CLOSEST_SHARE = 0.05
+_FEWEST_COMPARED = 500
+_AFFORDABLE_TERMS = 4e9  # differences of two cells, about ten seconds on two threads
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """Shares are percentages of the released records, distances are multiples of those between originals.
+
+    `copies` equal an original record in all attributes compared, `unique_copies` one that no other original equals.
+    `distance_ratio` is the median distance to the nearest original over that from an original to its nearest other one;
+    about 1 is what new records from the same population would have. `closer` have an original nearer than the nearest
+    5 % of the originals have another one; such new records would be about 5 %. `neighbour_ratio` is the median ratio of
+    the distances to the nearest and to the second nearest original: near 0, records stand beside a single original.
+    """
+
+    copies: float
+    unique_copies: float
+    distance_ratio: float
+    closer: float
+    neighbour_ratio: float
+    compared: int
+    records: int
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The figures in words."""
+        among = "" if self.compared == self.records else f" (in a sample of {self.compared:,} of {self.records:,})"
+        lines = [
+            f"{self.copies:.2f} % of the released records equal an original one in all masked attributes, "
+            f"{self.unique_copies:.2f} % one that is unique"
+        ]
+        if not np.isnan(self.closer):
+            lines.append(
+                f"the distance of released records to the nearest original is {self.distance_ratio:.2f} times that "
+                f"between originals, and {self.neighbour_ratio:.2f} times that to the second nearest (medians); "
+                f"{self.closer:.1f} % are closer to one than the closest 5 % of the originals are to each other{among}"
+            )
+        return tuple(lines)
+
+
+def closeness(
+    original: Any,
+    release: Any,
+    attributes: Sequence[str] | None = None,
+    *,
+    records: int | None = None,
+    streams: Streams | None = None,
+    progress: Progress = silent,
+) -> Closeness:
+    """Compare a release with its original, whichever record comes from which.
+
+    Copies are counted over all records. Distances are Euclidean over z-scores by the original's mean and deviation,
+    with the distances of categories beside them; a missing cell is near to missing ones of its sort only. They are
+    taken from `records` released and as many original records drawn at random; unset: all, or what about ten seconds
+    allow.
+    """
+    pair = Pair.of(original, release, attributes)
+    copies, unique_copies = _copies(pair)
+    sample = _sample(pair, records, streams or Streams(0))
+    between, beside = _distances(pair, sample, progress)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.median(beside[:, 0]) / np.median(between[:, 0])
+        steps = np.where(beside[:, 1] > 0, beside[:, 0] / beside[:, 1], 1.0)
+    limit = np.quantile(between[:, 0], CLOSEST_SHARE) if len(pair) > 1 else np.nan
+    return Closeness(
+        copies=100 * copies,
+        unique_copies=100 * unique_copies,
+        distance_ratio=float(ratio),
+        closer=100 * float((beside[:, 0] < limit).mean()) if len(pair) > 1 else float("nan"),
+        neighbour_ratio=float(np.median(steps)),
+        compared=len(sample),
+        records=len(pair),
+    )
+
+
+def _copies(pair: Pair) -> tuple[float, float]:
+    """The shares of released records that equal an original one, and one that is the only one of its sort."""
+    n = len(pair)
+    columns, sizes = [], []
+    for name in pair.attributes:
+        if pair.original[name].kind == "numeric":
+            cells = np.concatenate([column.values for column in pair.numbers(name)]) + 0.0
+        else:
+            cells = np.concatenate([column.codes for column in pair.categories(name)]).astype(np.float64)
+        states = np.concatenate([data.missing_states(name) for data in (pair.original, pair.masked)])
+        distinct, place = np.unique(np.where(states > 0, 0.0, cells), return_inverse=True)
+        columns += [place.reshape(-1).astype(np.int64), states.astype(np.int64)]
+        sizes += [len(distinct), int(states.max()) + 1]
+    rows, _ = number_rows(columns, sizes)
+    held = np.bincount(rows[:n], minlength=int(rows.max()) + 1)[rows[n:]]
+    return float((held > 0).mean()), float((held == 1).mean())
+
+
+def _sample(pair: Pair, records: int | None, streams: Streams) -> IntArray:
+    n = len(pair)
+    wanted = records or max(_FEWEST_COMPARED, int(_AFFORDABLE_TERMS / (2 * n * len(pair.attributes))))
+    if wanted >= n:
+        return np.arange(n)
+    return np.sort(streams.generator("closeness").choice(n, size=wanted, replace=False)).astype(np.int64)
+
+
+def _distances(pair: Pair, sample: IntArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
+    """From originals to their two nearest others, and from released records to their two nearest originals."""
+    from microveil.numerics.closest import two_nearest
+    from microveil.numerics.nearest import Table, Terms
+
+    before, after, form, start, slope, penalty = zip(*(_compared(pair, name) for name in pair.attributes), strict=True)
+    tables = []
+    for cells, data in ((before, pair.original), (after, pair.masked)):
+        states = np.stack([data.missing_states(name) for name in pair.attributes])
+        tables.append(Table(np.where(states > 0, 0.0, np.stack(cells)), states))
+    never = np.zeros(len(form), dtype=np.bool_)
+    terms = Terms(np.array(form), np.array(start), np.array(slope), never, np.array(penalty))
+    label = "comparing with the original"
+    first, second = parts(progress, 2)
+    between = two_nearest(tables[0], tables[0], terms, sample, others=True, progress=first, label=label)
+    beside = two_nearest(tables[1], tables[0], terms, sample, progress=second, label=label)
+    return np.sqrt(between), np.sqrt(beside)
+
+
+def _compared(pair: Pair, name: str) -> tuple[FloatArray, FloatArray, int, float, float, float]:
+    """The cells of both tables, and how the attribute adds to a squared distance."""
+    from microveil.numerics.nearest import CATEGORY, SQUARED
+
+    if pair.original[name].kind == "numeric":
+        one, other = (column.values[:, None] for column in pair.numbers(name))
+        scaling = Scaling.of(one)
+        # two independent standard values differ by 2 in the mean of squares, and so does a missing one from any
+        return scaling.apply(one)[:, 0], scaling.apply(other)[:, 0], SQUARED, 0.0, 0.0, 2.0
+    columns = pair.categories(name)
+    distance = category_distance(pair.original[name].kind, len(columns[0].domain))
+    before, after = (column.codes.astype(np.float64) for column in columns)
+    return before, after, CATEGORY, distance.start, distance.slope, 1.0
