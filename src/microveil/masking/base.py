@@ -61,6 +61,8 @@ class Method(Parameterised, ABC):
     """A way of masking. A subclass is a frozen dataclass of its parameters and implements `_mask`."""
 
     random: ClassVar[bool] = True
+    # what an attribute becomes depends on the others masked with it
+    joint: ClassVar[bool] = False
     # parameters with which the method only shows that it works; trials on small tables use them
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     weights: ClassVar[str] = "sampling weights are not used and are released as they are"

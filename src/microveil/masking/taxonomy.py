@@ -18,6 +18,7 @@ NATURES: dict[str, Nature] = {
     "randomising": "perturbative",
     "coarsening": "non-perturbative",
     "synthesis": "synthetic",
+    "combining": "perturbative",  # as a rule: what another method makes, part of the file by part
 }
 
 
@@ -35,7 +36,7 @@ def place_of(method: type[Method]) -> Place:
 
     >>> from microveil.masking.swapping.rank_swapping import RankSwapping
     >>> place_of(RankSwapping)
-    Place(nature='perturbative', numerical=True, categorical=('ordinal',))
+    Place(nature='perturbative', numerical=True, categorical=('ordinal', 'nominal', 'location'))
     """
     if method.family not in NATURES:
         raise UnknownNameError("family of methods", method.family, NATURES)

@@ -1,45 +1,133 @@
-"""Additive noise."""
+"""Noise: additive, with or without the correlations of the data, and multiplicative."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
+from microveil.masking.columns import columns_of, numbers_of, restored_moments
 from microveil.microdata import Microdata
+from microveil.numerics.moments import covariance_root, paired_covariance
 from microveil.numerics.standard import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
 
+FloatArray = npt.NDArray[np.float64]
+
 
 @parameterised
 class Noise(Method):
-    """Normal noise with mean 0 and alpha times the attribute's variance, independent for every cell.
+    """Every value is changed by normal noise. With x a value, s its attribute's deviation and C the covariances:
 
-    Means are kept in expectation, variances grow by the factor 1 + alpha and correlations shrink by it. A constant
-    attribute gets no noise, and a declared range is kept.
+    - uncorrelated: x + e, e of variance alpha s^2, independent in every cell. Means are kept in expectation, variances
+      grow by the factor 1 + alpha, and correlations shrink by it.
+    - correlated: the noise of a record has covariance alpha C. Correlations are kept, covariances grow by 1 + alpha.
+    - linear: correlated noise, then every attribute is drawn towards its mean by 1/sqrt(1 + alpha), so that means and
+      covariances are kept in expectation.
+    - non-linear: the same on the normal scores of the values, mapped back by the distribution of the attribute. Every
+      published value occurs in the original, so limits, whole numbers and the shape of the distribution are kept.
+    - multiplicative: x times a lognormal factor of mean 1 and variance alpha, independent in every cell. Signs, zeros
+      and means are kept; the variance becomes s^2 (1 + alpha) + alpha mean^2.
+
+    With `exact` the result is mapped linearly so that the means and covariances of this very table are kept, over the
+    records without missing cells. A constant attribute gets no noise, and a declared range is kept.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
     >>> Noise(alpha=0.0).mask(people, seed=1).frame["age"].to_pylist()
     [31.0, 45.0, 62.0, 70.0]
+    >>> exact = Noise(form="correlated", exact=True).mask(people, seed=1).data.numbers("age").values
+    >>> round(float(exact.mean()), 6), round(float(exact.var()), 6)
+    (52.0, 228.5)
     """
 
     name: ClassVar[str] = "noise"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "adds independent normal noise to every value"
+    summary: ClassVar[str] = "adds normal noise to every value, or multiplies it by noise"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
-    missing: ClassVar[str] = "missing cells and missing codes stay as they are"
-    source: ClassVar[str] = "Kim (1986), Tendick (1991); specification 01, 6.1.1 (a)"
+    missing: ClassVar[str] = (
+        "missing cells and missing codes stay as they are; a covariance is taken over the records that have both values"
+    )
+    source: ClassVar[str] = "Kim (1986), Sullivan (1989), Tendick (1991); specification 01, 6.1.1"
 
     alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0)
+    form: Literal["uncorrelated", "correlated", "linear", "non-linear", "multiplicative"] = parameter(
+        "uncorrelated",
+        help="independent in every cell; with the correlations of the data; then drawn towards the mean (linear); the "
+        "same on normal scores (non-linear); or a factor of mean 1 (multiplicative)",
+    )
+    exact: bool = parameter(False, help="then map the values so that means and covariances are exactly kept")
+
+    def __post_init__(self) -> None:
+        if self.exact and self.form == "non-linear":
+            raise ParameterError(
+                f"{self.name}: exact = True is not allowed with form = 'non-linear', whose values all occur in the data"
+            )
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        columns = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-            values = data.numbers(name).values
-            spread = Scaling.of(values[:, None]).deviation[0]
-            drawn = streams.generator(name).standard_normal(len(values))
-            columns[name] = data.number_column(name, values + self.alpha**0.5 * spread * drawn)
-            part(1.0, f"{self.name}: {name}")
-        return Masked(columns)
+        values = numbers_of(data, attributes)
+        drawn = np.empty_like(values)
+        for j, (name, part) in enumerate(zip(attributes, parts(progress, len(attributes)), strict=True)):
+            drawn[:, j] = streams.generator(name).standard_normal(len(values))
+            part(0.9, f"{self.name}: {name}")
+        masked = self._changed(values, drawn, attributes, streams)
+        if not self.exact:
+            return Masked(columns_of(data, attributes, masked))
+        restored, notes = restored_moments(data, attributes, values, masked, self.name)
+        return Masked(columns_of(data, attributes, restored), notes=notes)
+
+    def _changed(
+        self, values: FloatArray, drawn: FloatArray, attributes: tuple[str, ...], streams: Streams
+    ) -> FloatArray:
+        if self.form == "uncorrelated":
+            return values + independent_noise(values, self.alpha, drawn)
+        scaling = Scaling.of(values)
+        if self.form == "multiplicative":
+            return np.where(scaling.deviation > 0, values * lognormal(self.alpha, drawn), values)
+        if self.form == "non-linear":
+            return self._on_scores(values, drawn, attributes, streams)
+        noisy = values + correlated_noise(values, self.alpha, drawn)
+        return noisy if self.form == "correlated" else drawn_in(noisy, scaling.mean, self.alpha)
+
+    def _on_scores(
+        self, values: FloatArray, drawn: FloatArray, attributes: tuple[str, ...], streams: Streams
+    ) -> FloatArray:
+        from microveil.numerics.normal_scores import scored_columns, unscored_columns
+
+        scores = scored_columns(values, (streams.generator("ties", name) for name in attributes))
+        noisy = drawn_in(scores + correlated_noise(scores, self.alpha, drawn), np.zeros(len(attributes)), self.alpha)
+        return unscored_columns(noisy, values)
+
+
+def independent_noise(values: FloatArray, alpha: float, drawn: FloatArray) -> FloatArray:
+    """Standard normal draws turned into noise with alpha times the variance of each column.
+
+    Column by column, so that what one gets does not depend, not even in its last digit, on what stands beside it.
+    """
+    deviations = [Scaling.of(np.ascontiguousarray(column)[:, None]).deviation[0] for column in values.T]
+    return np.asarray(alpha**0.5 * np.array(deviations) * drawn)
+
+
+def correlated_noise(values: FloatArray, alpha: float, drawn: FloatArray) -> FloatArray:
+    """Standard normal rows turned into noise with alpha times the covariance of the values."""
+    return np.asarray(alpha**0.5 * (drawn @ covariance_root(paired_covariance(values))))
+
+
+def drawn_in(noisy: FloatArray, mean: FloatArray, alpha: float) -> FloatArray:
+    """Noisy values drawn towards the mean by as much as the noise has spread them.
+
+    >>> drawn_in(np.array([[4.0], [8.0]]), np.array([6.0]), 3.0)[:, 0].tolist()
+    [5.0, 7.0]
+    """
+    return np.asarray(mean + (noisy - mean) / np.sqrt(1.0 + alpha))
+
+
+def lognormal(alpha: float, drawn: FloatArray) -> FloatArray:
+    """Standard normal draws as lognormal factors of mean 1 and variance alpha."""
+    spread = np.log1p(alpha)
+    return np.asarray(np.exp(np.sqrt(spread) * drawn - spread / 2.0))

@@ -1,0 +1,59 @@
+"""Numeric attributes side by side as one matrix, and back to columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from microveil.errors import DataError
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
+from microveil.numerics.moments import complete_rows, with_moments_of
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def numbers_of(data: Microdata, attributes: Sequence[str]) -> FloatArray:
+    """The values of some attributes, NaN where missing."""
+    return np.column_stack([data.numbers(name).values for name in attributes])
+
+
+def columns_of(data: Microdata, attributes: Sequence[str], values: FloatArray) -> dict[str, pa.Array]:
+    """Masked values as columns of the table."""
+    return {name: data.number_column(name, column) for name, column in zip(attributes, values.T, strict=True)}
+
+
+def restored_moments(
+    data: Microdata, attributes: Sequence[str], original: FloatArray, masked: FloatArray, asker: str
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Masked values with the means and covariances of the original, and what keeps these from being exact."""
+    complete = int(complete_rows(original, masked).sum())
+    # with fewer the original would come back, turned at most
+    if complete < len(attributes) + 2:
+        raise DataError(
+            f"{count(complete, 'record')} without missing cells are too few for {asker} to restore the covariances "
+            f"of {count(len(attributes), 'attribute')}; it needs at least {len(attributes) + 2}"
+        )
+    restored, reached = with_moments_of(original, masked)
+    notes = []
+    if not reached:
+        notes.append(
+            f"{asker}: the masked records vary in fewer directions than the original, so only a part of the "
+            "covariances is restored"
+        )
+    outside = _outside_range(data, attributes, restored)
+    if outside:
+        notes.append(
+            f"{asker}: {count(outside, 'value')} brought back into the declared ranges, so means and covariances are "
+            "not exact"
+        )
+    return restored, tuple(notes)
+
+
+def _outside_range(data: Microdata, attributes: Sequence[str], values: FloatArray) -> int:
+    limits = [data[name].range or (-np.inf, np.inf) for name in attributes]
+    low, high = np.array(limits).T
+    return int(((values < low) | (values > high)).sum())

@@ -1,0 +1,78 @@
+"""What methods share that mend a release: beside it they look at the original."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked, Method
+from microveil.masking.columns import columns_of, numbers_of
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress
+from microveil.randomness import Streams
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@parameterised
+class Mending(Method):
+    """Changes a release so that it keeps more of the original's statistics.
+
+    It is a later step: of a plan, or as `mask(release, original=table)`. A table that nothing has masked yet is masked
+    first by another method, so that an original is never released as it is.
+    """
+
+    joint: ClassVar[bool] = True
+    random: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ("numeric",)
+
+    first: Method = parameter(
+        MDAV(k=5),  # type: ignore[call-arg]
+        help="the method that masks first where nothing has been masked yet",
+    )
+
+    def __post_init__(self) -> None:
+        if "numeric" not in self.first.kinds or isinstance(self.first, Mending):
+            raise ParameterError(f"{self.name}: first = '{self.first.name}' is not allowed; it must mask numbers")
+
+    @abstractmethod
+    def _mend(
+        self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
+    ) -> tuple[FloatArray, tuple[str, ...]]:
+        """The mended values of these attributes, and what is to be said about them."""
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        return self._mask_beside(data, data, attributes, streams, progress)
+
+    def _mask_beside(
+        self,
+        original: Microdata | None,
+        data: Microdata,
+        attributes: tuple[str, ...],
+        streams: Streams,
+        progress: Progress,
+    ) -> Masked:
+        if original is None:
+            raise DataError(
+                f"{self.name} mends a release and needs the original beside it: mask(release, original=...)"
+            )
+        if len(original) != len(data):
+            raise DataError(f"the original has {count(len(original), 'record')} and the release {len(data):,}")
+        before, after = numbers_of(original, attributes), numbers_of(data, attributes)
+        notes: tuple[str, ...] = ()
+        if np.array_equal(before, after, equal_nan=True):
+            masked = self.first._mask(data, attributes, streams, Part(progress, 0.0, 0.5))
+            if masked.rows is not None or masked.attributes:
+                raise DataError(f"{self.name} cannot mend {self.first.name}: it needs every record, and numbers")
+            data = data.with_columns(masked.columns)
+            after = numbers_of(data, attributes)
+            notes = (f"{self.name}: nothing was masked before, so {self.first.name} was applied first", *masked.notes)
+        mended, said = self._mend(data, attributes, before, after, Part(progress, 0.5, 1.0))
+        return Masked(columns_of(data, attributes, mended), notes=(*notes, *said))

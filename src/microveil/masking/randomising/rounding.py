@@ -1,0 +1,100 @@
+"""Rounding to a coarse set of values."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked, Method
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress, parts
+from microveil.randomness import Streams
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@parameterised
+class Rounding(Method):
+    """Every value goes to a multiple of a base, or to one of the points given, each attribute by itself.
+
+    - nearest: to the nearest one, from the middle away from zero.
+    - random: up or down with the probabilities that make the expected value the true one.
+    - controlled: the same, but drawn together, so that the sum of the attribute changes by less than one base.
+
+    Without a base, each attribute has one of its own: the largest of 1, 2, 5, 10, 20, 50 ... (and of 0.5, 0.2 ...)
+    that is at most half its deviation; or with `k` the least of these with which every published value of the
+    attribute is shared by at least k records. Different bases that are chosen by hand are different steps of a plan.
+    Several attributes are rounded as records to the nearest point of the lattice that their bases span, which is the
+    same. With a declared range only multiples inside it are published.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"income": [1240.0, 1250.0, 3999.0, -50.0]})
+    >>> Rounding(base=100.0).mask(people).frame["income"].to_pylist()
+    [1200.0, 1300.0, 4000.0, -100.0]
+    """
+
+    name: ClassVar[str] = "rounding"
+    family: ClassVar[str] = "randomising"
+    random: ClassVar[bool] = False
+    summary: ClassVar[str] = "values go to multiples of a base, the nearest ones or drawn ones"
+    kinds: ClassVar[tuple[str, ...]] = ("numeric",)
+    missing: ClassVar[str] = "missing cells and missing codes stay as they are"
+    source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.1.5 (MK-4)"
+
+    base: float | None = parameter(None, help="publish multiples of this number; unset: chosen from the data", gt=0)
+    mode: Literal["nearest", "random", "controlled"] = parameter(
+        "nearest", help="to the nearest; at random without bias; at random without bias and with the sum kept"
+    )
+    k: int | None = parameter(
+        None, help="choose the base so that at least k records share every published value of an attribute", ge=2
+    )
+    points: tuple[float, ...] | None = parameter(
+        None, help="publish only these numbers instead of multiples of a base", min_length=1
+    )
+
+    def __post_init__(self) -> None:
+        if self.points is not None and (self.base is not None or self.k is not None):
+            raise ParameterError("rounding: points are not allowed together with a base or with k")
+        if self.points is not None and self.mode == "controlled":
+            raise ParameterError("rounding: mode = 'controlled' is not allowed with points; it needs a base")
+        if self.k is not None and (self.base is not None or self.mode != "nearest"):
+            raise ParameterError("rounding: k is not allowed with a base, nor with mode other than 'nearest'")
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        from microveil.numerics.rounding import round_to_base, round_to_points
+
+        columns, chosen = {}, []
+        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+            values, rng = data.numbers(name).values, streams.generator(name)
+            if self.points is not None:
+                rounded = round_to_points(values, np.unique(self.points), self.mode, rng)
+            else:
+                base = self._base(data, name, values)
+                chosen.append(f"{base:g} for {name}")
+                rounded = round_to_base(values, base, self.mode, data[name].range, rng)
+            columns[name] = data.number_column(name, _constant_kept(values, rounded))
+            part(1.0, f"{self.name}: {name}")
+        of_its_own = self.base is None and self.points is None
+        return Masked(columns, notes=(f"{self.name}: the base is {', '.join(chosen)}",) if of_its_own else ())
+
+    def _base(self, data: Microdata, name: str, values: FloatArray) -> float:
+        from microveil.numerics.rounding import base_by_spread, base_for_sharing
+
+        if self.base is not None:
+            return self.base
+        if self.k is None:
+            return base_by_spread(values)
+        base = base_for_sharing(values, self.k, data[name].range)
+        if base is None:
+            held = int((~np.isnan(values)).sum())
+            raise DataError(f"attribute '{name}' has {count(held, 'value')}, but rounding with k = {self.k} needs more")
+        return base
+
+
+def _constant_kept(values: FloatArray, rounded: FloatArray) -> FloatArray:
+    return rounded if np.nanmax(values, initial=-np.inf) > np.nanmin(values, initial=np.inf) else values

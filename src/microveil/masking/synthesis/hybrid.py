@@ -1,0 +1,53 @@
+"""Hybrid data: a masked file with the means and covariances of the original."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.masking.columns import restored_moments
+from microveil.masking.mending import Mending
+from microveil.microdata import Microdata
+from microveil.parameters import parameterised
+from microveil.progress import Progress
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@parameterised
+class Hybrid(Mending):
+    """A release is mapped linearly so that its means and covariances are exactly those of the original.
+
+    With M the masked records, U'U the covariance of the original and W'W that of the masked records (Cholesky):
+    H = (M - mean of M) W^-1 U + mean of the original. Records stay similar to their masked ones. Where a covariance is
+    singular it is decomposed by its eigenvalues instead; masked records that vary in fewer directions than the original
+    can reach only a part of its covariances, and a note says so.
+
+    It is a later step: of a plan, or as `mask(release, original=table)`. A table that nothing has masked yet is masked
+    by the method `first` before, so that an original is never released as it is.
+
+    >>> from microveil.masking.randomising.noise import Noise
+    >>> people = Microdata.of({"age": [31.0, 45.0, 62.0, 70.0]})
+    >>> release = Hybrid().mask(Noise(alpha=1.0).mask(people, seed=1), original=people)
+    >>> values = release.data.numbers("age").values
+    >>> round(float(values.mean()), 6), round(float(values.var()), 6)
+    (52.0, 228.5)
+    """
+
+    name: ClassVar[str] = "hybrid"
+    family: ClassVar[str] = "synthesis"
+    summary: ClassVar[str] = "gives a release the means and covariances of the original"
+    missing: ClassVar[str] = (
+        "missing cells and missing codes stay as they are; means and covariances are those of the records without "
+        "missing cells, and other records are mapped by the attributes they have"
+    )
+    source: ClassVar[str] = "Dandekar, Domingo-Ferrer and Sebé (2002); specification 01, 6.4 (MK-12)"
+
+    def _mend(
+        self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
+    ) -> tuple[FloatArray, tuple[str, ...]]:
+        mended, notes = restored_moments(data, attributes, original, masked, self.name)
+        progress(1.0, f"{self.name}: means and covariances restored")
+        return mended, notes
