@@ -6,9 +6,11 @@ import pytest
 
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.errors import ParameterError, UnknownNameError
+from microveil.losses.categorical.distance import DBIL
+from microveil.masking import Method
 from microveil.masking.microaggregation.mdav import MDAV
-from microveil.masking.randomising.noise import Noise
-from microveil.parameters import describe_parameters, from_text
+from microveil.masking.within import Within
+from microveil.parameters import component_parameters, describe_parameters, from_text
 from microveil.registry import attack, loss, make, method, names
 
 
@@ -31,8 +33,8 @@ def test_a_wrong_choice_lists_the_right_ones() -> None:
 
 
 def test_too_many_values_are_refused() -> None:
-    with pytest.raises(ParameterError, match="noise takes 1 parameters at most"):
-        Noise(0.1, 0.2)  # type: ignore[call-arg]
+    with pytest.raises(ParameterError, match="dbil takes 1 parameters at most"):
+        DBIL("unit", "nominal")  # type: ignore[call-arg]
 
 
 def test_limits_and_choices_are_described() -> None:
@@ -44,7 +46,7 @@ def test_limits_and_choices_are_described() -> None:
 def test_components_are_equal_when_their_parameters_are() -> None:
     assert MDAV(k=4) == MDAV(k=4) != MDAV(k=5)
     assert len({MDAV(k=4), MDAV(k=4)}) == 1
-    assert repr(Noise(alpha=0.5)) == "Noise(alpha=0.5)"
+    assert repr(DBIL(ordinal_distance="unit")) == "DBIL(ordinal_distance='unit')"
 
 
 def test_the_registry_makes_components_by_name() -> None:
@@ -55,3 +57,53 @@ def test_the_registry_makes_components_by_name() -> None:
         attack("distance-linkige")
     with pytest.raises(UnknownNameError, match="unknown kind of entry"):
         names("measure")
+
+
+# --- components inside components ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inside", [{"name": "mdav", "k": 5}, "mdav k=5", "mdav  scale=z k=5", MDAV(k=5)])
+def test_a_method_inside_another_is_given_in_its_plain_form_or_as_it_is(inside: object) -> None:
+    assert make("method", "within", {"method": inside}) == Within(method=MDAV(k=5))
+
+
+def test_a_method_inside_another_is_given_on_a_command_line() -> None:
+    typed = {"method": "mdav k=5", "clusters": "4"}
+    assert make("method", "within", typed, text=True) == Within(method=MDAV(k=5), clusters=4)
+    inside = {"method": "within method=mdav clusters=3"}
+    assert make("method", "within", inside, text=True) == Within(method=Within(method=MDAV(), clusters=3))
+
+
+def test_the_plain_form_of_a_method_inside_another_gives_it_back() -> None:
+    made = Within(method=MDAV(k=5, block=2))
+    plain = made.parameters()
+    assert plain["method"]["name"] == "mdav"
+    assert "chunk" not in plain["method"]  # not set, and TOML has no null
+    assert make("method", "within", {k: v for k, v in plain.items() if v is not None}) == made
+
+
+def test_a_parameter_that_is_a_component_is_described_as_one() -> None:
+    described = {entry["name"]: entry for entry in describe_parameters(Within)}
+    assert component_parameters(Within) == {"method": Method}
+    assert component_parameters(MDAV) == {}
+    assert described["method"]["type"] == "method"
+    assert described["method"]["default"]["name"] == "mdav-generic"
+
+
+@pytest.mark.parametrize(
+    ("inside", "problem"),
+    [
+        ({"k": 5}, "within: method needs the name of a method"),
+        ({"name": 5}, "within: method needs the name of a method"),
+        ({"name": "mdaw"}, "unknown method 'mdaw'; did you mean 'mdav'"),
+        ({"name": "mdav", "q": 5}, "mdav has no parameter 'q'"),
+        ("", "within: method is a method with its parameters, such as 'mdav k=5', not ''"),
+        ("mdav 5", "such as 'mdav k=5', not 'mdav 5'"),
+        ("mdav k=0", "mdav: k = 0 is not allowed"),
+        (5, "within: method = 5 is not allowed; it must be an instance of Method"),
+    ],
+)
+def test_what_is_no_method_is_refused_in_one_sentence(inside: object, problem: str) -> None:
+    with pytest.raises((ParameterError, UnknownNameError), match=problem) as refusal:
+        make("method", "within", {"method": inside})
+    assert "\n" not in str(refusal.value)

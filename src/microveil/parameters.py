@@ -104,13 +104,26 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Parameterised):
-        return {"name": value.name, **value.parameters()}
+        # TOML has no null: a parameter that is not set is left out
+        return {"name": value.name, **{k: v for k, v in value.parameters().items() if v is not None}}
     return value
 
 
 def parameter_names(cls: type) -> list[str]:
     """The names of a component's parameters, in order."""
     return [field.name for field in dataclasses.fields(cls)]
+
+
+def component_parameters(cls: type) -> dict[str, type[Parameterised]]:
+    """The parameters that are components themselves, such as the method that another method applies."""
+    hints = typing.get_type_hints(cls)
+    found = {name: _component_class(hints[name]) for name in parameter_names(cls)}
+    return {name: component for name, component in found.items() if component is not None}
+
+
+def _component_class(hint: Any) -> type[Parameterised] | None:
+    parts = typing.get_args(hint) if _is_union(hint) else (hint,)
+    return next((part for part in parts if isinstance(part, type) and issubclass(part, Parameterised)), None)
 
 
 def describe_parameters(cls: type[Parameterised]) -> tuple[dict[str, Any], ...]:
@@ -159,16 +172,17 @@ def type_name(hint: Any) -> str:
         return " or ".join(type_name(part) for part in typing.get_args(hint))
     if typing.get_origin(hint) in (tuple, list):
         return f"list of {type_name(typing.get_args(hint)[0])}"
-    return getattr(hint, "__name__", str(hint))
+    name = getattr(hint, "__name__", str(hint))
+    return name.lower() if _component_class(hint) is not None else name
 
 
 def _is_union(hint: Any) -> bool:
     return typing.get_origin(hint) in (typing.Union, types.UnionType)
 
 
-def from_text(cls: type[Component], values: Mapping[str, str]) -> Component:
-    """Build a component from the `name=value` texts of a command line."""
-    return cls(**{name: _read_text(text) for name, text in values.items()})
+def from_text(cls: type[Component], values: Mapping[str, Any]) -> Component:
+    """Build a component from the `name=value` texts of a command line; what is no text is a value already."""
+    return cls(**{name: _read_text(text) if isinstance(text, str) else text for name, text in values.items()})
 
 
 _WORDS: dict[str, Any] = {"none": None, "null": None, "true": True, "false": False}

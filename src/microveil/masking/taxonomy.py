@@ -36,7 +36,7 @@ def place_of(method: type[Method]) -> Place:
 
     >>> from microveil.masking.swapping.rank_swapping import RankSwapping
     >>> place_of(RankSwapping)
-    Place(nature='perturbative', numerical=True, categorical=('ordinal', 'nominal', 'location'))
+    Place(nature='perturbative', numerical=True, categorical=('ordinal', 'nominal'))
     """
     if method.family not in NATURES:
         raise UnknownNameError("family of methods", method.family, NATURES)

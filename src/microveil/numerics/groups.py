@@ -1,4 +1,4 @@
-"""Means of groups of records."""
+"""Means and medians of groups of records."""
 
 from __future__ import annotations
 
@@ -30,3 +30,19 @@ def means_by_group(values: FloatArray, labels: IntArray, weights: FloatArray | N
     np.divide(sums, held, out=means, where=held > 0)
     np.clip(means, low, high, out=means, where=held > 0)
     return np.asarray(means[np.searchsorted(labels[order][starts], labels)])
+
+
+def medians_by_group(values: FloatArray, labels: IntArray) -> FloatArray:
+    """For each record the median of its group over the cells present; NaN without any.
+
+    >>> medians_by_group(np.array([5.0, 1.0, 2.0, 7.0]), np.array([0, 0, 0, 1])).tolist()
+    [2.0, 2.0, 2.0, 7.0]
+    """
+    present = np.flatnonzero(~np.isnan(values))
+    order = present[np.lexsort((values[present], labels[present]))]
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    medians = np.full(int(labels.max(initial=-1)) + 1, np.nan)
+    low, high = values[order[starts + (sizes - 1) // 2]], values[order[starts + sizes // 2]]
+    medians[labels[order[starts]]] = (low + high) / 2.0
+    return np.asarray(medians[labels])

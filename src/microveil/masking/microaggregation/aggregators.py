@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from microveil.errors import ParameterError
 from microveil.masking.partition import Partition
 from microveil.microdata import Categories, Microdata
-from microveil.numerics.groups import means_by_group
+from microveil.numerics.groups import means_by_group, medians_by_group
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -77,20 +77,21 @@ def published_values(
         if publish == "hybrid":
             return hybrid(values, partition.labels, rng)[0]
         return perturb(values, partition.labels, "centred", "normal", rng)
-    if publish in ("median", "mode"):
-        in_common = np.median if publish == "median" else _mode
-        return np.column_stack([_by_group(column, partition, in_common) for column in values.T])
+    if publish == "median":
+        return np.column_stack([medians_by_group(column, partition.labels) for column in values.T])
+    if publish == "mode":
+        return np.column_stack([_modes_by_group(column, partition) for column in values.T])
     return means_by_group(values, partition.labels, weights)
 
 
-def _by_group(values: FloatArray, partition: Partition, in_common: Callable[[FloatArray], float]) -> FloatArray:
-    """For each record what its group has in common, from the cells that are present; NaN where a group has none."""
+def _modes_by_group(values: FloatArray, partition: Partition) -> FloatArray:
+    """For each record the mode of its group, from the cells that are present; NaN where a group has none."""
     published = np.full(len(partition), np.nan)
     for number, rows in enumerate(partition.groups):
         cells = values[rows]
         cells = cells[~np.isnan(cells)]
         if cells.size:
-            published[number] = in_common(cells)
+            published[number] = _mode(cells)
     return published[partition.labels]
 
 

@@ -8,7 +8,9 @@ partition is polished and what a group publishes is the same for all of them, an
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import comb
 from typing import ClassVar, Literal
@@ -189,25 +191,24 @@ class Microaggregation(Method):
         for choice, part in zip(choices, parts(progress, len(choices)), strict=True):
             chosen = tuple(names[j] for j in choice)
             taken = [column for j in choice for column in places[j]]
-            made.append(self._labels(data, chosen, filled, taken, states, rng, part))
+            group = partial(self._polished_groups, data, chosen, filled, taken, rng)
+            made.append(self._labels(data, names, filled, states, group, part))
         return Partition.of(min(made, key=lambda labels: _loss(filled, labels)) if len(made) > 1 else made[0])
 
     def _labels(
         self,
         data: Microdata,
         names: tuple[str, ...],
-        filled: FloatArray,
-        taken: list[int],
+        columns: FloatArray,
         states: npt.NDArray[np.uint8],
-        rng: np.random.Generator,
+        group: Callable[[IntArray, Progress], IntArray],
         progress: Progress,
     ) -> IntArray:
-        """The groups of all records by the columns taken, part of the file by part."""
-        labels = np.empty(len(filled), dtype=np.int64)
+        """The groups of all records, part of the file by part."""
+        labels = np.empty(len(data), dtype=np.int64)
         done = used = 0
-        for rows in self._parts_of_the_file(data, filled, states):
-            part = Part(progress, done / len(labels), (done + len(rows)) / len(labels))
-            made = self._polished_groups(filled[rows], taken, Records(data, names, rows), rng, part)
+        for rows in self._parts_of_the_file(data, names, columns, states):
+            made = group(rows, Part(progress, done / len(labels), (done + len(rows)) / len(labels)))
             labels[rows] = used + made
             used += int(made.max()) + 1
             done += len(rows)
@@ -215,13 +216,16 @@ class Microaggregation(Method):
 
     def _polished_groups(
         self,
-        columns: FloatArray,
+        data: Microdata,
+        names: tuple[str, ...],
+        filled: FloatArray,
         taken: list[int],
-        records: Records,
         rng: np.random.Generator,
+        rows: IntArray,
         progress: Progress,
     ) -> IntArray:
-        """Groups made on some columns, then polished on all of them."""
+        """Groups of some records made on some columns, then polished on all of them."""
+        columns, records = filled[rows], Records(data, names, rows)
         chosen = np.ascontiguousarray(columns[:, taken])
         if self.polish == 0:
             return self._groups(chosen, records, rng, progress)
@@ -230,12 +234,15 @@ class Microaggregation(Method):
         made = self._groups(chosen, records, rng, Part(progress, 0.0, 0.1))
         return polish_groups(columns, made, self.k, self.polish * len(columns), rng, Part(progress, 0.1, 1.0))
 
-    def _parts_of_the_file(self, data: Microdata, columns: FloatArray, states: npt.NDArray[np.uint8]) -> list[IntArray]:
+    def _parts_of_the_file(
+        self, data: Microdata, names: tuple[str, ...], columns: FloatArray, states: npt.NDArray[np.uint8]
+    ) -> list[IntArray]:
         """The parts that are grouped by themselves: strata, patterns of missing cells, chunks."""
         parts_ = [np.arange(len(data))]
         if self.strata:
             parts_ = strata_of(data, self.k)
-        parts_ = [rows[block] for rows in parts_ for block in blocks_by_pattern(states[rows], self.k)]
+        apart = np.array([data[name].missing != "wildcard" for name in names])
+        parts_ = [rows[block] for rows in parts_ for block in blocks_by_pattern(states[rows], self.k, apart)]
         if self.chunk is not None:
             largest = max(self.chunk, 2 * self.k)
             parts_ = [

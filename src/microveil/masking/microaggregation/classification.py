@@ -44,6 +44,8 @@ TRAITS: dict[str, Traits] = {
     "mu-approx": Traits("multivariate", "data-oriented", "heuristic"),
     "two-approx": Traits("multivariate", "data-oriented", "heuristic"),
     "mdav-genetic": Traits("multivariate", "data-oriented", "heuristic"),
+    "mdav-generic": Traits("multivariate", "fixed", "heuristic"),
+    "k-modes": Traits("multivariate", "data-oriented", "heuristic"),
     "fuzzy": Traits("multivariate", "none", "heuristic"),
     "omma": Traits("multivariate", "fixed", "heuristic"),
     "mic1d": Traits("multivariate", "none", "heuristic"),

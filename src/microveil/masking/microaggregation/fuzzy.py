@@ -130,9 +130,10 @@ class Fuzzy(Microaggregation):
         columns = scaled(values, self.scale)
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
         states = np.column_stack([column.state for column in numbers])
-        choice = self._choices(data, tuple(column.name for column in numbers))[0]
+        names = tuple(column.name for column in numbers)
+        choice = self._choices(data, names)[0]
         drawn, together, done = np.empty_like(values), np.empty(len(values), dtype=np.int64), 0
-        for number, rows in enumerate(self._parts_of_the_file(data, filled, states)):
+        for number, rows in enumerate(self._parts_of_the_file(data, names, filled, states)):
             part = Part(progress, done / len(values), (done + len(rows)) / len(values))
             pulls, degrees = self._clusters(np.ascontiguousarray(filled[rows][:, choice]), part)
             if weights is not None:

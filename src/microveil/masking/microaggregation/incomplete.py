@@ -19,12 +19,22 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 
-def blocks_by_pattern(states: npt.NDArray[np.uint8], k: int) -> list[IntArray]:
-    """Divide records by their pattern of missing states into blocks of at least k records."""
+def blocks_by_pattern(states: npt.NDArray[np.uint8], k: int, apart: BoolArray | None = None) -> list[IntArray]:
+    """Divide records by their pattern of missing states into blocks of at least k records.
+
+    Where missing is no wildcard (`apart`, for each attribute), a released missing cell tells records apart; rare
+    patterns are then pooled with others that have the same states there, as long as these make k records.
+    """
     if not states.any():
         return [np.arange(len(states))]
+    if apart is None or not apart.any() or apart.all():
+        return _blocks(states, k)
+    return [rows[block] for rows in _blocks(states[:, apart], k) for block in _blocks(states[rows], k)]
+
+
+def _blocks(states: npt.NDArray[np.uint8], k: int) -> list[IntArray]:
     _, pattern = np.unique(states, axis=0, return_inverse=True)
-    by_pattern = Partition.of(pattern).groups
+    by_pattern = Partition.of(pattern.reshape(-1)).groups
     blocks = [records for records in by_pattern if len(records) >= k]
     rare = [records for records in by_pattern if len(records) < k]
     if not rare:

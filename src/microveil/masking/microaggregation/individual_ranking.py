@@ -17,11 +17,15 @@ Direction = Literal["ascending", "descending", "auto"]
 
 
 def own_values(records: Records, position: int = 0) -> FloatArray:
-    """An attribute's values as they are in the file, a missing one as the mean.
+    """An attribute's values as they are in the file, or the places of its categories; a missing one as the mean.
 
     In one dimension no scale changes what is near, but the rounding of a scale breaks ties; so none is used.
     """
-    values = records.data.numbers(records.attributes[position]).values
+    data, name = records.data, records.attributes[position]
+    if data[name].kind == "numeric":
+        values = data.numbers(name).values
+    else:
+        values = np.where(data.missing_states(name) > 0, np.nan, data.categories(name).codes)
     mean = Scaling.of(values[:, None]).mean[0]
     return np.asarray(np.where(np.isnan(values), mean, values)[records.numbers])
 
@@ -49,8 +53,9 @@ class OneByOne(Microaggregation):
 class IndividualRanking(OneByOne):
     """Each attribute is put in order and grouped by itself, so no two attributes share a partition.
 
-    Little is lost, even on outliers, but the combination of several attributes stays recognisable: records are not
-    k-anonymous over more than one attribute.
+    Ordered categories are ranked by their domain, and their groups publish the median category. Little is lost, even on
+    outliers, but the combination of several attributes stays recognisable: records are not k-anonymous over more than
+    one attribute.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 41, 22, 43], "income": [9, 1, 2, 8]})
@@ -60,7 +65,8 @@ class IndividualRanking(OneByOne):
 
     name: ClassVar[str] = "individual-ranking"
     summary: ClassVar[str] = "each attribute by itself: k neighbouring values publish their mean"
-    source: ClassVar[str] = "Defays and Anwar (1998); specification 01, 8.3"
+    source: ClassVar[str] = "Defays and Anwar (1998); specification 01, 8.3 and MA-20"
+    kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
 
     partition: Literal["fixed", "optimal"] = parameter(
         "fixed", help="groups of k each, or of k to 2k-1 with the least sum of squares"

@@ -1,0 +1,135 @@
+"""Mondrian: the records are divided by cuts along one attribute at a time, and every region publishes one value."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from microveil.masking.base import Masked, Method
+from microveil.masking.coarsening.spans import Axis, Even, axis_of, label_column, middle_column, mode_column
+from microveil.masking.microaggregation.aggregators import Publish, published_columns
+from microveil.masking.microaggregation.incomplete import blocks_by_pattern, cells_to_suppress
+from microveil.masking.partition import Partition
+from microveil.microdata import Attribute, Microdata
+from microveil.microdata.microdata import check_records, count
+from microveil.microdata.schema import KINDS
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress, parts
+from microveil.randomness import Streams
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@parameterised
+class Mondrian(Method):
+    """The file is cut in two along its widest attribute, each half again, as long as both sides keep k records; every
+    region then publishes one value, or its span, for each attribute.
+
+    Width is relative to the whole: the domain of categories, the range of numbers. A cut is made at the median, or at
+    the value nearest to it that leaves k records on both sides; the narrower attributes are tried where the widest has
+    no such cut. Nominal categories with a hierarchy are cut into the children of the node that holds the region, each
+    with no record or at least k; without one they are cut in the order of their domain.
+
+    Every combination of published values has at least k records. Intervals and sets tell what they hide, but an
+    attribute published so is a list of texts and no measure compares it with the original cell by cell; medians, means,
+    middles and modes stay values of the attribute.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43], "sex": ["f", "m", "f", "f"]}, keys=["age", "sex"])
+    >>> Mondrian(k=2).mask(people).frame.to_pydict()
+    {'age': [21.0, 21.0, 42.0, 42.0], 'sex': ['f', 'f', 'f', 'f']}
+    >>> Mondrian(k=2, publish="interval").mask(people).frame.to_pydict()
+    {'age': ['[20, 22]', '[20, 22]', '[41, 43]', '[41, 43]'], 'sex': ['{f, m}', '{f, m}', '{f}', '{f}']}
+    """
+
+    name: ClassVar[str] = "mondrian"
+    family: ClassVar[str] = "coarsening"
+    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish one value or their span"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    random: ClassVar[bool] = False
+    missing: ClassVar[str] = (
+        "missing cells and missing codes stay as they are; records with the same pattern of missing cells are cut by "
+        "themselves, rare patterns are pooled, and a value is suppressed where fewer than k of its region have one"
+    )
+    weights: ClassVar[str] = "sampling weights are not used: k counts records; they are released as they are"
+    source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); specification 05, PM-08"
+
+    k: int = parameter(3, help="fewest records in a region", ge=2)
+    publish: Literal["median", "mean", "middle", "mode", "interval", "set"] = parameter(
+        "median",
+        help="what a region publishes: of numbers the median, the mean, the middle of their interval, the most "
+        "frequent, the interval [20, 35] itself or the set of values; of ordered categories the median for the mean "
+        "too; of other categories always the most frequent, or their node of the hierarchy or set for interval",
+    )
+    cut: Literal["strict", "relaxed"] = parameter(
+        "strict", help="whether equal values stay in one region, or may be divided so that the halves are equal"
+    )
+    even: Even = parameter("lower", help="with middle: which of two middle categories is published")
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        check_records(data, self.k, f"{self.name} with k = {self.k}")
+        axes = [axis_of(data, name) for name in attributes]
+        partition = self._regions(data, axes, Part(progress, 0.0, 0.7))
+        columns: dict[str, pa.Array] = {}
+        changed: list[Attribute] = []
+        suppressed_cells = 0
+        for axis, part in zip(axes, parts(Part(progress, 0.7, 1.0), len(axes)), strict=True):
+            name = axis.attribute.name
+            suppressed = cells_to_suppress(
+                ~np.isnan(axis.values), partition, self.k, missing_matches=axis.attribute.missing == "wildcard"
+            )
+            suppressed_cells += int(suppressed.sum())
+            columns[name], described = self._published(data, axis, partition, suppressed, streams)
+            changed += [described] if described is not None else []
+            part(1.0, f"{self.name}: {name}")
+        notes = (f"{count(suppressed_cells, 'cell')} suppressed because of missing values",) if suppressed_cells else ()
+        return Masked(columns, {attributes: partition}, notes=notes, attributes=tuple(changed))
+
+    def _regions(self, data: Microdata, axes: list[Axis], progress: Progress) -> Partition:
+        from microveil.numerics.mondrian import mondrian_regions
+
+        matrix = np.column_stack([_filled(axis) for axis in axes])
+        span = np.array([axis.span for axis in axes])
+        states = np.column_stack([data.missing_states(axis.attribute.name) for axis in axes])
+        apart = np.array([axis.attribute.missing != "wildcard" for axis in axes])
+        blocks = blocks_by_pattern(states, self.k, apart)
+        labels = np.empty(len(data), dtype=np.int64)
+        used = 0
+        for rows, part in zip(blocks, parts(progress, len(blocks)), strict=True):
+            made = mondrian_regions(
+                matrix[rows],
+                span,
+                [axis.heights for axis in axes],
+                self.k,
+                part,
+                f"{self.name}: cutting",
+                strict=self.cut == "strict",
+            )
+            labels[rows] = used + made
+            used += int(made.max()) + 1
+        return Partition.of(labels)
+
+    def _published(
+        self, data: Microdata, axis: Axis, partition: Partition, suppressed: BoolArray, streams: Streams
+    ) -> tuple[pa.Array, Attribute | None]:
+        name = axis.attribute.name
+        if self.publish in ("interval", "set"):
+            return label_column(data, axis, partition, suppressed, as_set=self.publish == "set")
+        if self.publish == "mode" or not axis.is_ordered:
+            return mode_column(data, axis, partition, suppressed), None
+        if self.publish == "middle":
+            return middle_column(data, axis, partition, suppressed, self.even), None
+        in_common: Publish = "mean" if self.publish == "mean" else "median"
+        rng = streams.generator("published", name)
+        return published_columns(data, partition, {name: suppressed}, in_common, None, rng)[name], None
+
+
+def _filled(axis: Axis) -> npt.NDArray[np.float64]:
+    """Missing cells, which only pooled patterns have, as the median."""
+    present = np.sort(axis.values[~np.isnan(axis.values)])
+    median = present[(len(present) - 1) // 2] if len(present) else 0.0
+    return np.where(np.isnan(axis.values), median, axis.values)
