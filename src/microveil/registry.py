@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from microveil.errors import ParameterError, UnknownNameError, nearest_name
-from microveil.parameters import Parameterised, describe_parameters, from_text, parameter_names
+from microveil.parameters import (
+    Parameterised,
+    component_parameters,
+    describe_parameters,
+    from_text,
+    parameter_names,
+)
 
 if TYPE_CHECKING:
     from microveil.attacks import Attack
@@ -40,18 +46,53 @@ METHODS = {
     "mu-approx": "microveil.masking.microaggregation.mu_approx:MuApprox",
     "two-approx": "microveil.masking.microaggregation.two_approx:TwoApprox",
     "mdav-genetic": "microveil.masking.microaggregation.mdav_genetic:MDAVGenetic",
+    "mdav-generic": "microveil.masking.microaggregation.mdav_generic:MDAVGeneric",
+    "k-modes": "microveil.masking.microaggregation.k_modes:KModes",
     "fuzzy": "microveil.masking.microaggregation.fuzzy:Fuzzy",
     "omma": "microveil.masking.microaggregation.omma:OMMA",
     "mic1d": "microveil.masking.microaggregation.mic1d:Mic1D",
     "crest": "microveil.masking.microaggregation.crest:Crest",
     "camp-crest": "microveil.masking.microaggregation.camp_crest:CampCrest",
     "rank-swapping": "microveil.masking.swapping.rank_swapping:RankSwapping",
+    "rank-swapping-distribution": "microveil.masking.swapping.rank_swapping_distribution:RankSwappingDistribution",
+    "rank-swapping-buckets": "microveil.masking.swapping.rank_swapping_buckets:RankSwappingBuckets",
+    "data-swapping": "microveil.masking.swapping.data_swapping:DataSwapping",
+    "sampling": "microveil.masking.coarsening.sampling:Sampling",
+    "recode": "microveil.masking.coarsening.recode:Recode",
+    "top-code": "microveil.masking.coarsening.end_coding:TopCode",
+    "bottom-code": "microveil.masking.coarsening.end_coding:BottomCode",
+    "suppress": "microveil.masking.coarsening.suppress:Suppress",
     "pram": "microveil.masking.randomising.pram:PRAM",
     "noise": "microveil.masking.randomising.noise:Noise",
+    "noise-swapping": "microveil.masking.randomising.noise_swapping:NoiseSwapping",
+    "rounding": "microveil.masking.randomising.rounding:Rounding",
+    "resampling": "microveil.masking.randomising.resampling:Resampling",
+    "lossy": "microveil.masking.randomising.lossy:Lossy",
+    "matrix": "microveil.masking.randomising.matrix:Matrix",
+    "restore": "microveil.masking.randomising.restore:Restore",
+    "hybrid": "microveil.masking.synthesis.hybrid:Hybrid",
+    "mondrian": "microveil.masking.coarsening.mondrian:Mondrian",
+    "global-median": "microveil.masking.coarsening.global_median:GlobalMedian",
+    "within": "microveil.masking.within:Within",
+    "synthetic": "microveil.masking.synthesis.synthetic:Synthetic",
 }
 ATTACKS = {
     "distance-linkage": "microveil.attacks.linkage.distance:DistanceLinkage",
+    "probabilistic-linkage": "microveil.attacks.linkage.probabilistic:ProbabilisticLinkage",
+    "rank-swapping-linkage": "microveil.attacks.linkage.rank_swapping:RankSwappingLinkage",
+    "annotated-union-linkage": "microveil.attacks.linkage.annotated_union:AnnotatedUnionLinkage",
+    "alignment-linkage": "microveil.attacks.linkage.alignment:AlignmentLinkage",
+    "projected-linkage": "microveil.attacks.linkage.projected:ProjectedLinkage",
+    "representative-linkage": "microveil.attacks.linkage.representatives:RepresentativeLinkage",
+    "ranking-intervals": "microveil.attacks.ranking_intervals:RankingIntervals",
     "interval-disclosure": "microveil.attacks.intervals:IntervalDisclosure",
+    "uniqueness": "microveil.attacks.uniqueness:Uniqueness",
+    "singling-out": "microveil.attacks.singling_out:SinglingOut",
+    "attribute-disclosure": "microveil.attacks.attribute_disclosure:AttributeDisclosure",
+    "class-disclosure": "microveil.attacks.class_disclosure:ClassDisclosure",
+    "inference": "microveil.attacks.inference:Inference",
+    "expected-ratio": "microveil.attacks.pram_disclosure:ExpectedRatio",
+    "map-disclosure": "microveil.attacks.pram_disclosure:MapDisclosure",
 }
 LOSSES = {
     "sse": "microveil.losses.numeric.sse:SSE",
@@ -93,7 +134,30 @@ def make(sort: str, name: str, parameters: Mapping[str, Any] | None = None, *, t
     for parameter in given:
         if parameter not in known:
             raise ParameterError(f"{name} has no parameter '{parameter}'{nearest_name(parameter, known)}")
+    for parameter in component_parameters(cls):
+        if parameter in given:
+            given[parameter] = _made_inside(f"{name}: {parameter}", given[parameter])
     return from_text(cls, given) if text else cls(**given)
+
+
+def _made_inside(where: str, given: Any) -> Any:
+    """A method that is a parameter of another, from its plain forms: `{"name": "mdav", "k": 5}` or "mdav k=5".
+
+    Other things are left as they are: either it is a method already, or the component says what is wrong with it.
+    """
+    if isinstance(given, Mapping):
+        rest = dict(given)
+        name = rest.pop("name", None)
+        if not isinstance(name, str):
+            raise ParameterError(f"{where} needs the name of a method, such as {{ name = 'mdav', k = 5 }}")
+        return make("method", name, rest)
+    if isinstance(given, str):
+        words = given.split()
+        settings = [word.partition("=") for word in words[1:]]
+        if not words or not all(equals for _, equals, _ in settings):
+            raise ParameterError(f"{where} is a method with its parameters, such as 'mdav k=5', not '{given}'")
+        return make("method", words[0], {name: value for name, _, value in settings}, text=True)
+    return given
 
 
 def method(name: str, **parameters: Any) -> Method:

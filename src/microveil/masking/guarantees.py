@@ -35,6 +35,7 @@ REQUIREMENTS: Mapping[str, str] = {
     "t": "the distribution of confidential values in every class is within t of that in the table",
 }
 _AT_MOST = ("t",)
+_CELLS = 10_000_000  # of a table of classes and values that is laid out at a time
 _C = 3.0  # the usual c of recursive diversity
 
 
@@ -190,9 +191,11 @@ def _by_class(classes: Combinations, of_record: IntArray, codes: IntArray, weigh
 
     shape = (len(classes), int(codes.max(initial=-1)) + 1)
     table = sparse.coo_array((weights, (of_record, codes)), shape=shape).tocsr()
-    left, right = classes.agreeing
-    if len(left) > len(classes):
-        table = sparse.csr_array((np.ones(len(left)), (left, right)), shape=(len(classes), len(classes))) @ table
+    if (classes.codes < 0).any():
+        width = max(1, _CELLS // max(1, len(classes)))
+        columns = table.tocsc()
+        blocks = [columns[:, start : start + width].toarray() for start in range(0, shape[1], width)]
+        table = sparse.hstack([sparse.csr_array(classes.agreeing_with_each(block)) for block in blocks], format="csr")
     table.sort_indices()
     return table
 

@@ -1,6 +1,6 @@
 """Tables of records with a schema: what they are, how they are read and written, and sample data."""
 
-from microveil.microdata.hierarchy import Hierarchy
+from microveil.microdata.hierarchy import Hierarchy, Intervals
 from microveil.microdata.microdata import Categories, Microdata, Numbers
 from microveil.microdata.schema import Attribute, Kind, MissingPolicy, Role, Schema
 
@@ -8,6 +8,7 @@ __all__ = [
     "Attribute",
     "Categories",
     "Hierarchy",
+    "Intervals",
     "Kind",
     "Microdata",
     "MissingPolicy",

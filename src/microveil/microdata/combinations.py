@@ -16,6 +16,7 @@ import numpy.typing as npt
 from microveil.errors import DataError
 from microveil.microdata.microdata import Microdata
 from microveil.numerics.counting import number_rows
+from microveil.numerics.wildcards import agreeing_sums
 from microveil.progress import Progress, parts, silent
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,7 +46,10 @@ class Combinations:
 
     @cached_property
     def agreeing(self) -> tuple[IntArray, IntArray]:
-        """The pairs of combinations that agree, each with itself and in both directions: two arrays of numbers."""
+        """The pairs of combinations that agree, each with itself and in both directions: two arrays of numbers.
+
+        With many wildcards these are very many; sums over them are better taken by `agreeing_with_each`.
+        """
         own = np.arange(len(self), dtype=np.int64)
         known = self.codes >= 0
         if known.all():
@@ -61,18 +65,23 @@ class Combinations:
                 right.append(second)
         return np.concatenate(left), np.concatenate(right)
 
-    @cached_property
-    def frequencies(self) -> IntArray:
-        """For each combination, how many records agree with it."""
-        return np.bincount(self.agreeing[0], weights=self.counts[self.agreeing[1]], minlength=len(self)).astype(
-            np.int64
-        )
+    def agreeing_with_each(self, masses: FloatArray) -> FloatArray:
+        """For each combination the sums of some columns of masses over the combinations that agree with it."""
+        return agreeing_sums(self.codes, masses)
 
     @cached_property
+    def _sums(self) -> FloatArray:
+        return self.agreeing_with_each(np.column_stack([self.counts.astype(np.float64), self.weights]))
+
+    @property
+    def frequencies(self) -> IntArray:
+        """For each combination, how many records agree with it."""
+        return self._sums[:, 0].round().astype(np.int64)
+
+    @property
     def population(self) -> FloatArray:
         """For each combination, the weights of the records that agree with it: an estimate for the population."""
-        left, right = self.agreeing
-        return np.bincount(left, weights=self.weights[right], minlength=len(self)).astype(np.float64)
+        return self._sums[:, 1]
 
     @property
     def per_record(self) -> IntArray:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 
 from microveil.errors import DataError
@@ -123,7 +124,11 @@ def _with_pandas_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame
         before = frame[name].dtype
         series = column.to_pandas().copy()  # Arrow's memory is read-only, the caller's frame is not
         series.index = native.index
-        if _keeps_values(before, column.type) and series.dtype != native[name].dtype:
+        # numpy's whole numbers and truth values have no room for an empty cell
+        has_room = not (
+            column.null_count and native[name].dtype.kind in "iub" and isinstance(native[name].dtype, np.dtype)
+        )
+        if has_room and _keeps_values(before, column.type) and series.dtype != native[name].dtype:
             series = series.astype(native[name].dtype)
         new[name] = series
     return nw.from_native(native.assign(**new), eager_only=True)

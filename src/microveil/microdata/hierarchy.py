@@ -1,19 +1,29 @@
-"""A generalisation tree over a domain: every category has one ancestor at each coarser level."""
+"""Generalisation trees: every category of a domain, or every number, has one ancestor at each coarser level."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from microveil.errors import FileError, SchemaError, UnknownNameError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Hierarchy:
     """One path per category, from the category itself (level 0) to the coarsest level.
+
+    It serves numbers too, where every number that occurs is listed as a category.
 
     >>> h = Hierarchy.of([("Graz", "South", "*"), ("Linz", "North", "*"), ("Wels", "North", "*")])
     >>> h.levels, h.generalise("Wels", 1), h.categories(1)
@@ -24,8 +34,8 @@ class Hierarchy:
 
     @classmethod
     def of(cls, paths: Iterable[Sequence[object]]) -> Hierarchy:
-        """Build and check: equal lengths, every category once, and one parent for every node."""
-        hierarchy = cls(tuple(tuple(str(node) for node in path) for path in paths))
+        """Build and check: equal lengths, no empty node, every category once, and one parent for every node."""
+        hierarchy = cls(tuple(tuple(node_text(node) for node in path) for path in paths))
         problem = hierarchy._problem()
         if problem:
             raise SchemaError(f"hierarchy: {problem}")
@@ -36,6 +46,8 @@ class Hierarchy:
             return "it has no categories"
         if len({len(path) for path in self.paths}) > 1:
             return "every category needs the same number of levels"
+        if self.levels == 0:
+            return "it has no levels"
         seen: set[str] = set()
         for path in self.paths:
             if path[0] in seen:
@@ -45,6 +57,8 @@ class Hierarchy:
             parents: dict[str, str] = {}
             for path in self.paths:
                 child, parent = path[level - 1], path[level]
+                if not parent.strip():
+                    return f"category '{path[0]}' has a gap at level {level}"
                 if parents.setdefault(child, parent) != parent:
                     return f"'{child}' at level {level - 1} has two parents, '{parents[child]}' and '{parent}'"
         return None
@@ -54,24 +68,69 @@ class Hierarchy:
         """Number of levels, the categories themselves included."""
         return len(self.paths[0])
 
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {path[0]: row for row, path in enumerate(self.paths)}
+
+    @cached_property
+    def _nodes(self) -> tuple[dict[str, int], ...]:
+        """For each level its categories with their positions, in order of appearance."""
+        levels = []
+        for level in range(self.levels):
+            names = dict.fromkeys(path[level] for path in self.paths)
+            levels.append({name: position for position, name in enumerate(names)})
+        return tuple(levels)
+
+    @cached_property
+    def _numbers(self) -> tuple[FloatArray, IntArray] | None:
+        """The categories as ascending numbers with the rows they stand in; none where one is not a number."""
+        try:
+            values = np.array([float(path[0]) for path in self.paths])
+        except ValueError:
+            return None
+        order = np.argsort(values, kind="stable")
+        return values[order], order.astype(np.int64)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all categories are numbers, so that a numeric attribute can have this hierarchy."""
+        return self._numbers is not None
+
     def generalise(self, category: object, level: int) -> str:
         """The ancestor of a category at a level; level 0 is the category itself."""
-        if not 0 <= level < self.levels:
-            raise SchemaError(f"level {level} does not exist; the hierarchy has levels 0 to {self.levels - 1}")
-        for path in self.paths:
-            if path[0] == str(category):
-                return path[level]
-        raise UnknownNameError("category", str(category), [path[0] for path in self.paths])
+        check_level(level, self.levels)
+        row = self._row_of.get(node_text(category))
+        if row is None:
+            raise UnknownNameError("category", node_text(category), [path[0] for path in self.paths])
+        return self.paths[row][level]
 
     def categories(self, level: int = 0) -> tuple[str, ...]:
         """The categories of a level, in order of appearance."""
-        return tuple(dict.fromkeys(path[level] for path in self.paths))
+        check_level(level, self.levels)
+        return tuple(self._nodes[level])
+
+    def places(self, categories: Iterable[object], level: int) -> IntArray:
+        """Where the ancestors of these categories stand among the categories of a level; -1 for unknown ones."""
+        check_level(level, self.levels)
+        rows = (self._row_of.get(node_text(category), -1) for category in categories)
+        nodes = self._nodes[level]
+        return np.array([-1 if row < 0 else nodes[self.paths[row][level]] for row in rows], dtype=np.int64)
+
+    def places_of_numbers(self, values: FloatArray, level: int) -> IntArray:
+        """The same for numbers, fast; -1 for those that are missing or not listed."""
+        if self._numbers is None:
+            raise SchemaError("hierarchy: its categories are not all numbers")
+        listed, rows = self._numbers
+        place = np.minimum(np.searchsorted(listed, values), len(listed) - 1)
+        of_row = self.places((path[0] for path in self.paths), level)
+        return np.where(listed[place] == values, of_row[rows[place]], -1)
 
     @classmethod
     def read(cls, path: str | Path) -> Hierarchy:
         """Read the column-per-level form: one row per category; a comma or a semicolon between levels.
 
-        A first row whose cells are all of the form level0, level1, ... is a header.
+        A first row whose cells are all of the form level0, level1, ... is a header; files without one, as ARX writes
+        them, are read alike.
         """
         path = Path(path)
         try:
@@ -94,15 +153,124 @@ class Hierarchy:
         except SchemaError as problem:
             raise FileError(path, str(problem)) from None
 
-    def write(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the column-per-level form with a header."""
+    def write(self, path: str | Path, *, delimiter: str = ",", header: bool = True, force: bool = False) -> None:
+        """Write the column-per-level form; ARX reads it with `delimiter=";", header=False`."""
         from microveil.microdata.files.atomic import write_text
 
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([f"level{i}" for i in range(self.levels)])
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        if header:
+            writer.writerow([f"level{i}" for i in range(self.levels)])
         writer.writerows(self.paths)
         write_text(path, text.getvalue(), force=force)
+
+    def to_plain(self) -> list[list[str]]:
+        return [list(path) for path in self.paths]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Numbers in ever wider intervals: the cut points of each level from 1 up; level 0 are the numbers themselves.
+
+    An interval begins at its cut point and ends below the next; the first and the last of a level have no outer end, so
+    every number has its place. A cut point of a coarser level is one of the finer level too: nothing overlaps.
+
+    >>> ages = Intervals.of([[20, 30, 40, 50], [30, 50], []])
+    >>> ages.categories(2), ages.categories(3), ages.generalise(35, 1)
+    (('< 30', '[30, 50)', '>= 50'), ('*',), '[30, 40)')
+    """
+
+    cuts: tuple[tuple[float, ...], ...]
+
+    @classmethod
+    def of(cls, cuts: Iterable[Sequence[float]]) -> Intervals:
+        """Build and check: ascending cut points, each level's among those of the level before."""
+        try:
+            intervals = cls(tuple(tuple(float(cut) for cut in level) for level in cuts))
+        except (TypeError, ValueError):
+            raise SchemaError("hierarchy: the cut points of a level must be a list of numbers") from None
+        problem = intervals._problem()
+        if problem:
+            raise SchemaError(f"hierarchy: {problem}")
+        return intervals
+
+    def _problem(self) -> str | None:
+        if not self.cuts:
+            return "it has no levels"
+        finer: set[float] | None = None
+        for level, cuts in enumerate(self.cuts, start=1):
+            if not np.isfinite(cuts).all():
+                return f"a cut point of level {level} is not a finite number"
+            if any(a >= b for a, b in itertools.pairwise(cuts)):
+                return f"the cut points of level {level} do not ascend"
+            odd = [cut for cut in cuts if finer is not None and cut not in finer]
+            if odd:
+                return f"an interval of level {level - 1} overlaps two of level {level}, at {node_text(odd[0])}"
+            finer = set(cuts)
+        return None
+
+    @property
+    def levels(self) -> int:
+        """Number of levels, the numbers themselves included."""
+        return len(self.cuts) + 1
+
+    def categories(self, level: int) -> tuple[str, ...]:
+        """The intervals of a level, ascending."""
+        self._check(level)
+        cuts = [node_text(cut) for cut in self.cuts[level - 1]]
+        if not cuts:
+            return ("*",)
+        inner = (f"[{low}, {high})" for low, high in itertools.pairwise(cuts))
+        return (f"< {cuts[0]}", *inner, f">= {cuts[-1]}")
+
+    def _check(self, level: int) -> None:
+        check_level(level, self.levels)
+        if level == 0:
+            raise SchemaError("level 0 are the numbers themselves; intervals begin with level 1")
+
+    def places_of_numbers(self, values: FloatArray, level: int) -> IntArray:
+        """Which interval of a level each number lies in; -1 where it is missing."""
+        self._check(level)
+        places = np.searchsorted(self.cuts[level - 1], values, side="right").astype(np.int64)
+        return np.where(np.isnan(values), -1, places)
+
+    def generalise(self, number: float, level: int) -> str:
+        """The interval of a level in which a number lies; level 0 is the number itself."""
+        if level == 0:
+            return node_text(number)
+        return self.categories(level)[int(self.places_of_numbers(np.array([float(number)]), level)[0])]
+
+    def over(self, numbers: Iterable[float]) -> Hierarchy:
+        """The same tree with a path for each of these numbers, as files and other programs want it."""
+        listed = sorted(set(numbers))
+        return Hierarchy.of([[self.generalise(number, level) for level in range(self.levels)] for number in listed])
+
+    def to_plain(self) -> dict[str, list[list[float]]]:
+        return {"cuts": [list(level) for level in self.cuts]}
+
+
+def hierarchy_from_plain(value: object) -> object:
+    """A hierarchy from its form in TOML or JSON: a list of paths, or `{ cuts = [...] }`; other things as they are."""
+    if isinstance(value, list | tuple):
+        return Hierarchy.of(value)
+    if isinstance(value, Mapping):
+        if set(value) != {"cuts"}:
+            raise SchemaError("hierarchy: it must be a list of paths or cut points such as { cuts = [[20, 40]] }")
+        return Intervals.of(value["cuts"])
+    return value
+
+
+def node_text(value: object) -> str:
+    """A category or number as it is written in a hierarchy: whole numbers without decimals."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def check_level(level: int, levels: int) -> None:
+    """Refuse a level that a hierarchy does not have."""
+    if not 0 <= level < levels:
+        raise SchemaError(f"level {level} does not exist; the hierarchy has levels 0 to {levels - 1}")
 
 
 def _reason(problem: Exception) -> str:

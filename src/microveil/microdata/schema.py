@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 import pydantic
 
 from microveil.errors import FileError, MicroveilError, SchemaError, UnknownNameError
-from microveil.microdata.hierarchy import Hierarchy
+from microveil.microdata.hierarchy import Hierarchy, Intervals, hierarchy_from_plain, node_text
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
 Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum"]
@@ -23,16 +23,13 @@ ROLES: tuple[Role, ...] = get_args(Role)
 CATEGORICAL: tuple[Kind, ...] = ("ordinal", "nominal", "location")
 
 
-def _as_hierarchy(value: object) -> object:
-    return Hierarchy.of(value) if isinstance(value, list | tuple) else value
-
-
 class Attribute(pydantic.BaseModel):
     """One column of the table.
 
     `missing` says what a missing cell means: a category of its own; a wildcard that could be anything; not applicable
     (the question did not arise, so the cell stays as it is); or refuse, when there must be none.
     `domain` lists the valid categories in order; for a numeric attribute `range` gives the smallest and largest value.
+    The hierarchy of a numeric attribute is one of intervals, or lists the numbers that occur.
     """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -42,7 +39,7 @@ class Attribute(pydantic.BaseModel):
     roles: tuple[Role, ...] = ()
     domain: tuple[Category, ...] | None = None
     range: tuple[float, float] | None = None
-    hierarchy: Annotated[Hierarchy | None, pydantic.BeforeValidator(_as_hierarchy)] = None
+    hierarchy: Annotated[Hierarchy | Intervals | None, pydantic.BeforeValidator(hierarchy_from_plain)] = None
     missing: MissingPolicy = "wildcard"
     missing_codes: tuple[Category, ...] = ()
     missing_ranges: tuple[tuple[float, float], ...] = ()
@@ -73,8 +70,12 @@ class Attribute(pydantic.BaseModel):
                 raise ValueError("only a numeric attribute has a range")
             if not self.range[0] <= self.range[1]:
                 raise ValueError("its range is empty")
-        if self.hierarchy is not None and self.domain is not None:
-            lacking = {str(c) for c in self.domain} - set(self.hierarchy.categories())
+        if isinstance(self.hierarchy, Intervals) and self.kind != "numeric":
+            raise ValueError("a hierarchy of intervals is for numeric attributes only")
+        if isinstance(self.hierarchy, Hierarchy) and self.kind == "numeric" and not self.hierarchy.is_numeric:
+            raise ValueError("its hierarchy has categories that are not numbers")
+        if isinstance(self.hierarchy, Hierarchy) and self.domain is not None:
+            lacking = {node_text(c) for c in self.domain} - set(self.hierarchy.categories())
             if lacking:
                 raise ValueError(f"its hierarchy has no place for {len(lacking)} of its categories")
         if "identifier" in self.roles and len(self.roles) > 1:
@@ -108,7 +109,7 @@ class Attribute(pydantic.BaseModel):
         if self.value_labels:
             values["value_labels"] = [[code, text] for code, text in self.value_labels.items()]
         if self.hierarchy is not None:
-            values["hierarchy"] = [list(path) for path in self.hierarchy.paths]
+            values["hierarchy"] = self.hierarchy.to_plain()
         return values
 
 
@@ -313,7 +314,8 @@ def _with_kind(attribute: Attribute, kind: str) -> Attribute:
     if kind == "numeric":
         return attribute.changed(kind=kind, domain=None, hierarchy=None)
     policy = "own category" if attribute.kind == "numeric" else attribute.missing
-    return attribute.changed(kind=kind, range=None, missing=policy)
+    hierarchy = None if isinstance(attribute.hierarchy, Intervals) else attribute.hierarchy
+    return attribute.changed(kind=kind, range=None, missing=policy, hierarchy=hierarchy)
 
 
 def _repeated(names: Sequence[str]) -> str | None:

@@ -1,0 +1,110 @@
+"""How far rank swapping can have moved a value, and the released values within that reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import ParameterError
+from microveil.masking.swapping.rank_swapping import RankSwapping
+from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
+from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
+from microveil.masking.swapping.ranks import Unit, ranks
+from microveil.microdata.pairs import Pair
+
+if TYPE_CHECKING:
+    from microveil.numerics.boxes import Order
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+ASSUMED = 20.0  # per cent of the records: the bound that is taken where nothing is known of a table
+SWAPPING: dict[str, Any] = {
+    method.name: method for method in (RankSwapping, RankSwappingDistribution, RankSwappingBuckets)
+}
+
+
+_MOVES_NOTHING = ("sampling",)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How many ranks a value is taken to have moved at most; none: nobody knows. `bound`: none can have moved more."""
+
+    ranks: int | None
+    bound: bool
+
+
+def is_swapped(pair: Pair) -> bool:
+    """Whether the provenance says that some attribute was rank-swapped."""
+    return pair.release is not None and any(step.method in SWAPPING for step in pair.release.provenance.steps)
+
+
+def reaches(pair: Pair, attributes: tuple[str, ...], p: float | None, unit: Unit, name: str) -> list[Reach]:
+    """The reach in each attribute: from p where it is given, else from the provenance, else what is assumed of tables.
+
+    A release without rank swapping has no reach, so p must be given.
+    """
+    if p is None and pair.release is not None and not is_swapped(pair):
+        raise ParameterError(f"{name}: p must be given, for the release was not made by rank swapping")
+    made = []
+    for attribute in attributes:
+        values = int((pair.masked.missing_states(attribute) == 0).sum())
+        true = None if pair.release is None else _reach(pair.release, attribute, values)
+        if p is not None:
+            wanted = ceil(ranks(p, unit, values) - 1e-9)
+            known = true is None or (true.bound and true.ranks is not None and true.ranks <= wanted)
+            made.append(Reach(wanted, known))
+        else:
+            made.append(Reach(ceil(ranks(ASSUMED, "percent", values)), False) if true is None else true)
+    return made
+
+
+def _reach(release: Any, attribute: str, values: int) -> Reach:
+    """From the steps that changed the attribute; an attribute that none did has not moved."""
+    steps = [
+        step
+        for step in release.provenance.steps
+        if attribute in (step.attributes or ()) and step.method not in _MOVES_NOTHING
+    ]
+    if not all(step.method in SWAPPING for step in steps):
+        return Reach(None, False)
+    # where only some records are released, a share of all is no less than a share of those, and ranks among fewer
+    # records are no farther apart
+    full = values if release.rows is None else release.provenance.input_records
+    each = [_reach_of(SWAPPING[step.method](**step.parameters), full) for step in steps]
+    return Reach(sum(reach.ranks or 0 for reach in each), all(reach.bound for reach in each))
+
+
+def _reach_of(method: RankSwapping | RankSwappingDistribution | RankSwappingBuckets, values: int) -> Reach:
+    if isinstance(method, RankSwapping):
+        return Reach(method.window(values), method.mark)
+    if isinstance(method, RankSwappingDistribution):
+        return Reach(ceil(ranks(method.p, method.unit, values)) if values else 0, False)
+    buckets = max(1, min(method.buckets, values // 2))
+    return Reach(2 * ceil(values / buckets), False)
+
+
+def window(order: Order, column: FloatArray, reach: int | None) -> tuple[IntArray, IntArray]:
+    """For each original value the range of places of released values at most so many ranks away, with all their equals.
+
+    A value that is not released counts from the place where it would stand. A missing value can be anything.
+    """
+    n = len(order.values)
+    unknown = np.isnan(column) | (reach is None)
+    if n == 0 or unknown.all():
+        return np.zeros(len(column), dtype=np.int64), np.full(len(column), n)
+    lowest, highest = order.between(column, column)
+    highest = np.where(highest > lowest, highest - 1, lowest)
+    low = order.values[np.clip(lowest - (reach or 0), 0, n - 1)]
+    high = order.values[np.clip(highest + (reach or 0), 0, n - 1)]
+    first, last = order.between(low, high)
+    return np.where(unknown, 0, first), np.where(unknown, n, last)
+
+
+def shares_of(ranges: list[tuple[IntArray, IntArray]], records: int) -> list[float]:
+    """The mean share of the file in the ranges of each attribute."""
+    return [float((last - first).mean()) / records for first, last in ranges]

@@ -1,0 +1,183 @@
+"""Coarser values of one attribute and how they are published: recoding and end coding share this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microveil.errors import DataError
+from microveil.microdata import Attribute, Categories, Microdata
+from microveil.microdata.hierarchy import node_text
+from microveil.microdata.microdata import count
+from microveil.microdata.schema import category_key
+from microveil.numerics.categories import median_by_group, plurality_by_group
+from microveil.numerics.groups import means_by_group
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Publish = Literal["representative", "label"]
+Centre = Literal["mean", "median", "midpoint"]
+
+_LISTED = 4  # a label that joins more names than this says how many more there are
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """The coarser value of each record, as a position among `labels`; -1 where a cell stays as it is.
+
+    For numbers `ends` are the lower and upper end of each interval, NaN where it has none.
+    """
+
+    places: IntArray
+    labels: tuple[str, ...]
+    ends: FloatArray | None = None
+
+
+def valid_categories(data: Microdata, name: str) -> Categories:
+    """A categorical attribute without its missing states: code -1 for these, and a domain of true categories."""
+    column = data.categories(name)
+    missing = {category_key(code) for code in data[name].missing_codes}
+    domain = tuple(v for v in column.domain if v is not None and category_key(v) not in missing)
+    codes = np.where(column.codes < len(domain), column.codes, -1)  # missing categories stand last
+    return Categories(name, codes, domain)
+
+
+def merged(
+    column: Categories, groups: IntArray, labels: Sequence[str | None] | None = None, *, ordered: bool
+) -> Coarse:
+    """Categories in groups, in the order of the domain, given the group of each; unnamed ones list their members."""
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    place = np.empty(len(first), dtype=np.int64)
+    place[np.argsort(first, kind="stable")] = np.arange(len(first))
+    of_category = place[number.reshape(-1)] if len(groups) else groups
+    names = []
+    for group in range(len(first)):
+        members = np.flatnonzero(of_category == group)
+        given = None if labels is None else labels[groups[members[0]]]
+        names.append(given if given is not None else _joined([column.domain[m] for m in members], members, ordered))
+    places = np.append(of_category, -1)[column.codes]
+    return Coarse(places, _distinct(names))
+
+
+def _joined(members: Sequence[object], positions: IntArray, ordered: bool) -> str:
+    names = [node_text(member) for member in members]
+    if ordered and len(names) > 2 and positions[-1] - positions[0] == len(names) - 1:
+        return f"{names[0]} to {names[-1]}"
+    if len(names) <= _LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _LISTED - 1])} and {len(names) - _LISTED + 1} more"
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of which no two are equal."""
+    found: dict[str, None] = {}
+    for name in names:
+        new, number = name, 2
+        while new in found:
+            new, number = f"{name} ({number})", number + 1
+        found[new] = None
+    return tuple(found)
+
+
+def refuse_unlisted(data: Microdata, name: str, places: IntArray, present: npt.NDArray[np.bool_]) -> None:
+    """Refuse values for which a hierarchy has no place."""
+    outside = np.flatnonzero((places < 0) & present)
+    if outside.size:
+        raise DataError(
+            f"attribute '{name}' has {count(outside.size, 'value')} that its hierarchy has no place for "
+            f"(the first in record {outside[0] + 1}); add them to the hierarchy"
+        )
+
+
+def published(
+    data: Microdata, name: str, coarse: Coarse, publish: Publish, centre: Centre = "mean"
+) -> tuple[pa.Array, Attribute | None]:
+    """The released column, and the attribute's new description where that changes.
+
+    A representative is a value of the group itself, so that the release can be compared with the original: the median
+    category of an ordered attribute, the most frequent of another, the centre of an interval. A label names the group.
+    """
+    if publish == "label":
+        return _labels(data, name, coarse)
+    if data[name].kind == "numeric":
+        return data.number_column(name, centred(data, name, coarse, centre)), None
+    column = valid_categories(data, name)
+    grouped = np.where(coarse.places < 0, -1, column.codes)
+    number = np.maximum(coarse.places, 0)
+    in_common = median_by_group if data[name].kind == "ordinal" else plurality_by_group
+    codes = np.where(grouped >= 0, in_common(grouped, number), -1)
+    domain = data.categories(name).domain
+    return data.category_column(Categories(name, codes, domain)), _described(data[name], column, codes, coarse)
+
+
+def centred(data: Microdata, name: str, coarse: Coarse, centre: Centre) -> FloatArray:
+    """The centre of each record's interval; numbers without one stay."""
+    values = data.numbers(name).values
+    inside = coarse.places >= 0
+    if not inside.any():
+        return values
+    number = np.where(inside, coarse.places, 0)
+    grouped = np.where(inside, values, np.nan)
+    if centre == "mean":
+        centres = means_by_group(grouped[:, None], number)[:, 0]
+    else:
+        centres = _middles(grouped, number, coarse.ends if centre == "midpoint" else None, centre)
+    return np.where(inside, centres, values)
+
+
+def _middles(values: FloatArray, number: IntArray, ends: FloatArray | None, centre: Centre) -> FloatArray:
+    """The median of each group, or the middle of its ends, of its least and largest value where it has none."""
+    rows = np.flatnonzero(~np.isnan(values))
+    rows = rows[np.lexsort((values[rows], number[rows]))]
+    groups, starts, sizes = np.unique(number[rows], return_index=True, return_counts=True)
+    ordered = values[rows]
+    if centre == "median":
+        low, high = ordered[starts + (sizes - 1) // 2], ordered[starts + sizes // 2]
+    else:
+        low, high = ordered[starts], ordered[starts + sizes - 1]
+        if ends is not None:
+            low = np.where(np.isnan(ends[groups, 0]), low, ends[groups, 0])
+            high = np.where(np.isnan(ends[groups, 1]), high, ends[groups, 1])
+    middle = np.full(int(number.max(initial=0)) + 1, np.nan)
+    middle[groups] = low + (high - low) / 2
+    return middle[number]
+
+
+def _described(attribute: Attribute, column: Categories, codes: IntArray, coarse: Coarse) -> Attribute | None:
+    """The attribute with the names of its groups as value labels of the categories that stand for them."""
+    names = dict(attribute.value_labels)
+    for group in np.unique(coarse.places[coarse.places >= 0]):
+        chosen = column.domain[codes[int(np.argmax(coarse.places == group))]]
+        if chosen is not None and node_text(chosen) != coarse.labels[group]:
+            names[chosen] = coarse.labels[group]
+    return attribute.changed(value_labels=names) if names != attribute.value_labels else None
+
+
+def _labels(data: Microdata, name: str, coarse: Coarse) -> tuple[pa.Array, Attribute]:
+    """The labels as text; a missing code becomes the same code as text."""
+    attribute, before = data[name], data.arrow(name)
+    kept = coarse.places < 0
+    column = pa.array(coarse.labels, pa.string()).take(pa.array(np.maximum(coarse.places, 0)))
+    held = pc.unique(before.filter(pa.array(kept))).drop_null()
+    texts = [node_text(value) for value in held.to_pylist()]
+    if kept.any():
+        places = pc.index_in(before, value_set=held) if len(held) else pa.nulls(len(before), pa.int32())
+        column = pc.if_else(pa.array(kept), pa.array(texts, pa.string()).take(places), column)
+    codes = dict.fromkeys([*(node_text(code) for code in attribute.missing_codes), *texts])
+    known = {*coarse.labels, *codes}
+    described = attribute.changed(
+        kind="ordinal" if attribute.kind == "numeric" else attribute.kind,
+        domain=coarse.labels,
+        range=None,
+        hierarchy=None,
+        missing_codes=tuple(codes),
+        missing_ranges=(),
+        value_labels={node_text(v): text for v, text in attribute.value_labels.items() if node_text(v) in known},
+    )
+    return column, described

@@ -1,0 +1,159 @@
+"""Top and bottom coding: what lies at one end of an ordered attribute becomes one value."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked, Method
+from microveil.masking.coarsening.coarse import Coarse, Publish, centred, merged, published, valid_categories
+from microveil.microdata import Attribute, Microdata
+from microveil.microdata.microdata import count
+from microveil.microdata.schema import KINDS
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress, parts
+from microveil.randomness import Streams
+
+FloatArray = npt.NDArray[np.float64]
+
+_FEW = 3  # the mean or median of fewer values would tell one of them
+
+
+@parameterised
+class EndCoding(Method):
+    """What top and bottom coding have in common."""
+
+    family: ClassVar[str] = "coarsening"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = "missing cells and missing codes stay as they are and are not counted"
+    source: ClassVar[str] = "Willenborg and de Waal (2001); specifications 01, 6.2.3, MK-9 and 05, 4.5, PM-11"
+    random: ClassVar[bool] = False
+    top: ClassVar[bool]
+
+    by: Literal["percent", "value", "count"] = parameter(
+        "percent", help="numbers: where the threshold comes from: a quantile, a value given, or a number of records"
+    )
+    percent: float = parameter(
+        2.5, help="numbers: the percentage of the values that lie beyond the threshold", gt=0, lt=100
+    )
+    threshold: float | None = parameter(None, help="numbers, by value: values beyond this are coded")
+    k: int = parameter(5, help="numbers, by count: at least so many records are coded, and no more than need be", ge=1)
+    code: Literal["threshold", "mean", "median"] = parameter(
+        "threshold", help="numbers: what coded values become; the mean or median of fewer than 3 is not released"
+    )
+    p: int = parameter(2, help="categories: how many at the end become one", ge=0)
+    publish: Publish = parameter(
+        "representative", help="categories: one of the merged categories stands for all, or a label that names them"
+    )
+    naming: Literal["common", "source"] = parameter(
+        "common", help="common: top is the high end; source: the specification's source calls the first categories top"
+    )
+
+    def __post_init__(self) -> None:
+        if self.by == "value" and self.threshold is None:
+            raise ParameterError(f"{self.name}: threshold must be given where by = 'value'")
+
+    @property
+    def high(self) -> bool:
+        """Whether the high end is coded."""
+        return self.top == (self.naming == "common")
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        columns: dict[str, pa.Array] = {}
+        changed: list[Attribute] = []
+        notes: list[str] = []
+        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+            if data[name].kind == "numeric":
+                columns[name], note = self._coded_numbers(data, name)
+                notes.append(note)
+            else:
+                columns[name], attribute = self._coded_categories(data, name)
+                changed += [] if attribute is None else [attribute]
+            part(1.0, f"{self.name}: {name}")
+        return Masked(columns, attributes=tuple(changed), notes=tuple(notes))
+
+    def _coded_numbers(self, data: Microdata, name: str) -> tuple[pa.Array, str]:
+        values = data.numbers(name).values
+        sign = 1.0 if self.high else -1.0  # the low end of the values is the high end of their negatives
+        threshold = sign * self._threshold(sign * values, name)
+        beyond = np.nan_to_num(sign * values, nan=-np.inf) > sign * threshold
+        note = f"{self.name}: {count(int(beyond.sum()), 'value')} of {name} coded"
+        if self.code == "threshold" or beyond.sum() < _FEW:
+            if self.code != "threshold" and beyond.any():
+                note += f" as the threshold, since the {self.code} of so few would tell them"
+            return data.number_column(name, np.where(beyond, threshold, values)), note
+        coarse = Coarse(np.where(beyond, 0, -1), ("",))
+        return data.number_column(name, centred(data, name, coarse, self.code)), note
+
+    def _threshold(self, values: FloatArray, name: str) -> float:
+        """Where the high end of these values begins."""
+        present = np.sort(values[~np.isnan(values)])
+        if self.by == "value" and self.threshold is not None:
+            return self.threshold if self.high else -self.threshold
+        if not len(present):
+            return np.inf
+        if self.by == "percent":
+            return float(np.quantile(present, 1.0 - self.percent / 100.0))
+        if len(present) < self.k:
+            raise DataError(
+                f"attribute '{name}' has {count(len(present), 'value')}, but {self.name} is to code at least {self.k}"
+            )
+        below = present[present < present[-self.k]]
+        if not len(below):
+            raise DataError(
+                f"attribute '{name}' has no value below those {self.name} would code to reach {self.k} records; lower k"
+            )
+        return float(below[-1])
+
+    def _coded_categories(self, data: Microdata, name: str) -> tuple[pa.Array, Attribute | None]:
+        attribute = data[name]
+        if attribute.kind != "ordinal" and attribute.domain is None:
+            raise DataError(
+                f"attribute '{name}' is {attribute.kind} and its categories have no declared order, so {self.name} "
+                "cannot tell their ends; declare its domain in the schema"
+            )
+        column = valid_categories(data, name)
+        groups = np.arange(len(column.domain))
+        if self.p > 1:
+            end = groups[-self.p :] if self.high else groups[: self.p]
+            groups[end] = end[0] if len(end) else 0
+        return published(data, name, merged(column, groups, ordered=True), self.publish)
+
+
+@parameterised
+class TopCode(EndCoding):
+    """All values above a threshold are published as one: the threshold, or the mean or median of what lies above it.
+
+    Of categories the last p become one. Rare large values, such as the highest incomes, are what gives persons away.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"income": [10, 20, 30, 40, 900]})
+    >>> TopCode(by="value", threshold=40).mask(people).frame["income"].to_pylist()
+    [10.0, 20.0, 30.0, 40.0, 40.0]
+    """
+
+    name: ClassVar[str] = "top-code"
+    summary: ClassVar[str] = "values above a threshold, or the last categories, become one"
+    top: ClassVar[bool] = True
+
+
+@parameterised
+class BottomCode(EndCoding):
+    """All values below a threshold are published as one: the threshold, or the mean or median of what lies below it.
+
+    Of categories the first p become one.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"school": ["none", "basic", "high", "basic"]}, ordinal=["school"])
+    >>> people = people.with_schema(people.schema.replacing(people["school"].changed(domain=("none", "basic", "high"))))
+    >>> BottomCode(p=2).mask(people).frame["school"].to_pylist()
+    ['basic', 'basic', 'high', 'basic']
+    """
+
+    name: ClassVar[str] = "bottom-code"
+    summary: ClassVar[str] = "values below a threshold, or the first categories, become one"
+    top: ClassVar[bool] = False

@@ -1,0 +1,326 @@
+"""Global recoding: an attribute is published in broader categories or intervals, the same for all records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked, Method
+from microveil.masking.coarsening.coarse import (
+    Centre,
+    Coarse,
+    Publish,
+    merged,
+    published,
+    refuse_unlisted,
+    valid_categories,
+)
+from microveil.microdata import Attribute, Categories, Microdata
+from microveil.microdata.hierarchies import equal_width, frequency_cuts
+from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, node_text
+from microveil.microdata.microdata import check_records, count
+from microveil.microdata.schema import KINDS
+from microveil.numerics.counting import number_rows
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress, parts
+from microveil.randomness import Streams
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+By = Literal["automatic", "hierarchy", "width", "frequency", "cuts", "rare", "map"]
+
+_FOR_NUMBERS: tuple[By, ...] = ("width", "frequency", "cuts")
+_FOR_CATEGORIES: tuple[By, ...] = ("rare", "map")
+
+
+@parameterised
+class Recode(Method):
+    """Publishes broader values: categories are merged, numbers become intervals, alike for all records.
+
+    How they are merged: by a level of the attribute's hierarchy; numbers in intervals of equal width, of equal
+    frequency or at given cuts; the p least frequent categories (of equally frequent ones the later first); or by a map
+    from new labels to categories. By itself (`automatic`) it merges what loses least entropy, step by step, and only
+    what a rare combination has, until at least k records share every combination: neighbours of ordered attributes and
+    numbers, the rarest of other categories, whole branches where there is a hierarchy. What is then still rare can be
+    left to `suppress` with `leave`.
+
+    A group is published as one of its own values, so that the release can be compared with the original: the median
+    category of an ordered attribute, the most frequent of another, the mean, median or midpoint of an interval. As
+    `label` it is named instead; then numbers become ordered categories.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [21, 25, 34, 38, 61]})
+    >>> Recode(by="cuts", cuts=(30, 60), publish="label").mask(people).frame["age"].to_pylist()
+    ['< 30', '< 30', '[30, 60)', '[30, 60)', '>= 60']
+    """
+
+    name: ClassVar[str] = "recode"
+    family: ClassVar[str] = "coarsening"
+    summary: ClassVar[str] = "broader categories and intervals, chosen by the user or until no combination is rare"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = (
+        "missing cells and missing codes stay as they are and are never merged; automatic recoding counts them as the "
+        "schema says"
+    )
+    source: ClassVar[str] = "Willenborg and de Waal (2001); specifications 01, 6.2.2, MK-8 and 05, 4.5, PM-10"
+    random: ClassVar[bool] = False
+    quick: ClassVar = {"k": 2, "leave": 0.5}
+
+    by: By = parameter("automatic", help="how values are brought together")
+    k: int = parameter(5, help="automatic: how many records at least share every combination", ge=1)
+    leave: float = parameter(
+        0.0, help="automatic: share of the records that may stay in rarer combinations", ge=0, le=1
+    )
+    level: int = parameter(1, help="hierarchy: the level, 0 being the values themselves", ge=0)
+    groups: int = parameter(
+        10, help="width, frequency: number of intervals; automatic: of those numbers start with", ge=1
+    )
+    width: float | None = parameter(
+        None, help="width: that of an interval, counted from 0, in the place of groups", gt=0
+    )
+    cuts: float | tuple[float, ...] | None = parameter(None, help="cuts: where intervals begin, ascending")
+    p: int = parameter(2, help="rare: how many of the least frequent categories become one", ge=0)
+    map: dict[str, list[str | int | float | bool] | tuple[str | int | float | bool, ...]] | None = parameter(
+        None, help="map: new labels, each with the categories it replaces; others stay"
+    )
+    publish: Publish = parameter("representative", help="one of the values of a group stands for it, or a label")
+    centre: Centre = parameter("mean", help="which number represents an interval")
+
+    def __post_init__(self) -> None:
+        for needed in ("cuts", "map"):
+            if self.by == needed and getattr(self, needed) is None:
+                raise ParameterError(f"recode: {needed} must be given where by = '{needed}'")
+        cuts = self._cuts()
+        if any(a >= b for a, b in pairwise(cuts)):
+            raise ParameterError(f"recode: cuts = {self.cuts!r} is not allowed; cuts must ascend")
+
+    def _cuts(self) -> tuple[float, ...]:
+        return self.cuts if isinstance(self.cuts, tuple) else () if self.cuts is None else (self.cuts,)
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        notes: tuple[str, ...] = ()
+        if self.by == "automatic":
+            check_records(data, self.k, f"recode with k = {self.k}")
+            coarse, notes = self._automatic(data, attributes, Part(progress, 0.0, 0.8))
+        else:
+            coarse = {}
+            for name, part in zip(attributes, parts(Part(progress, 0.0, 0.8), len(attributes)), strict=True):
+                coarse[name] = (
+                    self._numbers(data, name) if data[name].kind == "numeric" else self._categories(data, name)
+                )
+                part(1.0, f"{self.name}: {name}")
+        columns: dict[str, pa.Array] = {}
+        changed: list[Attribute] = []
+        for name in attributes:
+            columns[name], attribute = published(data, name, coarse[name], self.publish, self.centre)
+            changed += [] if attribute is None else [attribute]
+        progress(0.95, f"{self.name}: values brought together")
+        return Masked(columns, notes=notes, attributes=tuple(changed))
+
+    def _refuse_kind(self, data: Microdata, name: str) -> None:
+        numeric = data[name].kind == "numeric"
+        if self.by in (_FOR_CATEGORIES if numeric else _FOR_NUMBERS):
+            others = "categories" if numeric else "numbers"
+            raise DataError(f"attribute '{name}' is {data[name].kind}, but recoding by {self.by} is for {others} only")
+        if self.by == "hierarchy" and data[name].hierarchy is None:
+            raise DataError(f"attribute '{name}' has no hierarchy; give it one in the schema or recode in another way")
+
+    # --- numbers -------------------------------------------------------------------------------------------------
+
+    def _numbers(self, data: Microdata, name: str) -> Coarse:
+        self._refuse_kind(data, name)
+        numbers = data.numbers(name)
+        hierarchy = data[name].hierarchy
+        if self.by == "hierarchy" and hierarchy is not None:
+            check_level(self.level, hierarchy.levels)
+            if self.level == 0:
+                return _as_they_are(numbers.values)
+            if isinstance(hierarchy, Hierarchy):
+                places = hierarchy.places_of_numbers(numbers.values, self.level)
+                refuse_unlisted(data, name, places, numbers.present)
+                return Coarse(places, hierarchy.categories(self.level))
+            return _in_intervals(numbers.values, hierarchy, self.level)
+        return _in_intervals(numbers.values, self._intervals(data[name], numbers.values))
+
+    def _intervals(self, attribute: Attribute, values: FloatArray) -> Intervals:
+        if self.by == "cuts":
+            return Intervals.of([self._cuts()])
+        present = np.sort(values[~np.isnan(values)])
+        if not len(present) or present[0] == present[-1]:
+            return Intervals.of([()])
+        if self.by == "frequency":
+            return Intervals.of([frequency_cuts(present, self.groups)])
+        low, high = attribute.range or (float(present[0]), float(present[-1]))
+        if self.width is None:
+            return equal_width(low, high, [(high - low) / self.groups])
+        return equal_width(np.floor(low / self.width) * self.width, high + self.width / 1e6, [self.width])
+
+    # --- categories ----------------------------------------------------------------------------------------------
+
+    def _categories(self, data: Microdata, name: str) -> Coarse:
+        self._refuse_kind(data, name)
+        column, ordered = valid_categories(data, name), data[name].kind == "ordinal"
+        hierarchy = data[name].hierarchy
+        if self.by == "hierarchy" and isinstance(hierarchy, Hierarchy):
+            places = hierarchy.places(column.domain, self.level)
+            refuse_unlisted(data, name, np.append(places, 0)[column.codes], column.present)
+            return merged(column, places, hierarchy.categories(self.level), ordered=ordered)
+        if self.by == "map":
+            return self._mapped(column, ordered)
+        return merged(column, rare_groups(column.frequencies, self.p), ordered=ordered)
+
+    def _mapped(self, column: Categories, ordered: bool) -> Coarse:
+        place = {node_text(category): number for number, category in enumerate(column.domain)}
+        groups = np.arange(len(column.domain), dtype=np.int64)
+        labels: list[str | None] = [None] * len(column.domain)
+        taken: set[int] = set()
+        for label, members in (self.map or {}).items():
+            for member in members:
+                if node_text(member) not in place:
+                    raise DataError(
+                        f"attribute '{column.name}' has no category '{node_text(member)}', which the map names"
+                    )
+                number = place[node_text(member)]
+                if number in taken:
+                    raise ParameterError(f"recode: the map has the category '{node_text(member)}' twice")
+                taken.add(number)
+                groups[number] = place[node_text(members[0])]
+                labels[groups[number]] = label
+        return merged(column, groups, labels, ordered=ordered)
+
+    # --- until no combination is rare ----------------------------------------------------------------------------
+
+    def _automatic(
+        self, data: Microdata, attributes: tuple[str, ...], progress: Progress
+    ) -> tuple[dict[str, Coarse], tuple[str, ...]]:
+        from microveil.numerics.merging import merge_until_frequent
+
+        atoms = {name: _Atoms(data, name, self.groups) for name in attributes}
+        codes = [atoms[name].counted for name in attributes]
+        number, first = number_rows([c + 1 for c in codes], [int(c.max(initial=-1)) + 2 for c in codes])
+        rows = np.column_stack([c[first] for c in codes])
+        columns = [atoms[name].column for name in attributes]
+        spare = int(self.leave * len(data) + 1e-9)
+        left = merge_until_frequent(rows, np.bincount(number), columns, self.k, spare, progress)
+        if left > spare:
+            raise DataError(
+                f"even with everything merged {count(left, 'record')} share their pattern of missing values with fewer "
+                f"than {self.k}; leave them to suppress (leave = {left / len(data):.2g}) or declare missing wildcards"
+            )
+        coarse = {name: atoms[name].merged() for name in attributes}
+        said = ", ".join(f"{name} {len(atoms[name].codes_held)} to {len(coarse[name].labels)}" for name in attributes)
+        rest = f"; {count(left, 'record')} left below k = {self.k}" if left else ""
+        return coarse, (f"recode: values merged ({said}){rest}",)
+
+
+class _Atoms:
+    """The finest values that automatic recoding starts from: categories, or intervals of numbers."""
+
+    def __init__(self, data: Microdata, name: str, groups: int) -> None:
+        from microveil.numerics.merging import Column
+
+        self.attribute = data[name]
+        self.hierarchy = self.attribute.hierarchy
+        self.categories: Categories | None = None
+        self.intervals: Intervals | None = None
+        if self.attribute.kind == "numeric":
+            values = data.numbers(name).values
+            self.codes, size = self._start_intervals(data, name, values, groups)
+        else:
+            self.categories = valid_categories(data, name)
+            self.codes, size = self.categories.codes, len(self.categories.domain)
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=size).astype(np.int64)
+        states = data.missing_states(name).astype(np.int64)
+        policy = self.attribute.missing
+        self.counted = np.where(self.codes >= 0, self.codes, -1 if policy == "wildcard" else size - 1 + states)
+        self.codes_held = np.flatnonzero(counts)
+        ordered = self.attribute.kind in ("numeric", "ordinal")
+        self.column = Column(counts, ordered, self._levels(data, size))
+
+    def _start_intervals(self, data: Microdata, name: str, values: FloatArray, groups: int) -> tuple[IntArray, int]:
+        if isinstance(self.hierarchy, Hierarchy):
+            places = self.hierarchy.places_of_numbers(values, 0)
+            refuse_unlisted(data, name, places, ~np.isnan(values))
+            return places, len(self.hierarchy.categories(0))
+        if isinstance(self.hierarchy, Intervals):
+            self.intervals = self.hierarchy
+        else:
+            present = np.sort(values[~np.isnan(values)])
+            self.intervals = Intervals.of([frequency_cuts(present, groups) if len(present) else ()])
+        return self.intervals.places_of_numbers(values, 1), len(self.intervals.cuts[0]) + 1
+
+    def _levels(self, data: Microdata, size: int) -> Sequence[IntArray]:
+        """For each level of the hierarchy the branch of each value; nothing where there is none."""
+        if isinstance(self.hierarchy, Intervals):
+            starts = np.array([-np.inf, *self.hierarchy.cuts[0]])
+            return [self.hierarchy.places_of_numbers(starts, level) for level in range(2, self.hierarchy.levels)]
+        if not isinstance(self.hierarchy, Hierarchy):
+            return ()
+        names = self.hierarchy.categories(0) if self.categories is None else self.categories.domain
+        levels = [self.hierarchy.places(names, level) for level in range(1, self.hierarchy.levels)]
+        present = np.append(levels[0] if levels else np.zeros(size, np.int64), 0)[self.codes]
+        refuse_unlisted(data, self.attribute.name, present, self.codes >= 0)
+        return levels
+
+    def merged(self) -> Coarse:
+        """What was merged, with the names that the hierarchy has for it, if any."""
+        group = self.column.group
+        names = self._branch_names(group)
+        if self.categories is not None:
+            ordered = self.attribute.kind == "ordinal"
+            return merged(self.categories, group, names, ordered=ordered)
+        if self.intervals is None:
+            listed = Categories(self.attribute.name, self.codes, tuple(self.hierarchy.categories(0)))  # type: ignore[union-attr]
+            return merged(listed, group, names, ordered=True)
+        kept = np.flatnonzero(group[1:] != group[:-1])
+        cuts = np.array(self.intervals.cuts[0])[kept].tolist()
+        number = np.unique(group, return_inverse=True)[1].reshape(-1)
+        places = np.append(number, -1)[self.codes]
+        return Coarse(places, Intervals.of([cuts]).categories(1), _ends(tuple(cuts)))
+
+    def _branch_names(self, group: IntArray) -> list[str | None] | None:
+        """For each code the name of the branch that is exactly its group; none where there is no such branch."""
+        if not isinstance(self.hierarchy, Hierarchy):
+            return None
+        found: list[str | None] = [None] * len(group)
+        for level, branch in enumerate(self.column.levels, start=1):
+            labels = self.hierarchy.categories(level)
+            for name in np.unique(group):
+                members = np.flatnonzero(group == name)
+                whole = found[name] is None and len(members) > 1
+                if whole and np.array_equal(members, np.flatnonzero(branch == branch[members[0]])):
+                    found[name] = labels[branch[members[0]]]
+        return [found[name] for name in group]
+
+
+def rare_groups(frequencies: IntArray, p: int) -> IntArray:
+    """The group of each category when the p least frequent become one, of equally frequent ones the later first.
+
+    >>> rare_groups(np.array([5, 1, 7, 1, 3]), 2).tolist()
+    [0, 1, 2, 1, 4]
+    """
+    groups = np.arange(len(frequencies), dtype=np.int64)
+    if p > 1 and len(groups):
+        rarest = np.lexsort((-groups, frequencies))[:p]
+        groups[rarest] = rarest.min()
+    return groups
+
+
+def _in_intervals(values: FloatArray, intervals: Intervals, level: int = 1) -> Coarse:
+    places = intervals.places_of_numbers(values, level)
+    return Coarse(places, intervals.categories(level), _ends(intervals.cuts[level - 1]))
+
+
+def _ends(cuts: tuple[float, ...]) -> FloatArray:
+    return np.column_stack([[np.nan, *cuts], [*cuts, np.nan]])
+
+
+def _as_they_are(values: FloatArray) -> Coarse:
+    distinct, places = np.unique(values, return_inverse=True)
+    return Coarse(np.where(np.isnan(values), -1, places.reshape(-1)), tuple(map(node_text, distinct)))

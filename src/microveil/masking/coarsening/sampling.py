@@ -1,0 +1,103 @@
+"""Sampling: only some of the records are released."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked, Method
+from microveil.microdata import Microdata
+from microveil.microdata.combinations import combinations_of, key_codes
+from microveil.microdata.schema import KINDS
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+from microveil.randomness import Streams
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@parameterised
+class Sampling(Method):
+    """Releases a random part of the records, in their order; nobody can be sure that a person is in it.
+
+    The sample is a share of the records (rounded up) or a number of them; stratified, it has that share of every
+    stratum. It protects categories. Numbers come out as they went in, so whoever has them from elsewhere finds their
+    record: mask numeric attributes too.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"job": ["cook", "nurse", "cook", "judge"], "w": [10.0, 20.0, 10.0, 30.0]}, weight="w")
+    >>> release = Sampling(share=0.5).mask(people, ["job"], seed=1)
+    >>> len(release), release.rows.tolist(), release.frame["w"].to_pylist()
+    (2, [0, 2], [20.0, 20.0])
+    """
+
+    name: ClassVar[str] = "sampling"
+    family: ClassVar[str] = "coarsening"
+    summary: ClassVar[str] = "only a random part of the records is released"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = "missing cells are released as they are; a missing stratum is a stratum of its own"
+    weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"
+    source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.2.1, MK-7"
+
+    share: float = parameter(0.5, help="share of the records to release, rounded up", gt=0, le=1)
+    size: int | None = parameter(None, help="number of records to release, in the place of a share", ge=1)
+    stratified: bool = parameter(False, help="whether every stratum (attributes with that role) is sampled by itself")
+    adjust: bool = parameter(True, help="whether the weights are divided by the probability of being in the sample")
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        for name in attributes:
+            key_codes(data, name)  # refuses what the schema does not allow
+        strata = self._strata(data)
+        sizes = np.bincount(strata)
+        wanted = self._wanted(sizes)
+        order = np.lexsort((streams.generator("records").random(len(data)), strata))
+        place = np.arange(len(data)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = np.sort(order[place < wanted[strata[order]]])
+        progress(0.9, f"{self.name}: records drawn")
+        columns, changed = {}, []
+        weight = data.schema.weight
+        if weight is not None and self.adjust and len(rows) < len(data):
+            values = data.numbers(weight).values / np.maximum(wanted / sizes, 1e-300)[strata]
+            limits = data[weight].range
+            if limits is not None and np.nanmax(values[rows]) > limits[1]:
+                changed.append(data[weight].changed(range=None))
+            unlimited = Microdata(data.frame, data.schema.replacing(*changed), data.origin)
+            columns[weight] = unlimited.number_column(weight, values)
+        return Masked(columns, notes=self._notes(data, attributes), attributes=tuple(changed), rows=rows)
+
+    def _strata(self, data: Microdata) -> IntArray:
+        """The number of each record's stratum; one for all in a simple sample."""
+        if not self.stratified:
+            return np.zeros(len(data), dtype=np.int64)
+        names = data.schema.having("stratum")
+        if not names:
+            raise DataError("sampling is to be stratified, but the table has no attribute with the role stratum")
+        return combinations_of(data, names).of_record
+
+    def _wanted(self, sizes: IntArray) -> IntArray:
+        """How many records of each stratum are released; a number is divided by size, the largest remainders first."""
+        if self.size is None:
+            # a share such as 0.1 of 30 must not become 4 through rounding
+            return np.array([math.ceil(self.share * size * (1.0 - 1e-12)) for size in sizes], dtype=np.int64)
+        total = int(sizes.sum())
+        if self.size > total:
+            raise ParameterError(f"sampling: size = {self.size} is not allowed; the table has {total:,} records")
+        quotas = self.size * sizes / total
+        wanted = np.floor(quotas + 1e-9).astype(np.int64)
+        largest = np.argsort(-(quotas - wanted), kind="stable")
+        wanted[largest[: self.size - int(wanted.sum())]] += 1
+        return wanted
+
+    def _notes(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[str, ...]:
+        numeric = [name for name in attributes if data[name].kind == "numeric"]
+        if not numeric:
+            return ()
+        return (
+            f"sampling: the numbers of {', '.join(numeric)} are released as they are and can be matched exactly with "
+            "other files; mask them too",
+        )

@@ -1,0 +1,228 @@
+"""Local suppression: single cells are emptied until no combination of keys is rare."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked, Method
+from microveil.masking.guarantees import Guarantees
+from microveil.microdata import Attribute, Microdata
+from microveil.microdata.combinations import Combinations, combinations_of, key_codes
+from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
+from microveil.microdata.schema import KINDS
+from microveil.numerics.counting import number_rows
+from microveil.numerics.wildcards import agreeing_sums
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress
+from microveil.randomness import Streams
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@parameterised
+class Suppress(Method):
+    """Empties single cells, as few as it can find, until at least k records share every combination of the keys.
+
+    An empty cell that is a wildcard could be any value: its record agrees with all records that have its other values,
+    and counts for them too. Then only records below k lose cells, none more than it needs for itself, and many are safe
+    through the cells emptied around them. Whoever does not want to rely on that asks with `count = "original"` that as
+    many *original* records as k have the values a record still shows: stricter, with more empty cells. Where the schema
+    says that missing is a category of its own, or not applicable, an empty cell agrees with other empty cells only, and
+    rare records are brought together until k of them look alike.
+
+    Instead of k, or beside it, a `risk` can be asked for: no record may have a risk above it, taken as one over the
+    number of records that share its combination, or over the number of persons in the population when `weighted`.
+
+    Recode first what has many categories; a numeric key with many different values is refused. The result is counted
+    again at the end, as every guarantee is.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = {"sex": ["f", "f", "f", "m", "m"], "job": ["cook", "cook", "nurse", "cook", "cook"]}
+    >>> release = Suppress(k=2, suppressed="wildcard").mask(Microdata.of(people))
+    >>> release.frame["job"].to_pylist(), release.guarantees.k
+    (['cook', 'cook', None, 'cook', 'cook'], 2)
+    """
+
+    name: ClassVar[str] = "suppress"
+    family: ClassVar[str] = "coarsening"
+    summary: ClassVar[str] = "single cells are emptied until every combination of keys is frequent enough"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = (
+        "cells missing already agree with every value, or with their like, as the schema says, and cost nothing. Where "
+        "missing is a value of its own, a missing code may be emptied like any value"
+    )
+    weights: ClassVar[str] = (
+        "with `weighted`, the population that sampling weights estimate decides; they are not changed"
+    )
+    source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.2.4, MK-10"
+    random: ClassVar[bool] = False
+    quick: ClassVar = {"k": 2, "most_values": 1000}
+
+    k: int = parameter(3, help="how many records at least share every combination of keys", ge=1)
+    risk: float | None = parameter(None, help="highest risk of a record, one over the size of its class", gt=0, le=1)
+    weighted: bool = parameter(False, help="whether risk is about the population, by the sampling weights")
+    importance: tuple[float, ...] | None = parameter(
+        None, help="for each attribute how dear an empty cell is; without it all alike"
+    )
+    suppressed: Literal["as declared", "wildcard", "own category"] = parameter(
+        "as declared", help="what an empty cell of a key counts as in the release; as declared: by the schema's policy"
+    )
+    count: Literal["released", "original"] = parameter(
+        "released", help="which records agree with a record that shows less: those released, or as they were (stricter)"
+    )
+    most_values: int = parameter(100, help="a numeric key with more different values is refused", ge=1)
+
+    def __post_init__(self) -> None:
+        if self.weighted and self.risk is None:
+            raise ParameterError(
+                "suppress: weighted = True is not allowed without a risk; give the highest risk allowed"
+            )
+        if self.importance is not None and any(dear <= 0 for dear in self.importance):
+            raise ParameterError(f"suppress: importance = {self.importance} is not allowed; each must be above 0")
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        keys = self._with_policies(data, attributes)
+        masses, targets = self._asked(data)
+        blanks = self._blanks(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
+        columns, changed = {}, []
+        for name, cells in zip(attributes, blanks.T, strict=True):
+            columns[name] = _emptied(data, name, cells)
+            if keys[name].missing != data[name].missing and (cells.any() or data[name].missing != "refuse"):
+                changed.append(keys[name])
+        self._check(data.with_columns(columns, changed), attributes, targets)
+        return Masked(columns, notes=_notes(attributes, blanks), attributes=tuple(changed))
+
+    def _with_policies(self, data: Microdata, attributes: tuple[str, ...]) -> Microdata:
+        """The table with the meaning that empty cells of the keys are to have; refused where it cannot be treated."""
+        changed: list[Attribute] = []
+        for name in attributes:
+            attribute = data[name]
+            codes = key_codes(data, name)  # refuses missing cells where the schema does
+            if attribute.kind == "numeric":
+                values = codes[data.numbers(name).present]
+                if len(values) and values.max() >= self.most_values:
+                    raise DataError(
+                        f"attribute '{name}' is numeric with more than {self.most_values} different values, so nearly "
+                        "every combination is rare; recode it to intervals first"
+                    )
+            policy = attribute.missing if self.suppressed == "as declared" else self.suppressed
+            if policy == "refuse":  # there are none yet; emptied cells could be anything
+                policy = "wildcard"
+            changed.append(attribute.changed(missing=policy))
+        return Microdata(data.frame, data.schema.replacing(*changed), data.origin)
+
+    def _asked(self, data: Microdata) -> tuple[FloatArray, FloatArray]:
+        """What each record counts for, and how much must agree with every one: records, and where asked persons."""
+        k = self.k if self.risk is None or self.weighted else max(self.k, math.ceil(1.0 / self.risk - 1e-9))
+        check_records(data, k, f"suppress with at least {k} records for every combination")
+        masses, targets = [np.ones(len(data))], [float(k)]
+        if self.weighted and self.risk is not None:
+            if data.schema.weight is None:
+                raise DataError("suppress is to weigh records, but the table has no attribute with the role weight")
+            weights = np.nan_to_num(data.numbers(data.schema.weight).values)
+            if weights.min() < 0:
+                raise DataError(
+                    f"attribute '{data.schema.weight}' has weights below 0, so no population can be estimated"
+                )
+            if weights.sum() < 1.0 / self.risk:
+                raise DataError(f"all weights together are below {1.0 / self.risk:g}, so the risk cannot be reached")
+            masses.append(weights)
+            targets.append(1.0 / self.risk)
+        return np.column_stack(masses), np.array(targets)
+
+    def _blanks(
+        self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, targets: FloatArray, progress: Progress
+    ) -> BoolArray:
+        """Which cells are emptied, a row for each record and a column for each attribute.
+
+        Keys whose empty cells are values of their own come first: once every combination of these is frequent enough,
+        emptying others can always reach what is asked.
+        """
+        from microveil.numerics.blanks import Rows, blank_for_agreement
+        from microveil.numerics.exact_blanks import blank_for_equality
+
+        classes = combinations_of(data, attributes, Part(progress, 0.0, 0.2))
+        costs = self._costs(attributes)
+        own = np.array([data[name].missing != "wildcard" for name in attributes])
+        blanks = np.zeros((len(data), len(attributes)), dtype=bool)
+        if own.any():
+            empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
+            of_row, first = _numbered(classes.codes[:, own])
+            rows = Rows(classes.codes[first][:, own], of_row[classes.of_record], masses, costs[own])
+            blanks[:, own] = blank_for_equality(rows, empty[own], targets)
+            classes = _changed(classes, np.where(blanks, empty, classes.codes[classes.of_record]))
+        progress(0.3, "counting combinations")
+        if not own.all():
+            rows = Rows(classes.codes, classes.of_record, masses, np.where(own, np.inf, costs))
+            have = agreeing_sums(rows.codes, rows.totals)
+            alone = self.count == "original"
+            blanks |= blank_for_agreement(rows, have, targets, alone=alone, progress=Part(progress, 0.3, 1.0))
+        return blanks
+
+    def _costs(self, attributes: tuple[str, ...]) -> FloatArray:
+        if self.importance is None:
+            return np.ones(len(attributes))
+        if len(self.importance) != len(attributes):
+            raise ParameterError(
+                f"suppress: importance has {count(len(self.importance), 'number')} for "
+                f"{count(len(attributes), 'attribute')}; give one for each, in their order"
+            )
+        return np.array(self.importance, dtype=np.float64)
+
+    def _check(self, released: Microdata, attributes: tuple[str, ...], targets: FloatArray) -> None:
+        """Count what is reached; nothing is released that falls short."""
+        classes = combinations_of(released, attributes)
+        counted = agreeing_sums(classes.codes, np.column_stack([classes.counts, classes.weights]))
+        smallest, population = counted.min(axis=0)
+        required = {"k": float(targets[0])}
+        if len(targets) > 1:
+            required["population"] = max(1.0, float(targets[1]) * (1.0 - 1e-9))
+        per_record = counted[classes.of_record, 0].astype(np.int64)
+        Guarantees(attributes, int(smallest), float(population), per_record=per_record).check(required)
+
+
+def _emptied(data: Microdata, name: str, cells: BoolArray) -> pa.Array:
+    column = data.arrow(name)
+    if not cells.any():
+        return column
+    if data[name].kind == "numeric":
+        return data.number_column(name, data.numbers(name).values, cells)
+    return pc.if_else(pa.array(cells), pa.scalar(None, column.type), column)
+
+
+def _numbered(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """The number of each row of codes from -1 up, and a row that has it."""
+    return number_rows([column + 1 for column in codes.T], [int(column.max(initial=-1)) + 2 for column in codes.T])
+
+
+def _changed(classes: Combinations, codes: IntArray) -> Combinations:
+    """The combinations when each record has these codes."""
+    of_record, first = _numbered(codes)
+    counts = np.bincount(of_record)
+    return Combinations(classes.attributes, codes[first], of_record, counts, counts.astype(np.float64))
+
+
+def _empty_code(data: Microdata, name: str, classes: Combinations, column: int) -> int:
+    """The code of an empty cell: that of the cells empty already, else one of its own."""
+    empty = np.flatnonzero(data.missing_states(name) == SYSTEM_MISSING)
+    if len(empty) and data[name].missing != "wildcard":
+        return int(classes.codes[classes.of_record[empty[0]], column])
+    return int(classes.codes[:, column].max(initial=-1)) + 1
+
+
+def _notes(attributes: tuple[str, ...], blanks: BoolArray) -> tuple[str, ...]:
+    cells = {name: int(column.sum()) for name, column in zip(attributes, blanks.T, strict=True)}
+    listed = ", ".join(f"{name} {number:,}" for name, number in cells.items() if number)
+    if not listed:
+        return ("suppress: no cell had to be emptied",)
+    hit = int(blanks.any(axis=1).sum())
+    return (f"suppress: {count(sum(cells.values()), 'cell')} of {count(hit, 'record')} emptied ({listed})",)
