@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from microveil.attacks import Attack, Risk
     from microveil.attacks.intervals import IntervalDisclosure
     from microveil.attacks.linkage.distance import DistanceLinkage
+    from microveil.battery import Battery, run_battery
     from microveil.errors import Cancelled, MicroveilError
     from microveil.losses import Loss, LossMeasure
     from microveil.losses.categorical.distance import DBIL
@@ -18,12 +19,21 @@ if TYPE_CHECKING:
     from microveil.losses.numeric.moments import IL, IL1, IL2, IL3, IL4, IL5
     from microveil.losses.numeric.sse import SSE
     from microveil.masking import Method, Partition, Plan, Release, Step
+    from microveil.masking.coarsening.end_coding import BottomCode, TopCode
+    from microveil.masking.coarsening.mondrian import Mondrian
+    from microveil.masking.coarsening.recode import Recode
+    from microveil.masking.coarsening.sampling import Sampling
+    from microveil.masking.coarsening.suppress import Suppress
+    from microveil.masking.guarantees import Guarantees, guarantees_of
     from microveil.masking.microaggregation.best import Best
     from microveil.masking.microaggregation.mdav import MDAV
+    from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
     from microveil.masking.randomising.noise import Noise
     from microveil.masking.randomising.pram import PRAM
     from microveil.masking.swapping.rank_swapping import RankSwapping
-    from microveil.microdata import Attribute, Hierarchy, Microdata, Schema
+    from microveil.masking.synthesis.synthetic import Synthetic
+    from microveil.masking.within import Within
+    from microveil.microdata import Attribute, Hierarchy, Intervals, Microdata, Schema
     from microveil.microdata.files import read, write
     from microveil.microdata.sample import survey
     from microveil.protection import protect
@@ -35,6 +45,7 @@ _HOMES = {
     "attacks": ("Attack", "Risk"),
     "attacks.intervals": ("IntervalDisclosure",),
     "attacks.linkage.distance": ("DistanceLinkage",),
+    "battery": ("Battery", "run_battery"),
     "errors": ("Cancelled", "MicroveilError"),
     "losses": ("Loss", "LossMeasure"),
     "losses.categorical.distance": ("DBIL",),
@@ -42,12 +53,21 @@ _HOMES = {
     "losses.numeric.moments": ("IL", "IL1", "IL2", "IL3", "IL4", "IL5"),
     "losses.numeric.sse": ("SSE",),
     "masking": ("Method", "Partition", "Plan", "Release", "Step"),
+    "masking.coarsening.end_coding": ("BottomCode", "TopCode"),
+    "masking.coarsening.mondrian": ("Mondrian",),
+    "masking.coarsening.recode": ("Recode",),
+    "masking.coarsening.sampling": ("Sampling",),
+    "masking.coarsening.suppress": ("Suppress",),
+    "masking.guarantees": ("Guarantees", "guarantees_of"),
     "masking.microaggregation.best": ("Best",),
     "masking.microaggregation.mdav": ("MDAV",),
+    "masking.microaggregation.mdav_generic": ("MDAVGeneric",),
     "masking.randomising.noise": ("Noise",),
     "masking.randomising.pram": ("PRAM",),
     "masking.swapping.rank_swapping": ("RankSwapping",),
-    "microdata": ("Attribute", "Hierarchy", "Microdata", "Schema"),
+    "masking.synthesis.synthetic": ("Synthetic",),
+    "masking.within": ("Within",),
+    "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
     "microdata.files": ("read", "write"),
     "microdata.sample": ("survey",),
     "protection": ("protect",),
@@ -57,10 +77,12 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
-    "read", "write", "survey", "Microdata", "Schema", "Attribute", "Hierarchy",
-    "Method", "Best", "MDAV", "RankSwapping", "PRAM", "Noise", "method", "attack", "loss",
-    "protect", "Plan", "Step", "Release", "Partition",
-    "assess", "Assessment", "Score", "Attack", "Risk", "DistanceLinkage", "IntervalDisclosure",
+    "read", "write", "survey", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
+    "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
+    "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "method", "attack", "loss",
+    "protect", "Plan", "Step", "Release", "Partition", "Guarantees", "guarantees_of",
+    "assess", "Assessment", "Score", "Attack", "Risk", "Battery", "run_battery", "DistanceLinkage",
+    "IntervalDisclosure",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

@@ -128,7 +128,7 @@ def run_battery(
     risks, failed = _side_by_side(chosen, pair, workers, progress)
     worst = _worst_linkage(chosen, risks)
     shares: dict[str, float] = {}
-    if contributions and worst is not None and len(risks[worst].known) > 1:
+    if contributions and worst is not None and len(risks[worst].known) > 1 and chosen[worst].known_is_all:
         shares = _contributions(chosen[worst], pair, risks[worst])
     kept = {label: chosen[label] for label in risks}
     return Battery(risks, kept, {**passed_over, **failed}, shares, pair.attributes, len(pair))
@@ -142,7 +142,7 @@ def _suited(pair: Pair, wanted: Sequence[str] | None) -> tuple[dict[str, Attack]
         cls: type[Attack] = find("attack", name)
         suited = cls.suited(pair)
         if not suited:
-            passed_over[name] = "it is of no use against this release"
+            passed_over[name] = "of no use against this release"
         for number, attack in enumerate(suited, start=1):
             chosen[name if len(suited) == 1 else f"{name} ({number})"] = attack
     return chosen, passed_over

@@ -388,7 +388,7 @@ def protect(
         _print_json({"release": str(written), "manifest": str(beside), "guarantees": guarantees, **plain})
         return
     for step in release.provenance.steps:
-        settings_text = ", ".join(f"{k}={v}" for k, v in step.parameters.items() if v is not None)
+        settings_text = ", ".join(f"{k}={_shown(v)}" for k, v in step.parameters.items() if v is not None)
         _say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
     if release.partition is not None:
         _say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
@@ -422,6 +422,14 @@ def _the_plan(
     return Plan((Step(method, built.parameters(), None if chosen is None else tuple(chosen)),)), None
 
 
+def _shown(value: object) -> str:
+    """A parameter as it would be typed; a method inside another as its name and settings."""
+    if isinstance(value, dict) and "name" in value:
+        rest = "".join(f" {k}={v}" for k, v in value.items() if k != "name" and v is not None)
+        return f"{value['name']}{rest}"
+    return str(value)
+
+
 def _required(require: Sequence[str] | None) -> dict[str, float]:
     from microveil.masking.guarantees import check_requirements
 
@@ -440,7 +448,10 @@ def _say_guarantees(guarantees: Guarantees) -> None:
 
     over = ", ".join(guarantees.keys)
     people = "" if guarantees.population is None else f", for {guarantees.population:,.0f} of the population"
-    _say(f"at least {count(guarantees.k, 'record')} share every combination of {over}{people}")
+    if guarantees.k < 2:
+        _say(f"{count(guarantees.below(2), 'record')} stand alone in their combination of {over}")
+        return
+    _say(f"every combination of {over} is shared by at least {guarantees.k:,} records{people}")
     for name, found in guarantees.diversity.items():
         _say(
             f"{name}: at least {count(found.distinct, 'different value')} for every combination (entropy "
@@ -612,8 +623,11 @@ def _print_battery(battery: Battery) -> None:
     if battery.contributions:
         told = ", ".join(f"{name} {points:+.2f}" for name, points in battery.contributions.items())
         _say(f"what gives them away (points of the worst linkage that go without the attribute): {told}")
+    reasons: dict[str, list[str]] = {}
     for name, reason in battery.passed_over.items():
-        _say(f"not run: {name}: {reason}")
+        reasons.setdefault(reason, []).append(name)
+    for reason, attacks in reasons.items():
+        _say(f"not run ({reason}): {', '.join(attacks)}")
 
 
 def _print_assessment(assessment: Assessment) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
 
 X = np.array([[8, 9, 1, 3], [6, 7, 10, 2], [10, 3, 4, 1], [7, 1, 2, 6], [9, 4, 6, 4],
@@ -149,3 +150,221 @@ def test_rank_swapped_census_is_linked_about_as_often_as_the_spec_found(referenc
         release = RankSwapping(p=p).mask(census, seed=1)
         values = [DistanceLinkage().assess(census, release, census.names[:c]).value for c in range(1, 8)]
         assert np.mean(values) == pytest.approx(expected, abs=2)
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def moved(n: int = 150, d: int = 3, noise: float = 0.6, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Correlated numbers and the same with noise."""
+    rng = np.random.default_rng(seed)
+    cells = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + 5
+    return cells, cells + noise * rng.normal(size=cells.shape)
+
+
+def nearest_shares(distances: np.ndarray) -> list[float]:
+    """The chance of each record's own among those nearest to it."""
+    tied = distances <= distances.min(axis=1, keepdims=True) + 1e-9
+    return [tied[i, i] / tied[i].sum() for i in range(len(distances))]
+
+
+@pytest.mark.spec("01:DR-5")
+@pytest.mark.parametrize("covariance", ["separate", "joint"])
+def test_mahalanobis_distances_are_those_of_the_inverse_covariance(covariance: str) -> None:
+    cells, noisy = moved()
+    sigma = np.cov(cells.T, ddof=0) + np.cov(noisy.T, ddof=0)
+    if covariance == "joint":
+        sigma = np.cov((cells - noisy).T, ddof=0)
+    gaps = (cells - cells.mean(axis=0))[:, None] - (noisy - noisy.mean(axis=0))[None]
+    distances = np.einsum("abj,jk,abk->ab", gaps, np.linalg.inv(sigma), gaps)
+    centred = table(cells - cells.mean(axis=0)), table(noisy - noisy.mean(axis=0))
+    attack = DistanceLinkage(metric="mahalanobis", covariance=covariance, standardisation="none")  # type: ignore[arg-type]
+    assert attack.assess(*centred).per_record.tolist() == pytest.approx(nearest_shares(distances))
+
+
+@pytest.mark.spec("01:DR-5")
+def test_mahalanobis_does_not_depend_on_units_or_on_sums_of_attributes() -> None:
+    cells, noisy = moved()
+    turn = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 30.0]])
+    attack = DistanceLinkage(metric="mahalanobis", standardisation="none")
+    plain = attack.assess(table(cells), table(noisy)).per_record
+    assert attack.assess(table(cells @ turn), table(noisy @ turn)).per_record == pytest.approx(plain)
+
+
+@pytest.mark.parametrize("covariance", ["separate", "joint"])
+def test_a_singular_covariance_is_no_obstacle(covariance: str) -> None:
+    cells, noisy = moved()
+    attack = DistanceLinkage(metric="mahalanobis", covariance=covariance)  # type: ignore[arg-type]
+    doubled = [np.column_stack([block, block[:, 0], np.ones(len(block))]) for block in (cells, noisy)]
+    plain = attack.assess(table(cells), table(noisy)).per_record
+    assert attack.assess(table(doubled[0]), table(doubled[1])).per_record == pytest.approx(plain)
+    assert attack.assess(table(cells), table(cells)).value == pytest.approx(100)
+
+
+def test_an_attribute_released_unchanged_gives_records_away_to_who_knows_the_covariance_of_the_differences() -> None:
+    cells, noisy = moved(noise=3.0)
+    noisy[:, 1] = cells[:, 1]
+    attack = DistanceLinkage(metric="mahalanobis", covariance="joint", standardisation="joint")
+    assert attack.assess(table(cells), table(noisy)).value == pytest.approx(100)
+
+
+def test_mahalanobis_refuses_missing_numbers_and_takes_categories_along() -> None:
+    people = Microdata.of({"a": [1.0, 2.0, None], "job": ["x", "y", "x"]})
+    with pytest.raises(DataError, match="'mahalanobis' needs numbers without missing values, and 'a' has some"):
+        DistanceLinkage(metric="mahalanobis").assess(people, people)
+    whole = Microdata.of({"a": [1.0, 1.0, 5.0], "job": ["x", "y", "x"]})
+    assert DistanceLinkage(metric="mahalanobis").assess(whole, whole, ["a", "job"]).value == pytest.approx(100)
+
+
+def test_gower_sums_shares_of_the_range_and_categories() -> None:
+    rng = np.random.default_rng(2)
+    ages, moved_ages = rng.integers(20, 60, 40).astype(float), rng.integers(15, 70, 40).astype(float)
+    jobs, moved_jobs = (rng.choice(["cook", "nurse", "clerk"], 40) for _ in range(2))
+    span = max(ages.max(), moved_ages.max()) - min(ages.min(), moved_ages.min())
+    distances = np.abs(ages[:, None] - moved_ages) / span + (jobs[:, None] != moved_jobs)
+    original, masked = (Microdata.of({"age": a, "job": j}) for a, j in ((ages, jobs), (moved_ages, moved_jobs)))
+    risk = DistanceLinkage(metric="gower").assess(original, masked, ["age", "job"])
+    assert risk.per_record.tolist() == pytest.approx(nearest_shares(distances))
+
+
+@pytest.mark.spec("03:RL-2")
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "gower"])
+def test_weights_multiply_what_an_attribute_adds(metric: str) -> None:
+    cells, noisy = moved()
+    only = DistanceLinkage(metric=metric).assess(table(cells), table(noisy), ["attr2"])  # type: ignore[arg-type]
+    none = DistanceLinkage(metric=metric, weights=(0.0, 3.0, 0.0)).assess(table(cells), table(noisy))  # type: ignore[arg-type]
+    assert none.per_record == pytest.approx(only.per_record)
+    twice = DistanceLinkage(metric=metric, weights=(2.0, 1.0, 1.0)).assess(table(cells), table(noisy))  # type: ignore[arg-type]
+    columns = [np.column_stack([block[:, 0], block]) for block in (cells, noisy)]
+    repeated = DistanceLinkage(metric=metric).assess(table(columns[0]), table(columns[1]))  # type: ignore[arg-type]
+    assert twice.per_record == pytest.approx(repeated.per_record)
+
+
+def test_a_wildcard_leaves_out_the_weight_of_its_attribute() -> None:
+    """Known (0, 0); one released record has a gap of 1 in b and a wildcard in a, the other gaps of 1 in both."""
+    known = Microdata.of({"a": [0.0, 9.0], "b": [0.0, 9.0]})
+    released = Microdata.of({"a": [None, 1.0], "b": [1.0, 1.0]})
+    attack = DistanceLinkage(metric="manhattan", standardisation="none", weights=(3.0, 1.0))
+    assert attack.assess(known, released).counters["optimistic"] == 100  # (1 * 4 / 1) and 4: they tie
+    light = DistanceLinkage(metric="manhattan", standardisation="none", weights=(1.0, 3.0))
+    assert light.assess(known, released).per_record.tolist() == [0.5, 0.5]
+
+
+def test_bad_weights_are_refused() -> None:
+    data = table(moved()[0])
+    with pytest.raises(ParameterError, match="there are 3 known attributes"):
+        DistanceLinkage(weights=(1.0, 2.0)).assess(data, data)
+    for weights in ((-1.0, 1.0), (0.0, 0.0)):
+        with pytest.raises(ParameterError, match="none is below 0, and one must be above"):
+            DistanceLinkage(weights=weights)
+    with pytest.raises(ParameterError, match="not allowed with weights"):
+        DistanceLinkage(weights=(1.0,), metric="mahalanobis")
+
+
+# --- neighbours, one-to-one, levels of knowledge, blocks --------------------------------------------------------------
+
+
+@pytest.mark.spec("01:DR-4")
+def test_linked_and_linked_by_the_second_nearest() -> None:
+    """Masked 1.6 is nearest to 2 (0.4) and then to its own 1.1 (0.5); the other three are nearest to their own."""
+    original, masked = Microdata.of({"a": [1.0, 1.1, 2.0, 9.0]}), Microdata.of({"a": [0.9, 1.6, 5.4, 9.5]})
+    attack = DistanceLinkage(neighbours=2, direction="masked", standardisation="none")
+    risk = attack.assess(original, masked)
+    assert (risk.counters["nearest"], risk.counters["later"], risk.value) == (75, 25, 100)
+
+
+def test_linked_and_second_add_up(reference) -> None:  # type: ignore[no-untyped-def]
+    from microveil.masking.microaggregation.mdav import MDAV
+
+    tarragona = reference("tarragona")
+    release = MDAV(k=3).mask(tarragona)
+    both = DistanceLinkage(neighbours=2).assess(tarragona, release)
+    one = DistanceLinkage().assess(tarragona, release)
+    assert both.counters["nearest"] == pytest.approx(one.value)
+    assert both.value == pytest.approx(both.counters["nearest"] + both.counters["later"])
+
+
+@pytest.mark.spec("05:DR-02")
+def test_an_unmasked_file_assigned_to_itself_shows_how_many_records_differ(reference) -> None:  # type: ignore[no-untyped-def]
+    """Specification 05, 5.6: a solver given both files in one order finds 100 per cent; the expectation is 8.5."""
+    german = reference("german_credit")
+    risk = DistanceLinkage(one_to_one=True).assess(german, german, [german.names[i] for i in (0, 5, 6)])
+    assert risk.value == pytest.approx(8.5)
+    assert risk.counters["optimistic"] == 100
+    assert risk.counters["strict"] == pytest.approx(1.6)  # 16 combinations occur once
+
+
+def test_one_to_one_uses_every_released_record_once() -> None:
+    """Both known records are nearest to the first released one; together they are nearest the right way round."""
+    original, masked = Microdata.of({"a": [0.0, 1.0]}), Microdata.of({"a": [2.0, 3.0]})
+    alone = DistanceLinkage(standardisation="none").assess(original, masked)
+    together = DistanceLinkage(standardisation="none", one_to_one=True).assess(original, masked)
+    assert alone.per_record.tolist() == [1, 0]
+    assert together.per_record.tolist() == [1, 1]
+    # in absolute differences both ways are equally long
+    even = DistanceLinkage(standardisation="none", one_to_one=True, metric="manhattan").assess(original, masked)
+    assert even.per_record.tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_one_to_one_is_the_solvers_assignment_where_nothing_ties() -> None:
+    from scipy.optimize import linear_sum_assignment
+
+    cells, noisy = moved(noise=1.5)
+    distances = ((cells[:, None] - noisy[None]) ** 2).sum(axis=2)
+    right = linear_sum_assignment(distances)[1] == np.arange(len(cells))
+    risk = DistanceLinkage(one_to_one=True, standardisation="none").assess(table(cells), table(noisy))
+    assert risk.per_record.tolist() == pytest.approx(right.astype(float).tolist())
+    assert 0 < risk.value < 100
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_the_order_of_the_records_does_not_matter_one_to_one(metric: str) -> None:
+    rng = np.random.default_rng(8)
+    cells = rng.integers(0, 5, size=(60, 2)).astype(float)
+    noisy, order = cells + rng.integers(-1, 2, size=cells.shape), rng.permutation(60)
+    attack = DistanceLinkage(one_to_one=True, metric=metric)  # type: ignore[arg-type]
+    one = attack.assess(table(cells), table(noisy))
+    other = attack.assess(table(cells[order]), table(noisy[order]))
+    assert other.per_record == pytest.approx(one.per_record[order], abs=1e-6)
+
+
+def test_one_to_one_refuses_what_it_cannot_do() -> None:
+    with pytest.raises(ParameterError, match="neighbours = 2 is not allowed with one_to_one"):
+        DistanceLinkage(one_to_one=True, neighbours=2)
+    long = Microdata.of({"a": np.arange(5001.0)})
+    with pytest.raises(ParameterError, match="not possible with 5,001 different records"):
+        DistanceLinkage(one_to_one=True).assess(long, long)
+
+
+@pytest.mark.spec("03:ME-5")
+def test_the_first_attributes_as_levels_of_knowledge() -> None:
+    cells, noisy = moved()
+    names = table(cells).names
+    apart = [DistanceLinkage().assess(table(cells), table(noisy), names[:c]).value for c in (1, 2)]
+    levels = DistanceLinkage(known_sizes=(1, 2), choose="first").assess(table(cells), table(noisy))
+    assert levels.value == pytest.approx(np.mean(apart))
+
+
+def test_the_worst_choice_of_attributes_lies_between_the_mean_and_each_records_worst() -> None:
+    cells, noisy = moved()
+    noisy[:, 2] = cells[:, 2]
+    original, masked = table(cells), table(noisy)
+    mean, worst, each = (
+        DistanceLinkage(known_sizes=(1,), aggregate=how).assess(original, masked).value  # type: ignore[arg-type]
+        for how in ("mean", "worst", "any")
+    )
+    assert worst == DistanceLinkage().assess(original, masked, ["attr3"]).value
+    assert mean < worst <= each
+
+
+@pytest.mark.spec("03:RL-1")
+def test_blocking_compares_only_within_blocks() -> None:
+    people = Microdata.of({"sex": ["f", "m", "f", "m"], "age": [20.0, 30.0, 40.0, 50.0]})
+    release = Microdata.of({"sex": ["f", "m", "f", "f"], "age": [29.0, 21.0, 41.0, 50.0]})
+    free = DistanceLinkage(standardisation="none").assess(people, release, ["sex", "age"])
+    blocked = DistanceLinkage(standardisation="none", block=("sex",)).assess(people, release, ["sex", "age"])
+    assert free.per_record.tolist() == [0, 0, 1, 1]
+    # the first two are no longer confused; the last, whose sex was changed, is lost
+    assert blocked.per_record.tolist() == [1, 1, 1, 0]
+    with pytest.raises(UnknownNameError, match="known attribute to block on 'ages'"):
+        DistanceLinkage(block=("ages",)).assess(people, release, ["sex", "age"])

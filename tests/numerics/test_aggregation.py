@@ -9,14 +9,19 @@ from hypothesis import strategies as st
 
 from microveil.errors import ParameterError
 from microveil.numerics.aggregation import (
+    ALPHAS,
     FuzzyMeasure,
     arithmetic_mean,
     choquet,
     owa,
     power_quantifier,
+    quantifiers,
+    sigmoid_quantifier,
     sugeno,
+    threshold_quantifier,
     twofold,
     weighted_mean,
+    wowa,
 )
 
 A = np.array([[0.2, 0.9, 0.5, 0.7]])
@@ -142,3 +147,76 @@ def test_numbers_an_integral_is_not_made_for_are_refused() -> None:
         choquet(A[:, :3], EVEN)
     with pytest.raises(ParameterError, match="above 0"):
         power_quantifier(0)
+
+
+@pytest.mark.spec("04:FZ-QUANT")
+def test_the_ten_quantifiers_of_each_family_have_the_published_parameters() -> None:
+    x = np.linspace(0, 1, 11)
+    for k in range(10):
+        assert quantifiers("exponent")[k](x) == pytest.approx(x ** ((k + 1) / 5))
+        assert quantifiers("sigmoid", boundary="raw")[k](x) == pytest.approx(1 / (1 + np.exp(10 * (k / 10 - x))))
+        # written as 0.3, the tenth 3/10 is not above 0.3
+        assert quantifiers("threshold")[k](x).tolist() == [0.0] * (k + 1) + [1.0] * (10 - k)
+    assert {family: len(alphas) for family, alphas in ALPHAS.items()} == dict.fromkeys(ALPHAS, 10)
+
+
+@pytest.mark.spec("04:FZ-QUANT")
+def test_only_the_fixed_sigmoid_is_a_quantifier() -> None:
+    ends = np.array([0.0, 1.0])
+    assert sigmoid_quantifier(0.0, "raw")(ends)[0] == 0.5
+    assert sigmoid_quantifier(0.9, "raw")(ends)[1] == pytest.approx(0.731, abs=5e-4)
+    for alpha in ALPHAS["sigmoid"]:
+        assert sigmoid_quantifier(alpha)(ends).tolist() == [0.0, 1.0]
+        assert owa(np.full((1, 4), 0.3), sigmoid_quantifier(alpha)) == pytest.approx([0.3])
+        with pytest.raises(ParameterError, match="0 for the empty set and 1 for the full one"):
+            owa(A, sigmoid_quantifier(alpha, "raw"))
+
+
+def test_parameters_no_quantifier_has_are_refused() -> None:
+    for family, alpha in (("exponent", 0.0), ("sigmoid", -0.1), ("sigmoid", 1.1), ("threshold", 1.0)):
+        with pytest.raises(ParameterError, match="not allowed"):
+            quantifiers(family, [alpha])  # type: ignore[arg-type]
+
+
+@settings(max_examples=40, deadline=None)
+@given(sources=st.integers(1, 6), seed=st.integers(0, 10_000), k=st.integers(0, 9))
+def test_a_threshold_picks_one_of_the_numbers_in_ordered_averages_and_sugeno_integrals_alike(
+    sources: int, seed: int, k: int
+) -> None:
+    rows = np.random.default_rng(seed).random((8, sources))
+    quantifier = quantifiers("threshold")[k]
+    place = sources * k // 10  # from the largest down
+    assert owa(rows, quantifier) == pytest.approx(np.sort(rows, axis=1)[:, ::-1][:, place])
+    assert sugeno(rows, FuzzyMeasure.symmetric(quantifier, sources)) == pytest.approx(owa(rows, quantifier))
+
+
+@pytest.mark.spec("04:FZ-CHOQ")
+@settings(max_examples=40, deadline=None)
+@given(sources=st.integers(1, 5), seed=st.integers(0, 10_000), alpha=st.floats(0.2, 5))
+def test_weights_and_a_quantifier_make_a_measure_whose_choquet_integral_is_the_weighted_owa(
+    sources: int, seed: int, alpha: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows, weights = rng.random((7, sources)).round(1), rng.random(sources) + 0.05
+    quantifier = power_quantifier(alpha)
+    assert choquet(rows, FuzzyMeasure.weighted(weights)) == pytest.approx(weighted_mean(rows, weights))
+    assert choquet(rows, FuzzyMeasure.weighted(weights, quantifier)) == pytest.approx(wowa(rows, weights, quantifier))
+    assert wowa(rows, weights, power_quantifier(1)) == pytest.approx(weighted_mean(rows, weights))
+    assert wowa(rows, np.ones(sources), quantifier) == pytest.approx(owa(rows, quantifier))
+
+
+@pytest.mark.spec("04:FZ-CHOQ")
+def test_a_choquet_integral_over_a_general_measure_is_what_its_definition_adds_up_to() -> None:
+    measure = FuzzyMeasure.of([0, 0.1, 0.3, 0.5, 0.2, 0.6, 0.7, 1], 3)  # by bit mask
+    # 0.2 of all, 0.3 more of the second and the third, 0.4 more of the second alone
+    assert choquet(np.array([[0.2, 0.9, 0.5]]), measure) == pytest.approx([0.2 + 0.3 * 0.7 + 0.4 * 0.3])
+
+
+def test_weights_a_measure_cannot_have_are_refused() -> None:
+    with pytest.raises(ParameterError, match="2 weights from 0 up"):
+        FuzzyMeasure.weighted([1, -1])
+    with pytest.raises(ParameterError, match="20 attributes at most"):
+        FuzzyMeasure.weighted(np.ones(21))
+    with pytest.raises(ParameterError, match="4 weights from 0 up"):
+        wowa(A, [1, 2], SQUARE)
+    assert threshold_quantifier(0.0)(np.array([0.0, 0.1])).tolist() == [0.0, 1.0]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.nearest import ABSOLUTE, CATEGORY, SQUARED, Table, Terms, link
+from microveil.numerics import nearest
+from microveil.numerics.nearest import ABSOLUTE, CATEGORY, SQUARED, STEP, Table, Terms, distances, link
 from microveil.progress import silent
 
 
@@ -84,3 +85,77 @@ def test_distances_that_differ_by_rounding_tie(gap: float) -> None:
     terms = Terms(np.array([ABSOLUTE]), np.zeros(1), np.zeros(1), np.array([True]), np.zeros(1))
     sources, targets = Table(np.array([[0.0, 3.0]]), states), Table(np.array([[1.0, -1.0 - gap]]), states)
     assert link(sources, targets, terms, np.array([0]), silent, "").ties.tolist() == [2]
+
+
+def complete(cells: np.ndarray) -> Table:
+    return Table(np.ascontiguousarray(cells.T), np.zeros(cells.T.shape, dtype=np.uint8))
+
+
+@settings(max_examples=40, deadline=None)
+@given(d=st.integers(1, 4), seed=st.integers(0, 100_000), form=st.sampled_from([SQUARED, ABSOLUTE]), grid=st.booleans())
+def test_the_tree_finds_what_passing_over_all_targets_finds(d: int, seed: int, form: int, grid: bool) -> None:
+    """On a grid of whole numbers nearly every record has several nearest ones."""
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(0, 7, size=(2, 150, d)).astype(float) if grid else rng.normal(size=(2, 150, d))
+    sources, targets = (nearest.distinct(complete(block))[0] for block in cells)
+    terms = Terms(np.full(d, form), np.zeros(d), np.zeros(d), np.zeros(d, dtype=bool), np.zeros(d))
+    size = targets.cells.shape[1]
+    count, lowest = rng.integers(1, 4, size), rng.permutation(size)
+    if size < 2:
+        return
+    tree, blocks = (
+        search(sources, targets, terms, count, lowest, silent, "") for search in (nearest._by_tree, nearest._by_blocks)
+    )
+    for one, other in zip(tree, blocks, strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_a_long_file_is_searched_by_the_tree_with_the_same_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    cells = rng.normal(size=(2500, 3)).round(1)
+    sources, targets = complete(cells), complete(cells + rng.integers(-1, 2, cells.shape) / 10)
+    terms = Terms(np.full(3, SQUARED), np.zeros(3), np.zeros(3), np.zeros(3, dtype=bool), np.zeros(3))
+    assert nearest._tree_wins(nearest.distinct(sources)[0], nearest.distinct(targets)[0], terms)
+    fast = link(sources, targets, terms, np.arange(2500), silent, "")
+    monkeypatch.setattr(nearest, "_TREE_DIMENSIONS", 0)
+    plain = link(sources, targets, terms, np.arange(2500), silent, "")
+    assert fast.ties.max() > 1
+    for name in ("ties", "first", "own", "nearest"):
+        assert (getattr(fast, name) == getattr(plain, name)).all()
+
+
+def test_the_tree_is_left_alone_where_it_loses_or_cannot_be_used() -> None:
+    long = complete(np.random.default_rng(1).normal(size=(1500, 9)))
+    terms = Terms(np.full(9, SQUARED), np.zeros(9), np.zeros(9), np.zeros(9, dtype=bool), np.zeros(9))
+    few = list(range(3))
+    assert not nearest._tree_wins(long, long, terms)
+    assert nearest._tree_wins(long.of(few), long.of(few), terms.of(few))
+    mixed = Terms(np.array([SQUARED, ABSOLUTE, CATEGORY]), *(np.zeros(3),) * 2, np.zeros(3, dtype=bool), np.zeros(3))
+    assert not nearest._tree_wins(long.of(few), long.of(few), mixed)
+    holes = Table(long.of(few).cells, np.ones((3, 1500), dtype=np.uint8))
+    assert not nearest._tree_wins(holes, long.of(few), terms.of(few))
+
+
+def test_a_step_adds_once_the_difference_exceeds_its_limit_and_sums_can_be_looked_up() -> None:
+    sources, targets = complete(np.array([[0.0, 0.0]])), complete(np.array([[0.5, 0.0], [0.6, 3.0], [0.0, 3.0]]))
+    settings = np.full(2, STEP), np.array([0.5, 1.0]), np.array([1.0, 2.0]), np.zeros(2, dtype=bool), np.zeros(2)
+    assert distances(sources, targets, Terms(*settings), silent, "").tolist() == [[0.0, 3.0, 2.0]]
+    looked_up = Terms(*settings, table=np.array([9.0, 8.0, 7.0, 6.0]))
+    assert distances(sources, targets, looked_up, silent, "").tolist() == [[9.0, 6.0, 7.0]]
+
+
+def test_a_wildcard_in_a_step_costs_its_penalty_on_either_side() -> None:
+    hole, cell = Table(np.zeros((1, 1)), np.ones((1, 1), dtype=np.uint8)), complete(np.array([[4.0]]))
+    terms = Terms(np.array([STEP]), np.zeros(1), np.array([5.0]), np.array([True]), np.array([2.0]))
+    for one, other in ((hole, cell), (cell, hole), (hole, hole)):
+        assert distances(one, other, terms, silent, "").tolist() == [[2.0]]
+
+
+def test_the_weight_of_a_wildcard_is_left_out() -> None:
+    sources = complete(np.array([[0.0, 0.0]]))
+    targets = Table(np.array([[0.0], [1.0]]), np.array([[1], [0]], dtype=np.uint8))
+    for weight, expected in (((1.0, 1.0), 2.0), ((3.0, 1.0), 4.0), ((0.0, 1.0), 1.0)):
+        terms = Terms(
+            np.full(2, ABSOLUTE), np.zeros(2), np.zeros(2), np.array([True, True]), np.zeros(2), np.array(weight)
+        )
+        assert distances(sources, targets, terms, silent, "")[0, 0] == pytest.approx(expected)

@@ -73,6 +73,8 @@ class Attack(Parameterised, ABC):
     general: ClassVar[bool] = False
     assumes: ClassVar[str] = "the true values of some attributes of everyone in the file"
     formula: ClassVar[str] = ""
+    # whether leaving an attribute out of what is known only takes knowledge away
+    known_is_all: ClassVar[bool] = True
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:

@@ -1,13 +1,16 @@
 """Functions that fuse the N numbers of each row into one: means, ordered averages and integrals over fuzzy measures.
 
 All of them keep unanimity (N equal numbers give that number) and monotonicity. The integrals of Sugeno and the twofold
-one need numbers in [0, 1], that of Choquet numbers from 0 up.
+one need numbers in [0, 1], that of Choquet numbers from 0 up. A quantifier says how much any number of sources weigh
+together, and makes a measure for any N.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +20,18 @@ from microveil.errors import ParameterError
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Quantifier = Callable[[FloatArray], FloatArray]
+Family = Literal["exponent", "sigmoid", "threshold"]
+Boundary = Literal["fixed", "raw"]
 
 LARGEST_GENERAL_MEASURE = 20
 _ROUNDING = 1e-9
+_STEEPNESS = 10.0
+# the parameters of the ten published quantifiers of each family
+ALPHAS: dict[Family, tuple[float, ...]] = {
+    "exponent": tuple(i / 5 for i in range(1, 11)),
+    "sigmoid": tuple(i / 10 for i in range(10)),
+    "threshold": tuple(i / 10 for i in range(10)),
+}
 
 
 def power_quantifier(alpha: float) -> Quantifier:
@@ -27,6 +39,53 @@ def power_quantifier(alpha: float) -> Quantifier:
     if not alpha > 0:
         raise ParameterError(f"alpha = {alpha} is not allowed; it must be above 0")
     return lambda x: np.asarray(x**alpha)
+
+
+def sigmoid_quantifier(alpha: float, boundary: Boundary = "fixed") -> Quantifier:
+    """Q(x) = 1 / (1 + exp(10 (alpha - x))), with Q(0) = 0 and Q(1) = 1 unless it is left `raw`.
+
+    As printed it has neither: Q(0) is 0.5 for alpha = 0, and weights made of it do not add up to 1.
+    """
+    _check_alpha(alpha, largest=1.0)
+    return partial(_sigmoid, alpha=alpha, fixed=boundary == "fixed")
+
+
+def _sigmoid(x: FloatArray, alpha: float, fixed: bool) -> FloatArray:
+    raw = 1.0 / (1.0 + np.exp(_STEEPNESS * (alpha - x)))
+    return np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, raw)) if fixed else np.asarray(raw)
+
+
+def threshold_quantifier(alpha: float) -> Quantifier:
+    """Q(x) = 0 up to alpha and 1 above: the ordered average is then one of the numbers, chosen by its place.
+
+    >>> owa(np.array([[0.2, 0.9, 0.5, 0.7]]), threshold_quantifier(0.5)).tolist()
+    [0.5]
+    """
+    _check_alpha(alpha, largest=1.0 - _ROUNDING)
+    return lambda x: np.asarray(x > alpha + _ROUNDING, dtype=np.float64)
+
+
+def _check_alpha(alpha: float, largest: float) -> None:
+    if not 0 <= alpha <= largest:
+        raise ParameterError(
+            f"alpha = {alpha} is not allowed; it must be from 0 {'up to' if largest == 1 else 'to below'} 1"
+        )
+
+
+def quantifiers(
+    family: Family, alphas: Sequence[float] | None = None, boundary: Boundary = "fixed"
+) -> tuple[Quantifier, ...]:
+    """A family of quantifiers, by default its ten published ones.
+
+    >>> [float(q(np.array(0.5))) for q in quantifiers("exponent", [1, 2])]
+    [0.5, 0.25]
+    """
+    chosen = ALPHAS[family] if alphas is None else alphas
+    if family == "exponent":
+        return tuple(power_quantifier(alpha) for alpha in chosen)
+    if family == "sigmoid":
+        return tuple(sigmoid_quantifier(alpha, boundary) for alpha in chosen)
+    return tuple(threshold_quantifier(alpha) for alpha in chosen)
 
 
 @dataclass(frozen=True)
@@ -62,6 +121,24 @@ class FuzzyMeasure:
     def symmetric(cls, quantifier: Quantifier, sources: int) -> FuzzyMeasure:
         """mu(A) = Q(|A| / N)."""
         return cls.of(quantifier(np.arange(sources + 1) / sources), sources)
+
+    @classmethod
+    def weighted(cls, weights: npt.ArrayLike, quantifier: Quantifier | None = None) -> FuzzyMeasure:
+        """mu(A) = Q of the weight of A: additive without a quantifier, else distorted by it.
+
+        >>> FuzzyMeasure.weighted([3, 1]).values.tolist()
+        [0.0, 0.75, 0.25, 1.0]
+        """
+        given = np.asarray(weights, dtype=np.float64)
+        sources = given.size
+        if sources > LARGEST_GENERAL_MEASURE:
+            raise ParameterError(f"a general fuzzy measure may have {LARGEST_GENERAL_MEASURE} attributes at most")
+        shares = _shares(given, sources)
+        of_sets = np.zeros(2**sources)
+        for source in range(sources):
+            of_sets[1 << source : 2 << source] = of_sets[: 1 << source] + shares[source]
+        of_sets[-1] = 1.0
+        return cls.of(of_sets if quantifier is None else quantifier(of_sets), sources)
 
     @property
     def is_symmetric(self) -> bool:
@@ -106,10 +183,7 @@ def weighted_mean(rows: FloatArray, weights: npt.ArrayLike) -> FloatArray:
     [2.0]
     """
     rows = _matrix(rows)
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (rows.shape[1],) or not np.isfinite(given).all() or (given < 0).any() or given.sum() <= 0:
-        raise ParameterError(f"{rows.shape[1]} weights from 0 up, not all 0, are needed, got {given.tolist()}")
-    return np.asarray(rows @ (given / given.sum()))
+    return np.asarray(rows @ _shares(np.asarray(weights, dtype=np.float64), rows.shape[1]))
 
 
 def owa(rows: FloatArray, quantifier: Quantifier) -> FloatArray:
@@ -119,8 +193,25 @@ def owa(rows: FloatArray, quantifier: Quantifier) -> FloatArray:
     [0.43125]
     """
     rows = _matrix(rows)
-    weights = np.diff(FuzzyMeasure.symmetric(quantifier, rows.shape[1]).values)
-    return np.asarray(np.sort(rows, axis=1)[:, ::-1] @ weights)
+    return owa_sorted(np.sort(rows, axis=1), FuzzyMeasure.symmetric(quantifier, rows.shape[1]).values)
+
+
+def wowa(rows: FloatArray, weights: npt.ArrayLike, quantifier: Quantifier) -> FloatArray:
+    """The weighted OWA: the i-th largest number weighs what Q gains when its source joins those of the larger numbers.
+
+    Equal weights of the sources give the ordered average, Q(x) = x the weighted mean.
+
+    >>> wowa(np.array([[1.0, 4.0]]), [3, 1], power_quantifier(2)).tolist()
+    [1.1875]
+    """
+    rows = _matrix(rows)
+    shares = _shares(np.asarray(weights, dtype=np.float64), rows.shape[1])
+    FuzzyMeasure.symmetric(quantifier, rows.shape[1])  # a quantifier that is none is refused
+    order = np.argsort(-rows, axis=1, kind="stable")
+    reached = np.minimum(np.cumsum(shares[order], axis=1), 1.0)
+    reached[:, -1] = 1.0
+    gained = np.diff(quantifier(reached), axis=1, prepend=0.0)
+    return np.asarray((np.take_along_axis(rows, order, axis=1) * gained).sum(axis=1))
 
 
 def choquet(rows: FloatArray, measure: FuzzyMeasure) -> FloatArray:
@@ -134,8 +225,7 @@ def choquet(rows: FloatArray, measure: FuzzyMeasure) -> FloatArray:
 
 def sugeno(rows: FloatArray, measure: FuzzyMeasure) -> FloatArray:
     """The Sugeno integral: the largest of the numbers min(f_(i), mu of the set that reaches f_(i))."""
-    ascending, reached = measure.of_upper_sets(_unit(rows, measure))
-    return np.asarray(np.minimum(ascending, reached).max(axis=1))
+    return sugeno_sorted(*measure.of_upper_sets(_unit(rows, measure)))
 
 
 def twofold(rows: FloatArray, sugeno_measure: FuzzyMeasure, choquet_measure: FuzzyMeasure) -> FloatArray:
@@ -143,8 +233,29 @@ def twofold(rows: FloatArray, sugeno_measure: FuzzyMeasure, choquet_measure: Fuz
     rows = _unit(rows, sugeno_measure)
     ascending, possible = sugeno_measure.of_upper_sets(rows)
     _, weighed = choquet_measure.of_upper_sets(_matrix(rows, choquet_measure))
+    return twofold_sorted(ascending, possible, weighed)
+
+
+def owa_sorted(ascending: FloatArray, levels: FloatArray) -> FloatArray:
+    """The ordered average of rows in ascending order, with the quantifier's values at 0, 1/N, ..., 1."""
+    return np.asarray((ascending * np.diff(levels)[::-1]).sum(axis=1))
+
+
+def sugeno_sorted(ascending: FloatArray, reached: FloatArray) -> FloatArray:
+    """The Sugeno integral of rows in ascending order, with the measures of the sets from each number up."""
+    return np.asarray(np.minimum(ascending, reached).max(axis=1))
+
+
+def twofold_sorted(ascending: FloatArray, possible: FloatArray, weighed: FloatArray, empty: float = 0.0) -> FloatArray:
+    """The twofold integral of rows in ascending order, with both measures of the sets from each number up."""
     so_far = np.maximum.accumulate(np.minimum(ascending, possible), axis=1)
-    return np.asarray((so_far * -np.diff(weighed, axis=1, append=0.0)).sum(axis=1))
+    return np.asarray((so_far * -np.diff(weighed, axis=-1, append=empty)).sum(axis=1))
+
+
+def _shares(weights: FloatArray, sources: int) -> FloatArray:
+    if weights.shape != (sources,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.sum() > 0:
+        raise ParameterError(f"{sources} weights from 0 up, not all 0, are needed, got {weights.tolist()}")
+    return np.asarray(weights / weights.sum())
 
 
 def _matrix(rows: FloatArray, measure: FuzzyMeasure | None = None) -> FloatArray:

@@ -97,9 +97,9 @@ class PRAM(Method):
     first column. In a compound, names and categories are joined by "+".
 
     `invariant` makes of any of them the two-stage matrix that keeps the frequencies in expectation; more records
-    change in it. `diagonal` asks for a range such as 0.55 to 0.75: an invariant matrix is raised towards the identity as far
-    as the range allows (a note says where it cannot be kept); without `invariant`, rows are raised and lowered one by
-    one. The release holds the matrices. Whoever publishes them lets analysts correct their tables:
+    change in it. `diagonal` asks for a range such as 0.55 to 0.75: an invariant matrix is raised towards the identity
+    as far as the range allows (a note says where it cannot be kept); without `invariant`, rows are raised and lowered
+    one by one. The release holds the matrices. Whoever publishes them lets analysts correct their tables:
     `microveil.numerics.transition.estimated_frequencies`.
 
     >>> from microveil.microdata import Microdata

@@ -1,0 +1,158 @@
+"""What linkage attacks share: how much the intruder knows, which records are attacked, how risks are put together."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import comb, fsum
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.base import Attack, Risk
+from microveil.errors import ParameterError, UnknownNameError
+from microveil.microdata.pairs import Pair
+from microveil.numerics.standard import Scaling, min_max, standardise
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress, parts
+from microveil.randomness import Streams
+
+if TYPE_CHECKING:
+    from microveil.numerics.nearest import Table
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Standardisation = Literal["separate", "joint", "minmax", "none"]
+# for each record attacked and each counter, the chance that its link is right
+Hits = dict[str, FloatArray]
+Linker = Callable[[list[int], IntArray, Progress], Hits]
+
+# distance terms computed by default: about twenty seconds on two processors
+_AFFORDABLE_TERMS = 1.5e11
+_MOST_CHOICES = 10_000  # choices of known attributes
+MOST_PAIRED = 5_000  # different records in a one-to-one assignment: half a minute
+
+
+@parameterised
+class Linkage(Attack):
+    """An attack that links records known to the intruder with released ones, at several levels of knowledge."""
+
+    family: ClassVar[str] = "linkage"
+
+    known_sizes: tuple[int, ...] | None = parameter(
+        None, help="how many of the attributes the intruder knows, each number in turn; unset: all", min_length=1
+    )
+    choose: Literal["all", "first"] = parameter(
+        "all", help="which attributes are known: every choice of so many, or the first so many in their order"
+    )
+    aggregate: Literal["mean", "any", "worst"] = parameter(
+        "mean",
+        help="over the choices of known attributes: the mean risk, the risk in the choice worst for each record, or "
+        "that in the choice worst for the whole file",
+    )
+    block: tuple[str, ...] | None = parameter(
+        None, help="known attributes on which records must be equal to be compared at all; unset: none", min_length=1
+    )
+    records: int | None = parameter(
+        None, help="attack so many records drawn at random; by default all, or as many as about 20 s allow", ge=1
+    )
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+
+    def __post_init__(self) -> None:
+        if self.known_sizes is not None and min(self.known_sizes) < 1:
+            raise ParameterError(
+                f"{self.name}: known_sizes = {self.known_sizes} is not allowed; each must be at least 1"
+            )
+
+    @abstractmethod
+    def _linker(self, pair: Pair, attributes: tuple[str, ...]) -> Linker:
+        """What links by some of the attributes; made once for all choices of them."""
+
+    @abstractmethod
+    def _scenario(self, attributes: tuple[str, ...]) -> str:
+        """The intruder in one sentence."""
+
+    def _effort(self) -> float:
+        """How many terms of a distance an attribute costs; nothing if all records are always attacked."""
+        return 1.0
+
+    def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
+        for name in self.block or ():
+            if name not in attributes:
+                raise UnknownNameError("known attribute to block on", name, attributes)
+        link = self._linker(pair, attributes)
+        scenarios = self._scenarios(len(attributes))
+        attacked = self._attacked(len(pair), sum(len(subset) for subsets in scenarios for subset in subsets))
+        stretches = iter(parts(progress, sum(len(subsets) for subsets in scenarios)))
+        by_size = [
+            self._together([link(subset, attacked, next(stretches)) for subset in subsets]) for subsets in scenarios
+        ]
+        counters = {name: np.mean([hits[name] for hits in by_size], axis=0) for name in by_size[0]}
+        per_record = np.full(len(pair), np.nan)
+        per_record[attacked] = counters["expected"]
+        shares = {name: 100 * float(hits.mean()) for name, hits in counters.items()}
+        return Risk.of(self.name, per_record, attributes, self._scenario(attributes), counters=shares)
+
+    def _together(self, found: Sequence[Hits]) -> Hits:
+        """One risk from those of several choices of attributes."""
+        if self.aggregate == "worst":
+            return max(found, key=lambda hits: fsum(hits["expected"]))
+        aggregate: Callable[..., Any] = np.mean if self.aggregate == "mean" else np.max
+        return {name: aggregate([hits[name] for hits in found], axis=0) for name in found[0]}
+
+    def _scenarios(self, attributes: int) -> list[list[list[int]]]:
+        """For each number of attributes that the intruder may know, all choices of so many."""
+        if self.known_sizes is None:
+            return [[list(range(attributes))]]
+        if max(self.known_sizes) > attributes:
+            raise ParameterError(
+                f"{self.name}: known_sizes = {self.known_sizes} is not allowed; there are only {attributes} attributes"
+            )
+        if self.choose == "first":
+            return [[list(range(size))] for size in self.known_sizes]
+        choices = sum(comb(attributes, size) for size in self.known_sizes)
+        if choices > _MOST_CHOICES:
+            raise ParameterError(
+                f"{self.name}: known_sizes = {self.known_sizes} is not allowed with {attributes} attributes; it means "
+                f"{choices:,} choices, and at most {_MOST_CHOICES:,} are tried"
+            )
+        return [[list(subset) for subset in combinations(range(attributes), size)] for size in self.known_sizes]
+
+    def _attacked(self, records: int, terms: int) -> IntArray:
+        affordable = int(_AFFORDABLE_TERMS / max(records * terms * self._effort(), 1e-9))
+        wanted = self.records or max(1000, affordable)
+        if wanted >= records:
+            return np.arange(records)
+        drawn = Streams(self.seed).generator(self.name).choice(records, size=wanted, replace=False)
+        return np.sort(drawn).astype(np.int64)
+
+
+def states_of(pair: Pair, attributes: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """The missing states of both tables, a row for each attribute."""
+    before, after = (
+        np.stack([data.missing_states(name) for name in attributes]) for data in (pair.original, pair.masked)
+    )
+    return before, after
+
+
+def refuse_long_assignment(name: str, one: Table, other: Table) -> None:
+    """A one-to-one assignment looks at all pairs of different records at once."""
+    longest = max(one.cells.shape[1], other.cells.shape[1])
+    if longest > MOST_PAIRED:
+        raise ParameterError(
+            f"{name}: a one-to-one assignment is not possible with {longest:,} different records; it takes at most "
+            f"{MOST_PAIRED:,}, so assess a part of the file or let every record be linked for itself"
+        )
+
+
+def scaled(before: FloatArray, after: FloatArray, how: Standardisation) -> tuple[FloatArray, FloatArray]:
+    """A numeric column of both files on a common scale."""
+    if how == "none":
+        return before, after
+    if how == "joint":
+        scaling = Scaling.of(before[:, None])
+        return scaling.apply(before[:, None])[:, 0], scaling.apply(after[:, None])[:, 0]
+    scale = min_max if how == "minmax" else standardise
+    return scale(before[:, None])[:, 0], scale(after[:, None])[:, 0]

@@ -1,0 +1,380 @@
+"""Probabilistic record linkage after Fellegi and Sunter: pairs are judged by the attributes on which they agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.linkage.base import (
+    Hits,
+    Linkage,
+    Linker,
+    Standardisation,
+    refuse_long_assignment,
+    scaled,
+    states_of,
+)
+from microveil.errors import ParameterError
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import KINDS
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress
+from microveil.randomness import Streams
+
+if TYPE_CHECKING:
+    from microveil.numerics.agreement import Patterns, Scheme
+    from microveil.numerics.nearest import Table, Terms
+    from microveil.numerics.two_classes import Classes
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Agreement = Literal["tolerance", "equal", "round", "nearest", "bins", "quantile"]
+
+_EQUAL = 1e-9  # numbers that differ by less, in deviations, are equal
+_MOST_INTERACTING = 2**17  # patterns a model with interactions is fitted to
+_SAME_WEIGHT = 1e-9
+_PREFERENCE = 1e-3  # bits: too few to outweigh anything that was estimated
+
+
+@parameterised
+class ProbabilisticLinkage(Linkage):
+    """Pairs of a known and a released record are weighed by how well they agree, and every record is linked to the
+    released record with the highest weight; the risk is the share of right links.
+
+    In each attribute a pair agrees at one of a few levels: categories are equal or not (`steps` adds levels for ordered
+    categories that are neighbours), and numbers lie within one of the `tolerances` or beyond all. How often pairs of
+    the same person and pairs of different persons agree is estimated from the files alone, by expectation and
+    maximisation over the patterns of agreement; the weight of a pair is log2 of the ratio of the two probabilities.
+    Better agreement never speaks against a pair, and of equal weights the better agreement is preferred.
+    The share of pairs of the same person is 1 over the number of records, and different persons agree as often as the
+    rest of all pairs; both can be estimated too, which easily locks on another class. With `interactions`
+    coincidences between different persons (or both classes) may depend on each other, two attributes at a time; with
+    less than three attributes nothing is left to tell the classes apart, and levels stay independent.
+
+    The two bounds, on the probability that a pair of different persons is linked (`false_links`) and that a pair of
+    the same person is not (`missed_links`), give two thresholds. The counters say how many right links lie above the
+    upper one (`linked`) and between the two (`clerical`, for people to look at), and how many wrong ones above
+    (`wrong`). The value counts links of any weight, or with assignment `threshold` only those above. Where several
+    released records have the highest weight, it counts the chance that a random one of them is right.
+
+    With assignment `one-to-one` every released record is used once and the sum of weights is greatest. Equal records
+    are exchangeable, and where several assignments are equally good their even mixture counts: so a file linked to
+    itself shows how many of its records are different, not that both are in the same order.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"job": ["cook", "cook", "nurse", "clerk"], "sex": ["f", "f", "m", "m"]})
+    >>> round(ProbabilisticLinkage(assignment="one-to-one").assess(people, people, ["job", "sex"]).value)
+    75
+    """
+
+    name: ClassVar[str] = "probabilistic-linkage"
+    summary: ClassVar[str] = "links each known record to the released record whose agreement speaks most for it"
+    meaning: ClassVar[str] = "records an intruder links to the right person by weight of agreement; lower is safer"
+    formula: ClassVar[str] = "link = greatest sum over attributes of log2 P(level | same) / P(level | different)"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = (
+        "a wildcard says nothing for or against a pair; other missing cells agree when they are missing for the same "
+        "reason and with no value"
+    )
+    source: ClassVar[str] = (
+        "Fellegi and Sunter (1969); specification 01, 3.5; specification 03, 4.2; specification 05, 5.6"
+    )
+
+    agreement: Agreement = parameter(
+        "tolerance",
+        help="when numbers agree: within tolerances; equal; equal after rounding to `digits`; the released value is "
+        "the one nearest; in the same of `bins` equal shares of each file; or within the closest `quantile` of all "
+        "differences",
+    )
+    tolerances: tuple[float, ...] = parameter(
+        (0.05, 0.25), help="levels of agreement of numbers, each a greatest difference of scaled values", min_length=1
+    )
+    digits: int = parameter(1, help="for round: decimals of the scaled values", ge=0)
+    bins: int = parameter(10, help="for bins: how many", ge=2)
+    quantile: float = parameter(0.05, help="for quantile: the share of all differences that agrees", gt=0, lt=1)
+    steps: tuple[int, ...] = parameter(
+        (0,), help="levels of agreement of ordered categories, each a greatest number of steps apart", min_length=1
+    )
+    standardisation: Standardisation = parameter(
+        "separate", help="scale of numbers: each file's own z-scores, the original's, each file's min-max, or none"
+    )
+    prevalence: Literal["fixed", "estimated"] = parameter(
+        "fixed", help="share of pairs of the same person: 1 over the number of records, or estimated"
+    )
+    coincidence: Literal["rest", "all", "estimated"] = parameter(
+        "rest",
+        help="how often different persons agree: as all pairs do without those of the same person; as all pairs do; "
+        "or estimated",
+    )
+    interactions: Literal["none", "different", "both"] = parameter(
+        "none", help="whether attributes depend on each other: no, among different persons, or in both classes"
+    )
+    assignment: Literal["best", "one-to-one", "threshold"] = parameter(
+        "best",
+        help="every record for itself to the highest weight; all at once, each released record once; or for itself "
+        "and only above the upper threshold",
+    )
+    false_links: float = parameter(0.05, help="bound on the probability to link different persons", ge=0, le=1)
+    missed_links: float = parameter(0.05, help="bound on the probability to rule out the same person", ge=0, le=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("tolerances", "steps"):
+            limits = getattr(self, name)
+            if min(limits) < 0 or list(limits) != sorted(set(limits)):
+                raise ParameterError(f"{self.name}: {name} = {limits} is not allowed; give them rising from 0 or more")
+
+    def _linker(self, pair: Pair, attributes: tuple[str, ...]) -> Linker:
+        original, masked, scheme = self._tables(pair, attributes)
+
+        def link(subset: list[int], attacked: IntArray, progress: Progress) -> Hits:
+            known, tables = scheme.of(subset), (original.of(subset), masked.of(subset))
+            model = self._model(known, *tables, Part(progress, 0.0, 0.3))
+            rest = Part(progress, 0.3, 1.0)
+            laid = known.table(tables[0]), known.table(tables[1])
+            if self.assignment == "one-to-one":
+                return self._assigned(*laid, model, attacked, rest)
+            return self._hits(*laid, model, attacked, rest)
+
+        return link
+
+    def _effort(self) -> float:
+        if self.assignment == "one-to-one":
+            return 0.0
+        return float(max(len(self.tolerances) if self.agreement == "tolerance" else 1, len(self.steps)))
+
+    def _hits(self, original: Table, masked: Table, model: Model, attacked: IntArray, progress: Progress) -> Hits:
+        from microveil.numerics.nearest import link
+
+        links = link(original, masked, model.terms, attacked, progress, f"{self.name}: linking records")
+        expected = np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0)
+        weight = model.highest - links.nearest
+        linked, clerical = weight >= model.upper, (weight > model.lower) & (weight < model.upper)
+        return {
+            "expected": expected * linked if self.assignment == "threshold" else expected,
+            "first": (links.first == attacked).astype(np.float64),
+            "optimistic": links.own.astype(np.float64),
+            "strict": (links.own & (links.ties == 1)).astype(np.float64),
+            "linked": expected * linked,
+            "clerical": expected * clerical,
+            "wrong": (1.0 - expected) * linked,
+        }
+
+    def _assigned(self, original: Table, masked: Table, model: Model, attacked: IntArray, progress: Progress) -> Hits:
+        from microveil.numerics.assignment import even_assignment
+        from microveil.numerics.nearest import distances, distinct
+
+        (rows, row_of), (columns, column_of) = distinct(original), distinct(masked)
+        refuse_long_assignment(self.name, rows, columns)
+        label, (first, second) = f"{self.name}: assigning records", (Part(progress, 0.0, 0.3), Part(progress, 0.3, 1.0))
+        cost = distances(rows, columns, model.terms, first, label)
+        places = np.bincount(column_of)
+        mixture = even_assignment(cost, np.bincount(row_of), places, second, label)
+        these, those = row_of[attacked], column_of[attacked]
+        own, weight = mixture.of_pairs(these, those), model.highest - cost[these, those]
+        above = model.highest - cost[mixture.rows, mixture.columns] >= model.upper
+        links = np.bincount(mixture.rows, mixture.chance * places[mixture.columns] * above, minlength=cost.shape[0])
+        linked = own * (weight >= model.upper)
+        return {
+            "expected": own,
+            "optimistic": (own > 0).astype(np.float64),
+            "strict": (own > 1 - 1e-6).astype(np.float64),
+            "linked": linked,
+            "clerical": own * ((weight > model.lower) & (weight < model.upper)),
+            "wrong": np.clip(links[these] - linked, 0.0, 1.0),
+        }
+
+    def _scenario(self, attributes: tuple[str, ...]) -> str:
+        known = f"the true values of {'' if self.known_sizes is None else 'some of '}{', '.join(attributes)}"
+        if self.assignment == "one-to-one":
+            return (
+                f"An intruder knows {known} of everyone in the file and gives each person a released record of their "
+                "own, so that the agreement speaks most for all together."
+            )
+        return (
+            f"An intruder knows {known} for a person in the file, learns from both files how much each agreement "
+            "means, and takes the released record whose agreement speaks most for the person."
+        )
+
+    # --- what a pair is compared by --------------------------------------------------------------------------------
+
+    def _tables(self, pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Scheme]:
+        from microveil.numerics.agreement import Scheme
+        from microveil.numerics.nearest import Table
+
+        before, after, limits = zip(*(self._compared(pair, name) for name in attributes), strict=True)
+        states = states_of(pair, attributes)
+        incomplete = states[0].any(axis=1) | states[1].any(axis=1)
+        wildcard = np.array([pair.original[name].missing == "wildcard" for name in attributes]) & incomplete
+        blocks = np.array([self.block is not None and name in self.block for name in attributes])
+        scheme = Scheme(tuple(limits), wildcard & ~blocks, blocks)
+        if not scheme.fits:
+            raise ParameterError(
+                f"{self.name}: {len(attributes)} attributes with so many levels of agreement make too many patterns; "
+                "name fewer attributes, tolerances or steps"
+            )
+        if self.interactions != "none" and scheme.patterns > _MOST_INTERACTING:
+            raise ParameterError(
+                f"{self.name}: interactions = '{self.interactions}' is not allowed with {len(attributes)} attributes "
+                f"and so many levels; they make {scheme.patterns:,.0f} patterns, and at most {_MOST_INTERACTING:,} "
+                "are fitted"
+            )
+        return (
+            Table(np.where(states[0] > 0, 0.0, np.stack(before)), states[0]),
+            Table(np.where(states[1] > 0, 0.0, np.stack(after)), states[1]),
+            scheme,
+        )
+
+    def _compared(self, pair: Pair, name: str) -> tuple[FloatArray, FloatArray, tuple[float, ...]]:
+        """The cells of an attribute in both tables, and up to which differences they agree."""
+        kind = pair.original[name].kind
+        if kind != "numeric":
+            before, after = (column.codes.astype(np.float64) for column in pair.categories(name))
+            return before, after, tuple(map(float, self.steps)) if kind == "ordinal" else (0.0,)
+        before, after = (column.values for column in pair.numbers(name))
+        if self.block is not None and name in self.block:
+            return before, after, (0.0,)
+        before, after = scaled(before, after, self.standardisation)
+        if self.agreement == "tolerance":
+            return before, after, self.tolerances
+        if self.agreement == "round":
+            return np.round(before, self.digits), np.round(after, self.digits), (_EQUAL,)
+        if self.agreement == "nearest":
+            return _nearest_values(before, after), after, (_EQUAL,)
+        if self.agreement == "bins":
+            return _shares(before, self.bins), _shares(after, self.bins), (_EQUAL,)
+        if self.agreement == "quantile":
+            return before, after, (_closest(before, after, self.quantile),)
+        return before, after, (_EQUAL,)
+
+    # --- what agreement means --------------------------------------------------------------------------------------
+
+    def _model(self, scheme: Scheme, original: Table, masked: Table, progress: Progress) -> Model:
+        from microveil.numerics.agreement import count_patterns
+        from microveil.numerics.nearest import distinct
+        from microveil.numerics.two_classes import dependent_classes, independent_classes
+
+        (rows, row_of), (columns, column_of) = distinct(original), distinct(masked)
+        counts = np.bincount(row_of), np.bincount(column_of)
+        generator = Streams(self.seed).generator(self.name, "pairs")
+        label = f"{self.name}: counting agreements"
+        patterns = count_patterns(scheme, rows, counts[0], columns, counts[1], generator, progress, label)
+        share = min(1.0 / original.cells.shape[1], 0.5)
+        classes = independent_classes(
+            patterns,
+            scheme.levels.tolist(),
+            share,
+            self.coincidence,
+            estimate_share=self.prevalence == "estimated",
+        )
+        if self.interactions == "none" or len(scheme.limits) < 3:
+            return Model.additive(scheme, patterns, classes, (self.false_links, self.missed_links))
+        whole = patterns.all_possible(scheme)
+        classes = dependent_classes(whole, classes, scheme.digits.tolist(), both=self.interactions == "both")
+        return Model.tabular(scheme, whole, classes, (self.false_links, self.missed_links))
+
+
+@dataclass(frozen=True)
+class Model:
+    """Distances that are lower the more an agreement speaks for a pair: the `highest` weight less the pair's own.
+
+    Pairs with a weight of at least `upper` are linked, and those with at most `lower` are ruled out.
+    """
+
+    terms: Terms
+    highest: float
+    upper: float
+    lower: float
+
+    @classmethod
+    def additive(cls, scheme: Scheme, patterns: Patterns, classes: Classes, bounds: tuple[float, float]) -> Model:
+        """Each attribute adds its weight."""
+        costs, highest, weight = [], 0.0, np.zeros(len(patterns.numbers))
+        for j, (same, different) in enumerate(zip(classes.rare, classes.common, strict=True)):
+            weights = np.zeros(scheme.digits[j])  # what is not known has weight 0
+            weights[: len(same)] = np.log2(same / different)
+            weights -= _preference(scheme, j)
+            costs.append(weights[0] - weights)
+            highest += float(weights[0])
+            weight += weights[patterns.levels[:, j]]
+        thresholds = _thresholds(weight, np.exp(classes.log_rare), np.exp(classes.log_common), *bounds)
+        return cls(scheme.terms(costs), highest, *thresholds)
+
+    @classmethod
+    def tabular(cls, scheme: Scheme, patterns: Patterns, classes: Classes, bounds: tuple[float, float]) -> Model:
+        """Each pattern has a weight of its own; `patterns` are all that are possible."""
+        weight = (classes.log_rare - classes.log_common) / np.log(2.0)
+        laid = weight.reshape(scheme.digits[::-1])  # the first attribute changes fastest
+        for j, levels in enumerate(scheme.levels):
+            along = np.moveaxis(laid, len(scheme.levels) - 1 - j, 0)
+            along[:levels] = np.maximum.accumulate(along[:levels][::-1], axis=0)[::-1]
+        for j in range(len(scheme.limits)):
+            weight -= _preference(scheme, j)[patterns.levels[:, j]]
+        thresholds = _thresholds(weight, np.exp(classes.log_rare), np.exp(classes.log_common), *bounds)
+        highest = float(weight.max())
+        return cls(scheme.pattern_terms(highest - weight), highest, *thresholds)
+
+
+def _preference(scheme: Scheme, attribute: int) -> FloatArray:
+    """What levels cost beyond their weight, so that of equal weights the better agreement wins; what
+    is not known lies in the middle."""
+    levels = float(scheme.levels[attribute])
+    steps = np.arange(scheme.digits[attribute], dtype=np.float64)
+    return _PREFERENCE * np.where(steps < levels, steps, (levels - 1) / 2)
+
+
+def _thresholds(
+    weight: FloatArray, same: FloatArray, different: FloatArray, false_links: float, missed_links: float
+) -> tuple[float, float]:
+    """The least weight to link from and the greatest to rule out up to, by the probabilities of the patterns beyond.
+
+    Where the bounds leave nothing undecided, pairs are ruled out below the upper threshold.
+    """
+    order = np.argsort(-weight, kind="stable")
+    ordered = weight[order]
+    last = np.append(ordered[:-1] - ordered[1:] > _SAME_WEIGHT, True)  # the last of each weight
+    allowed = ordered[last & (np.cumsum(different[order]) <= false_links)]
+    upper = float(allowed.min()) - _SAME_WEIGHT if len(allowed) else np.inf
+    first = np.append(True, ordered[:-1] - ordered[1:] > _SAME_WEIGHT)
+    missed = np.cumsum(same[order][::-1])[::-1]
+    ruled_out = ordered[first & (missed <= missed_links)]
+    lower = float(ruled_out.max()) + _SAME_WEIGHT if len(ruled_out) else -np.inf
+    return upper, min(lower, upper)
+
+
+def _nearest_values(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Each original value replaced by the released value nearest to it, the lower of two."""
+    released = np.unique(after[~np.isnan(after)])
+    if len(released) == 0:
+        return before
+    above = np.clip(np.searchsorted(released, before), 1, max(1, len(released) - 1))
+    low, high = released[above - 1], released[np.minimum(above, len(released) - 1)]
+    return np.where(np.isnan(before), np.nan, np.where(before - low <= high - before, low, high))
+
+
+def _shares(values: FloatArray, bins: int) -> FloatArray:
+    """In which of so many equal shares of the ordered file each value lies; equal values lie together."""
+    from microveil.numerics.standard import average_ranks
+
+    present = ~np.isnan(values)
+    shares = np.full(len(values), np.nan)
+    if present.any():
+        shares[present] = np.ceil(average_ranks(values[present]) * bins / present.sum())
+    return shares
+
+
+def _closest(before: FloatArray, after: FloatArray, quantile: float) -> float:
+    """The difference below which this share of all pairs of values lies, by halving."""
+    one, other = before[~np.isnan(before)], np.sort(after[~np.isnan(after)])
+    if len(one) == 0 or len(other) == 0:
+        return _EQUAL
+    low, high = 0.0, float(max(one.max(), other[-1]) - min(one.min(), other[0]))
+    wanted = quantile * len(one) * len(other)
+    for _ in range(60):
+        middle = (low + high) / 2
+        within = np.searchsorted(other, one + middle, side="right") - np.searchsorted(other, one - middle, side="left")
+        low, high = (low, middle) if within.sum() >= wanted else (middle, high)
+    return max(high, _EQUAL)

@@ -1,0 +1,301 @@
+"""Probabilistic linkage: weights, thresholds, assignments and the traps that the specifications name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microveil.attacks.intervals import IntervalDisclosure
+from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage, _thresholds
+from microveil.errors import ParameterError
+from microveil.masking.randomising.pram import PRAM
+from microveil.microdata import Microdata
+from microveil.numerics.agreement import Patterns, Scheme
+from microveil.numerics.two_classes import CommonFrom, dependent_classes, independent_classes
+
+from .test_distance_linkage import SWAPPED, X, moved, table
+
+Reference = Callable[..., Microdata]
+ASSIGNMENTS = ("best", "one-to-one", "threshold")
+
+
+def german(reference: Reference) -> tuple[Microdata, list[str]]:
+    data = reference("german_credit")
+    return data, [data.names[i] for i in (0, 5, 6)]
+
+
+def flare(reference: Reference) -> tuple[Microdata, list[str]]:
+    data = reference("solar_flare2")
+    return Microdata.of(data, nominal=list(data.names[:3])), list(data.names[:3])
+
+
+# --- what the specifications demand -----------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("05:DR-03")
+@pytest.mark.parametrize("assignment", ["best", "one-to-one"])
+@pytest.mark.parametrize("interactions", ["none", "different", "both"])
+def test_an_unmasked_file_is_linked_as_often_as_it_has_different_records(
+    reference: Reference, assignment: str, interactions: str
+) -> None:
+    """Specification 05, 5.6: the solver's 100 per cent on files in the same order is a trap; German gives 8.5."""
+    data, columns = german(reference)
+    attack = ProbabilisticLinkage(assignment=assignment, interactions=interactions)  # type: ignore[arg-type]
+    risk = attack.assess(data, data, columns)
+    assert risk.value == pytest.approx(8.5)
+    assert risk.counters["optimistic"] == 100
+
+
+@pytest.mark.spec("05:DR-02", "05:DR-03")
+@pytest.mark.parametrize(("load", "expected"), [(german, 54.25), (flare, 52.25)])
+def test_disclosure_risk_of_an_unmasked_file(
+    reference: Reference, load: Callable[[Reference], tuple[Microdata, list[str]]], expected: float
+) -> None:
+    """Specification 05, 11.3: (ID + max(DBRL, PRL)) / 2 of the identity is 54.25 on German and 52.25 on Flare."""
+    data, columns = load(reference)
+    interval = IntervalDisclosure().assess(data, data, columns).value
+    links = [attack.assess(data, data, columns).value for attack in (DistanceLinkage(), ProbabilisticLinkage())]
+    assert interval == 100
+    assert round((interval + max(links)) / 2, 2) == expected
+
+
+@pytest.mark.spec("03:RL-3")
+def test_no_link_where_no_true_pair_agrees_on_anything() -> None:
+    """Specification 04, Table 4.2, row P-RL: 0, 0, 0, 0 right links with one to four attributes known."""
+    attack = ProbabilisticLinkage(agreement="equal", standardisation="none")
+    for known in (1, 2, 3, 4):
+        names = [f"attr{j + 1}" for j in range(known)]
+        assert attack.assess(table(X), table(SWAPPED), names).value == 0
+
+
+@pytest.mark.spec("05:DR-03")
+def test_the_solver_finds_the_same_total_on_shuffled_files(reference: Reference) -> None:
+    """The even mixture is what random shuffling of both files gives on average."""
+    from scipy.optimize import linear_sum_assignment
+
+    data, columns = german(reference)
+    data = data.take(np.arange(150))
+    release = PRAM(p=0.7).mask(data, columns, seed=4)
+    attack = ProbabilisticLinkage(assignment="one-to-one")
+    codes = [np.stack([t.categories(c, data.domain(c)).codes for c in columns]) for t in (data, release.data)]
+    agree = codes[0][:, :, None] == codes[1][:, None, :]
+    weights = _weights(attack, data, release.data, columns)
+    cost = -np.where(agree, weights[:, 0, None, None], weights[:, 1, None, None]).sum(axis=0)
+    rng, right = np.random.default_rng(0), []
+    for _ in range(200):
+        rows, places = rng.permutation(150), rng.permutation(150)
+        assigned = linear_sum_assignment(cost[np.ix_(rows, places)])[1]
+        right.append((rows == places[assigned]).mean())
+    error = np.std(right) / np.sqrt(len(right))
+    assert attack.assess(data, release, columns).value / 100 == pytest.approx(np.mean(right), abs=5 * error)
+
+
+def _weights(attack: ProbabilisticLinkage, original: Microdata, masked: Microdata, columns: list[str]) -> np.ndarray:
+    """The weight of agreement and of disagreement in each attribute."""
+    from microveil.microdata.pairs import Pair
+    from microveil.progress import silent
+
+    before, after, scheme = attack._tables(Pair.of(original, masked, columns), tuple(columns))
+    slope = attack._model(scheme, before, after, silent).terms.slope
+    return np.column_stack([np.zeros(len(slope)), -slope])
+
+
+# --- estimating -------------------------------------------------------------------------------------------------------
+
+
+def simulated(m: list[float], u: list[float], n: int = 2000) -> tuple[Patterns, Scheme]:
+    """The expected numbers of pairs with each pattern in two files of n records."""
+    d = len(m)
+    scheme = Scheme(((0.0,),) * d, np.zeros(d, dtype=bool), np.zeros(d, dtype=bool))
+    levels = np.array([pattern[::-1] for pattern in product((0, 1), repeat=d)], dtype=np.uint8)
+    same, different = (
+        np.prod([np.where(levels[:, j] == 0, p, 1 - p) for j, p in enumerate(shares)], axis=0) for shares in (m, u)
+    )
+    counts = n * same + n * (n - 1) * different
+    return Patterns(np.arange(len(levels)), levels, counts), scheme
+
+
+@pytest.mark.spec("01:DR-6", "03:RL-3")
+@pytest.mark.parametrize(("common", "free"), [("rest", False), ("estimated", False), ("estimated", True)])
+def test_the_probabilities_that_made_the_pairs_are_found_again(common: CommonFrom, free: bool) -> None:
+    m, u, n = [0.9, 0.7, 0.95, 0.8], [0.1, 0.3, 0.05, 0.2], 2000
+    patterns, scheme = simulated(m, u, n)
+    classes = independent_classes(patterns, scheme.levels.tolist(), 1 / n, common, estimate_share=free)
+    assert [row[0] for row in classes.rare] == pytest.approx(m, abs=0.01)
+    assert [row[0] for row in classes.common] == pytest.approx(u, abs=0.001)
+    assert classes.prevalence == pytest.approx(1 / n, rel=0.02)
+
+
+def test_better_agreement_never_speaks_against_a_pair() -> None:
+    """Pairs of the same person agree less often than others: the attribute gets no weight, not a negative one."""
+    patterns, scheme = simulated([0.02, 0.9, 0.9], [0.3, 0.1, 0.1])
+    classes = independent_classes(patterns, scheme.levels.tolist(), 1 / 2000, "all", estimate_share=False)
+    for same, different in zip(classes.rare, classes.common, strict=True):
+        assert (np.diff(same / different) <= 1e-12).all()
+    assert classes.rare[0] == pytest.approx(classes.common[0])
+
+
+def test_interactions_find_the_rare_class_where_attributes_of_strangers_go_together() -> None:
+    """Two attributes of different persons agree together; taken as independent, that looks like the same person."""
+    m, u, n = [0.95, 0.8, 0.85, 0.75], [0.2, 0.2, 0.1, 0.1], 2000
+    (patterns, scheme), levels = simulated(m, u, n), simulated(m, u, n)[0].levels
+    same, strangers = (
+        np.prod([np.where(levels[:, j] == 0, p, 1 - p) for j, p in enumerate(shares)], axis=0) for shares in (m, u)
+    )
+    strangers *= np.where(levels[:, 0] == levels[:, 1], 1.5, 0.5)
+    strangers /= strangers.sum()
+    mixed = Patterns(patterns.numbers, levels, n * same + n * (n - 1) * strangers)
+    plain = independent_classes(mixed, scheme.levels.tolist(), 1 / n, "rest", estimate_share=False)
+    better = dependent_classes(mixed, plain, scheme.digits.tolist(), both=False)
+    assert np.exp(better.log_common) == pytest.approx(strangers, rel=0.01)
+    errors = [np.abs([row[0] - p for row, p in zip(found.rare, m, strict=True)]).max() for found in (plain, better)]
+    assert errors[1] < 0.05 < errors[0]
+
+
+@pytest.mark.spec("01:DR-6")
+def test_thresholds_respect_both_bounds_and_leave_the_rest_to_people() -> None:
+    weight = np.array([6.0, 3.0, 1.0, -2.0, -5.0])
+    same = np.array([0.6, 0.2, 0.1, 0.06, 0.04])
+    different = np.array([0.001, 0.02, 0.1, 0.3, 0.579])
+    upper, lower = _thresholds(weight, same, different, 0.03, 0.05)
+    assert (weight >= upper).tolist() == [True, True, False, False, False]  # 0.021 of the different, not 0.121
+    assert (weight <= lower).tolist() == [False, False, False, False, True]  # 0.04 of the same, not 0.1
+    upper, lower = _thresholds(weight, same, different, 0.0, 0.0)
+    assert (upper, lower) == (np.inf, -np.inf)  # nothing is allowed to go wrong: everything is clerical
+    upper, lower = _thresholds(weight, same, different, 1.0, 1.0)
+    assert (weight >= upper).all()
+    assert lower <= upper
+
+
+def test_patterns_of_equal_weight_fall_on_the_same_side() -> None:
+    weight, same = np.array([4.0, 2.0, 2.0, -3.0]), np.array([0.5, 0.2, 0.2, 0.1])
+    upper, _ = _thresholds(weight, same, np.array([0.01, 0.03, 0.03, 0.93]), 0.05, 0.01)
+    assert (weight >= upper).tolist() == [True, False, False, False]
+
+
+# --- the attack -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("01:DR-6")
+def test_links_are_right_and_sure_right_and_clerical_or_wrong() -> None:
+    cells, noisy = moved(n=300, d=4, noise=0.15)
+    wide = ProbabilisticLinkage(false_links=1e-4, missed_links=1e-4).assess(table(cells), table(noisy)).counters
+    narrow = ProbabilisticLinkage(false_links=0.01, missed_links=1e-4).assess(table(cells), table(noisy)).counters
+    assert wide["expected"] == pytest.approx(narrow["expected"])
+    assert wide["linked"] < narrow["linked"]
+    assert wide["clerical"] > narrow["clerical"]
+    assert wide["wrong"] < narrow["wrong"]
+    assert narrow["linked"] + narrow["clerical"] <= narrow["expected"] + 1e-9
+
+
+def test_the_threshold_counts_only_links_above_it() -> None:
+    cells, noisy = moved(n=300, d=4, noise=0.15)
+    best, sure = (
+        ProbabilisticLinkage(assignment=how, false_links=1e-4).assess(table(cells), table(noisy))  # type: ignore[arg-type]
+        for how in ("best", "threshold")
+    )
+    assert sure.value == pytest.approx(best.counters["linked"])
+    assert sure.value < best.value
+
+
+@pytest.mark.parametrize("agreement", ["tolerance", "equal", "round", "nearest", "bins", "quantile"])
+def test_numbers_link_by_every_rule_of_agreement(agreement: str) -> None:
+    cells, noisy = moved(n=200, d=4, noise=0.02)
+    rule = ProbabilisticLinkage(agreement=agreement)  # type: ignore[arg-type]
+    assert rule.assess(table(cells), table(cells)).value > 85
+    weak = rule.assess(table(cells), table(noisy)).value
+    assert weak < 3 if agreement == "equal" else weak > 20
+
+
+def test_the_rules_of_agreement_in_small() -> None:
+    from microveil.attacks.linkage.probabilistic import _closest, _nearest_values, _shares
+
+    one, other = np.array([0.0, 1.4, 3.0]), np.array([1.0, 2.0, 2.9])
+    assert _nearest_values(one, other).tolist() == [1.0, 1.0, 2.9]
+    assert _shares(np.array([5.0, 1.0, 2.0, 9.0]), 2).tolist() == [2, 1, 1, 2]
+    gaps = np.sort(np.abs(one[:, None] - other).ravel())  # nine differences
+    assert _closest(one, other, 3 / 9) == pytest.approx(gaps[2])
+
+
+def test_finer_levels_of_agreement_find_more() -> None:
+    cells, noisy = moved(n=400, d=3, noise=0.05)
+    values = [
+        ProbabilisticLinkage(tolerances=tolerances).assess(table(cells), table(noisy)).value
+        for tolerances in ((0.25,), (0.05, 0.25), (0.02, 0.05, 0.1, 0.25))
+    ]
+    assert values == sorted(values)
+
+
+def test_ordered_categories_can_agree_nearly() -> None:
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 8, size=(300, 4))
+    near = np.clip(codes + rng.integers(-1, 2, size=codes.shape), 0, 7)
+    names = list("abcd")
+    original = Microdata.of({name: codes[:, j] for j, name in enumerate(names)}, ordinal=names)
+    masked = Microdata.of({name: near[:, j] for j, name in enumerate(names)}, ordinal=names)
+    strict, lenient = (
+        ProbabilisticLinkage(steps=steps).assess(original, masked, names).value for steps in ((0,), (0, 1))
+    )
+    assert lenient > strict + 5
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1000), assignment=st.sampled_from(ASSIGNMENTS))
+def test_the_order_of_the_records_does_not_matter(seed: int, assignment: str) -> None:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, size=(40, 3)).astype(float)
+    noisy = np.where(rng.random(codes.shape) < 0.3, rng.integers(0, 3, size=codes.shape), codes)
+    order = rng.permutation(40)
+    attack = ProbabilisticLinkage(assignment=assignment)  # type: ignore[arg-type]
+    one = attack.assess(table(codes), table(noisy))
+    other = attack.assess(table(codes[order]), table(noisy[order]))
+    assert other.per_record == pytest.approx(one.per_record[order], abs=1e-6)
+
+
+def test_a_wildcard_says_nothing_and_another_missing_cell_agrees_with_its_like() -> None:
+    data = Microdata.of({"a": ["x", "y", None, "z"], "b": ["p", "q", "r", "s"]})
+    assert ProbabilisticLinkage().assess(data, data, ["a", "b"]).value == pytest.approx(100)
+    only = Microdata.of({"a": [1.0, 2.0, None, None, 3.0]})
+    state = only.with_schema(only.schema.replacing(only["a"].changed(missing="not applicable")))
+    assert ProbabilisticLinkage().assess(state, state).per_record.tolist() == [1, 1, 0.5, 0.5, 1]
+
+
+@pytest.mark.spec("03:ME-5")
+def test_levels_of_knowledge() -> None:
+    cells, noisy = moved(n=120, noise=0.1)
+    names = table(cells).names
+    apart = [ProbabilisticLinkage().assess(table(cells), table(noisy), names[:c]).value for c in (1, 2, 3)]
+    levels = ProbabilisticLinkage(known_sizes=(1, 2, 3), choose="first").assess(table(cells), table(noisy))
+    assert levels.value == pytest.approx(np.mean(apart))
+
+
+@pytest.mark.spec("03:RL-1")
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_blocking_on_a_changed_attribute_loses_the_link(assignment: str) -> None:
+    people = {"sex": ["f", "m", "f", "m", "f", "m"], "job": list("abcdef")}
+    release = {"sex": ["f", "m", "f", "m", "f", "f"], "job": list("abcdef")}
+    attack = ProbabilisticLinkage(block=("sex",), assignment=assignment, false_links=0.5)  # type: ignore[arg-type]
+    per_record = attack.assess(Microdata.of(people), Microdata.of(release), ["sex", "job"]).per_record
+    assert per_record.tolist() == pytest.approx([1, 1, 1, 1, 1, 0])
+
+
+def test_what_cannot_be_done_is_refused() -> None:
+    for name, limits in (("tolerances", (0.2, 0.1)), ("tolerances", (-1.0,)), ("steps", (1, 1))):
+        with pytest.raises(ParameterError, match=f"{name} = .* rising"):
+            ProbabilisticLinkage(**{name: limits})
+    wide = table(np.random.default_rng(1).normal(size=(20, 40)))
+    with pytest.raises(ParameterError, match="too many patterns"):
+        ProbabilisticLinkage().assess(wide, wide)
+    some = table(np.random.default_rng(1).normal(size=(20, 12)))
+    with pytest.raises(ParameterError, match="531,441 patterns"):
+        ProbabilisticLinkage(interactions="both").assess(some, some)
+    assert ProbabilisticLinkage().assess(some, some).value == pytest.approx(100)
+    long = Microdata.of({"a": np.arange(5001.0)})
+    with pytest.raises(ParameterError, match="5,001 different records"):
+        ProbabilisticLinkage(assignment="one-to-one").assess(long, long)
