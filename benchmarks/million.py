@@ -88,7 +88,9 @@ def count(records: int) -> dict[str, float]:
 
 
 def measured(job: str, records: int) -> str:
-    done = subprocess.run([sys.executable, __file__, "--job", job, str(records)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, __file__, "--job", job, str(records)], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         return f"| {job} | {records:,} | | failed: {done.stderr.strip().splitlines()[-1]} | |"
     found = json.loads(done.stdout)

@@ -40,19 +40,17 @@ class Battery:
     records: int
 
     @property
-    def worst(self) -> str | None:
-        """The label of the attack that re-identifies or discloses most."""
-        return max(self.risks, key=lambda label: self.risks[label].value, default=None)
-
-    @property
     def worst_linkage(self) -> str | None:
         """The label of the attack that links most records to the right person."""
         return _worst_linkage(self.attacks, self.risks)
 
     @property
     def value(self) -> float:
-        """The greatest risk of all attacks."""
-        return 0.0 if self.worst is None else self.risks[self.worst].value
+        """The greatest share of records that any attack links to the right person.
+
+        What other attacks disclose is in `risks`: partly it could be guessed without the release (their `baseline`).
+        """
+        return 0.0 if self.worst_linkage is None else self.risks[self.worst_linkage].value
 
     @property
     def vulnerability(self) -> FloatArray:
@@ -75,7 +73,6 @@ class Battery:
         known = found[~np.isnan(found)]
         return {
             "value": self.value,
-            "worst": self.worst,
             "worst_linkage": self.worst_linkage,
             "certain": len(self.certain),
             "vulnerable": {f"{share:g}": int((known >= share).sum()) for share in (0.1, 0.5, 1.0)},

@@ -7,7 +7,10 @@ import pytest
 
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.errors import ParameterError
+from microveil.masking.microaggregation.projection import Projection
 from microveil.microdata import Microdata
+from microveil.microdata.datasets import data_folder
+from microveil.microdata.selections import load_selection
 
 from .test_distance_linkage import toy
 
@@ -21,7 +24,7 @@ def test_the_categorical_example(width: float, expected: float) -> None:
     assert risk.value == pytest.approx(expected)
 
 
-@pytest.mark.spec("03:ME-6", "05:DR-01")
+@pytest.mark.spec("01:DR-2", "03:ME-6", "05:DR-01")
 def test_the_interval_is_spanned_by_the_released_values_at_the_two_ranks() -> None:
     original = Microdata.of({"x": [1.0, 5.5, 3.0, 9.0, 20.0, 6.0, 7.0, 8.0, 9.0, 10.0]})
     masked = Microdata.of({"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]})
@@ -52,6 +55,51 @@ def test_by_default_the_mean_over_widths_of_1_to_10_per_cent() -> None:
     widths = [IntervalDisclosure(widths=(float(p),)).assess(data, moved).value for p in range(1, 11)]
     assert IntervalDisclosure().assess(data, moved).value == pytest.approx(np.mean(widths))
     assert widths[3] < 10 < 90 < widths[4]
+
+
+@pytest.mark.spec("01:DR-2")
+def test_the_extremes_bound_their_own_intervals() -> None:
+    original = Microdata.of({"x": [0.0, 5.0, 10.5]})
+    masked = Microdata.of({"x": [1.0, 5.0, 10.0]})
+    # a width of 40 % is one rank: [1, 5], [1, 10] and [5, 10]
+    assert IntervalDisclosure(widths=(40.0,)).assess(original, masked).per_record.tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.spec("01:DR-2", "03:ME-6")
+@pytest.mark.parametrize("window", ["rank", "sd"])
+def test_each_attribute_has_its_own_share_and_records_need_all_of_them(window: str) -> None:
+    data = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 20.0, 30.0]})
+    masked = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 30.0, 20.0]})
+    cells, records = (
+        IntervalDisclosure(widths=(10.0,), window=window, mode=mode).assess(data, masked)  # type: ignore[arg-type]
+        for mode in ("cells", "records")
+    )
+    assert cells.per_attribute == records.per_attribute == {"x": 100.0, "y": 50.0}
+    assert (cells.value, records.value) == (75.0, 50.0)
+
+
+@pytest.mark.spec("03:ME-6")
+@pytest.mark.parametrize(
+    ("order", "k", "known"),
+    [
+        ("123456789", 5, (60.65, 67.20, 86.27, 39.92)),
+        ("123456789", 10, (55.82, 65.82, 83.13, 32.24)),
+        ("123456789", 20, (52.85, 63.72, 80.08, 27.24)),
+        ("147258369", 10, (25.39, 42.73, 55.39, 11.66)),
+        ("147258369", 20, (23.44, 42.19, 53.35, 11.09)),
+    ],
+)
+def test_four_windows_on_the_water_files(order: str, k: int, known: tuple[float, ...]) -> None:
+    """Section 9.5: differences on the border of an interval need the tolerance; none of these is the printed value."""
+    if data_folder() is None:
+        pytest.skip("reference data not found: set MICROVEIL_DATA to the folder that holds it")
+    water = load_selection("water-nine")
+    release = Projection(k=k, axis="z-sum", partition="fixed", remainder="middle", block=3).mask(
+        water, [water.names[int(j) - 1] for j in order]
+    )
+    windows = ("rank-difference", "value", "range", "sd")
+    found = [IntervalDisclosure(window=window).assess(water, release).value for window in windows]  # type: ignore[arg-type]
+    assert found == pytest.approx(known, abs=0.5)
 
 
 def test_records_are_disclosed_when_all_their_values_are() -> None:

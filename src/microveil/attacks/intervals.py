@@ -41,10 +41,15 @@ class IntervalDisclosure(Attack):
     general: ClassVar[bool] = True
     summary: ClassVar[str] = "checks whether the original value lies in an interval around the released one"
     meaning: ClassVar[str] = "original values that lie close to their released values; lower is safer"
+    assumes: ClassVar[str] = "which released record is a person's"
+    formula: ClassVar[str] = (
+        "share of cells with x_ij between the released values p % of the ranks below and above x'_ij"
+    )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell discloses nothing"
     source: ClassVar[str] = (
-        "Domingo-Ferrer and Torra (2001); specification 02, LM19; specification 03, ME-6; specification 05, DR-01"
+        "Domingo-Ferrer and Torra (2001); specification 01, 3.2 and DR-2; specification 02, LM19; specification 03, "
+        "ME-6; specification 05, DR-01"
     )
 
     widths: tuple[float, ...] = parameter(

@@ -45,8 +45,11 @@ class Pair:
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")
         recoded = tuple(n for n in chosen if hasattr(release, "rows") and _is_recoded(before[n], after[n]))
-        schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in chosen))
-        masked = Microdata(after.frame.select(*chosen), schema.select(chosen))
+        # what is not compared comes along: an attack may be after it
+        open_to_all = (n for n in before.names if n in after.names and "identifier" not in before[n].roles)
+        held = tuple(dict.fromkeys((*chosen, *open_to_all)))
+        schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in held))
+        masked = Microdata(after.frame.select(*held), schema.select(held))
         made = release if hasattr(release, "provenance") else None
         return cls(Microdata(before.frame, schema, before.origin), masked, chosen, recoded, made)
 

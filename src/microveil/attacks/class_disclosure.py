@@ -1,0 +1,172 @@
+"""Class disclosure: groups whose members all have one class, so that whoever finds the group knows the class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.base import Risk
+from microveil.attacks.confidential import (
+    CONFIDENTIAL,
+    MISSING,
+    ConfidentialAttack,
+    Target,
+    mean_over,
+    percent,
+    shares_of_candidates,
+)
+from microveil.attacks.linkage.candidates import RECORDS, attacked
+from microveil.errors import ParameterError
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import KINDS
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+
+if TYPE_CHECKING:
+    from microveil.numerics.class_divergence import ClassReport
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClassRisk(Risk):
+    """The risk with a report on the groups for each confidential attribute: class counts, divergences, flags."""
+
+    reports: Mapping[str, ClassReport] = field(default_factory=dict, repr=False)
+
+    @property
+    def spread(self) -> dict[str, float]:
+        """X² for each confidential attribute: about the number of classes less 1 if groups were made at random."""
+        return {name: report.spread for name, report in self.reports.items()}
+
+    def to_plain(self) -> dict[str, Any]:
+        return {**super().to_plain(), "spread": self.spread}
+
+
+@parameterised
+class ClassDisclosure(ConfidentialAttack):
+    """The share of records whose group shows their class, because all its members have it.
+
+    The groups are those the release was made with (with several blocks, the records that share all their groups), and
+    the intruder finds the right one. Without any, they are the records with equal released values, and the intruder
+    takes those nearest to what they know, which need not be the right ones. A number counts as a class by which of
+    `parts` equal parts of the released values it lies in.
+
+    The counters, in per cent, say more of the groups, whoever finds them: `homogeneous`, the records in groups of one
+    class; `divergence`, the mean Jensen-Shannon divergence of the groups' classes from the file's, by size;
+    `closeness`, the greatest distance t of a group; `single`, the groups in which a class has a single record.
+    X² is in `spread`.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of(
+    ...     {"age": [20, 21, 60, 61], "ill": ["flu", "flu", "flu", "gout"]}, keys=["age"], confidential=["ill"]
+    ... )
+    >>> release = Microdata.of({"age": [20.5, 20.5, 60.5, 60.5], "ill": ["flu", "flu", "flu", "gout"]})
+    >>> risk = ClassDisclosure().assess(people, release)
+    >>> risk.per_record.tolist(), round(risk.spread["ill"], 3)
+    ([1.0, 1.0, 0.0, 0.0], 0.667)
+    """
+
+    name: ClassVar[str] = "class-disclosure"
+    family: ClassVar[str] = "inference"
+    summary: ClassVar[str] = "finds groups of released records that all have one confidential class"
+    meaning: ClassVar[str] = "records whose group shows their confidential class; lower is safer"
+    assumes: ClassVar[str] = "the true values of some attributes of everyone, and so the group that a person is in"
+    formula: ClassVar[str] = "mean over i of [ all members of the group of i have the class of i ]"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = MISSING
+    source: ClassVar[str] = "specification 07, sections 1, 2 and 7: CR-01, CR-04, CR-05, CR-22"
+
+    confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
+    groups: Literal["partition", "values"] | None = parameter(
+        None, help="the groups of the release, or records with equal released values; unset: the first where known"
+    )
+    parts: int = parameter(5, help="how many classes a numeric attribute is divided into", ge=1)
+    records: int | None = parameter(None, help=RECORDS, ge=1)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+
+    def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
+        from microveil.numerics.class_divergence import ClassReport
+
+        targets = [self._classes(target) for target in self.targets(pair, attributes)]
+        made = None if self.groups == "values" else _made_groups(pair, attributes)
+        if made is None and self.groups == "partition":
+            raise ParameterError(
+                f"{self.name}: groups = 'partition' is not allowed; the release does not say how it was grouped"
+            )
+        labels = [_equal_values(pair, target.known) if made is None else made for target in targets]
+        if made is None:
+            drawn = attacked(len(pair), self.records, 10.0 * len(pair) * len(attributes), self.seed, self.name)
+            label = f"{self.name}: finding groups"
+            shares, _ = shares_of_candidates(pair, targets, [0.0] * len(targets), drawn, progress, label)
+            disclosed = np.where(np.isnan(shares), np.nan, shares == 1.0)
+        else:
+            disclosed = np.stack([_in_one_class(made, target) for target in targets])
+        reports = {
+            target.name: ClassReport.of(groups, np.unique(target.after, return_inverse=True)[1].reshape(-1))
+            for target, groups in zip(targets, labels, strict=True)
+        }
+        every = list(reports.values())
+        counters = {
+            "homogeneous": float(np.mean([report.homogeneous_share for report in every])),
+            "divergence": 100 * float(np.mean([report.weighted_divergence for report in every])),
+            "closeness": 100 * float(max(report.attained.max() for report in every)),
+            "single": 100 * float(np.mean([report.single.mean() for report in every])),
+        }
+        per_attribute = {target.name: percent(one) for target, one in zip(targets, disclosed, strict=True)}
+        scenario = (
+            f"An intruder who finds a person's group by {', '.join(attributes)} looks whether all its members have the "
+            f"same {' or '.join(per_attribute)}."
+        )
+        return ClassRisk.of(
+            self.name,
+            mean_over(disclosed),
+            attributes,
+            scenario,
+            counters=counters,
+            per_attribute=per_attribute,
+            reports=reports,
+        )
+
+    def _classes(self, target: Target) -> Target:
+        if target.kind != "numeric":
+            return target
+        released = target.after[~np.isnan(target.after)]
+        cuts = np.quantile(released, np.arange(1, self.parts) / self.parts) if len(released) else np.empty(0)
+        before, after = (
+            np.where(np.isnan(side), np.nan, np.searchsorted(cuts, side, side="right"))
+            for side in (target.before, target.after)
+        )
+        return replace(target, before=before, after=after)
+
+
+def _made_groups(pair: Pair, attributes: tuple[str, ...]) -> IntArray | None:
+    """Which records share all the groups that known attributes were masked in; none if nothing is known of any."""
+    from microveil.numerics.counting import number_rows
+
+    partitions = {} if pair.release is None else pair.release.partitions
+    labels = [
+        p.labels for block, p in partitions.items() if set(block) & set(attributes) and len(p.labels) == len(pair)
+    ]
+    return number_rows(labels, [int(one.max()) + 1 for one in labels])[0] if labels else None
+
+
+def _equal_values(pair: Pair, known: tuple[str, ...]) -> IntArray:
+    from microveil.microdata.combinations import combinations_of
+
+    return combinations_of(pair.masked, known).of_record if known else np.zeros(len(pair), dtype=np.int64)
+
+
+def _in_one_class(groups: IntArray, target: Target) -> FloatArray:
+    """Whether all released classes of a record's group are its own class; NaN where it has none."""
+    low, high = (np.full(int(groups.max()) + 1, start) for start in (np.inf, -np.inf))
+    released = np.where(np.isnan(target.after), -1.0, target.after)  # a missing class is one of its own
+    np.minimum.at(low, groups, released)
+    np.maximum.at(high, groups, released)
+    shown = (low[groups] == target.before) & (high[groups] == target.before)
+    return np.where(target.attacked, shown, np.nan)

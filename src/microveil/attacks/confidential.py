@@ -1,0 +1,147 @@
+"""What attacks on confidential attributes share: which attributes these are, and their true and released values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.base import Attack
+from microveil.attacks.linkage.candidates import Columns
+from microveil.errors import ParameterError
+from microveil.microdata.pairs import Pair
+from microveil.progress import Progress, parts
+
+if TYPE_CHECKING:
+    from microveil.numerics.nearest import Table, Terms
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+CONFIDENTIAL = (
+    "the attributes the intruder is after; unset: those with the role confidential, or without any, each known "
+    "attribute in turn"
+)
+WIDTH = "a number is disclosed when it is guessed within so many per cent of the standard deviation"
+MISSING = "records without a true confidential value are not attacked; missing known values say nothing"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A confidential attribute: its true and its released values (numbers or places in a domain, NaN where missing),
+    and the attributes that the intruder knows."""
+
+    name: str
+    kind: str
+    before: FloatArray
+    after: FloatArray
+    known: tuple[str, ...]
+
+    @property
+    def attacked(self) -> BoolArray:
+        return ~np.isnan(self.before)
+
+    def reach(self, width: float) -> float:
+        """How far from a true value a guess may lie: 0 for categories."""
+        if self.kind != "numeric" or not self.attacked.any():
+            return 0.0
+        return float(width / 100 * self.before[self.attacked].std())
+
+    def share_right(self, width: float) -> FloatArray:
+        """For each record the share of all released values that would disclose its own: what drawing one gains."""
+        released = np.sort(self.after[~np.isnan(self.after)])
+        reach = self.reach(width)
+        if len(released) == 0:
+            return np.zeros(len(self.before))
+        low = np.searchsorted(released, self.before - reach, side="left")
+        high = np.searchsorted(released, self.before + reach, side="right")
+        return np.asarray((high - low) / len(self.after))
+
+
+class ConfidentialAttack(Attack):
+    """An attack that is after the values of confidential attributes; a subclass has the parameter `confidential`."""
+
+    confidential: tuple[str, ...] | None
+
+    @classmethod
+    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
+        wanted = [name for name in pair.original.schema.confidential if _beside(pair, name) is not None]
+        known = [name for name in pair.of_kinds(cls.kinds) if name not in wanted]
+        return (cls(),) if wanted and known else ()
+
+    def targets(self, pair: Pair, attributes: tuple[str, ...]) -> list[Target]:
+        """The attributes this attack is after, each with what is known to get at it."""
+        given = self.confidential
+        wanted = pair.original.schema.confidential if given is None else given
+        for name in wanted:
+            pair.original[name]  # an unknown name is refused
+        beside = {name: _beside(pair, name) for name in wanted}
+        lacking = [name for name, found in beside.items() if found is None]
+        if given and lacking:
+            raise ParameterError(f"{self.name}: confidential names '{lacking[0]}', which was not released")
+        found = [_target(name, table, attributes, tuple(beside)) for name, table in beside.items() if table is not None]
+        return found or [_target(name, pair, attributes, (name,)) for name in attributes]
+
+
+def _target(name: str, pair: Pair, attributes: tuple[str, ...], unknown: tuple[str, ...]) -> Target:
+    columns = Columns.of(pair, (name,))
+    known = tuple(attribute for attribute in attributes if attribute not in unknown)
+    return Target(name, columns.kinds[0], columns.before[0], columns.after[0], known)
+
+
+def _beside(pair: Pair, name: str) -> Pair | None:
+    """The tables to read a confidential attribute from; none if it was not released."""
+    return pair if name in pair.masked.names else None
+
+
+def known_tables(pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Terms]:
+    """Both files for distances on what is known: numbers on the original's scale; a missing cell says nothing."""
+    from microveil.numerics.nearest import Table, Terms
+
+    if not attributes:
+        nothing = Table(np.zeros((0, len(pair))), np.zeros((0, len(pair)), dtype=np.uint8))
+        none = np.zeros(0)
+        return nothing, nothing, Terms(none.astype(np.int64), none, none, none.astype(np.bool_), none)
+    cells = Columns.of(pair, attributes).cells("euclidean", "joint", np.arange(len(pair)))
+    tables = [Table(np.nan_to_num(side), np.isnan(side).astype(np.uint8)) for side in (cells.sources, cells.targets)]
+    every = np.ones(len(attributes), dtype=np.bool_)
+    terms = Terms(cells.form, cells.start, cells.slope, every, np.zeros(len(attributes)))
+    return tables[0], tables[1], terms
+
+
+def shares_of_candidates(
+    pair: Pair, targets: Sequence[Target], reach: Sequence[float], drawn: IntArray, progress: Progress, label: str
+) -> tuple[FloatArray, FloatArray]:
+    """The candidates for a person are all released records nearest to what is known. For each target (rows) and record
+    (columns) the share of the candidates that have the true value, and the share of the file that are candidates.
+
+    Records that are not drawn, or have no true value, have NaN.
+    """
+    from microveil.numerics.nearest_sets import nearest_rows
+
+    shares, sizes = (np.full((len(targets), len(pair)), np.nan) for _ in range(2))
+    knowledge = list(dict.fromkeys(target.known for target in targets))
+    for known, part in zip(knowledge, parts(progress, len(knowledge)), strict=True):
+        candidates = nearest_rows(*known_tables(pair, known), drawn, part, label)
+        many = candidates.many
+        for t, target in enumerate(targets):
+            if target.known == known:
+                hit = target.attacked[drawn]
+                right = candidates.within(target.after, target.before[drawn], reach[t])
+                shares[t, drawn[hit]], sizes[t, drawn[hit]] = (right / many)[hit], (many / len(pair))[hit]
+    return shares, sizes
+
+
+def mean_over(columns: Sequence[FloatArray] | FloatArray) -> FloatArray:
+    """For each record its mean over the attributes that were attacked (not NaN); NaN where none was."""
+    cells = np.stack(list(columns))
+    counted = (~np.isnan(cells)).sum(axis=0)
+    return np.where(counted > 0, np.nansum(cells, axis=0) / np.maximum(counted, 1), np.nan)
+
+
+def percent(values: FloatArray) -> float:
+    """The mean of what was attacked, in per cent; 0 if nothing was."""
+    return 100 * float(np.nanmean(values)) if not np.isnan(values).all() else 0.0

@@ -1,0 +1,94 @@
+"""Protect, attack, strengthen: methods of growing strength are tried until an attack gains little enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from microveil.attacks.base import Attack, Risk
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Method
+from microveil.masking.release import Release
+from microveil.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class Strengthened:
+    """The first release that resists the attack, how it was made, and the risk of every method tried, in per cent."""
+
+    release: Release = field(repr=False)
+    method: Method
+    risk: Risk
+    tried: tuple[tuple[Method, float], ...]
+
+
+def stronger(method: Method, parameter: str, values: Iterable[Any]) -> list[Method]:
+    """The same method with other values of one parameter, from weak to strong.
+
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> [method.k for method in stronger(MDAV(), "k", (3, 5, 10))]
+    [3, 5, 10]
+    """
+    if parameter not in method.parameters():
+        raise ParameterError(f"{method.name} has no parameter '{parameter}'")
+    return [replace(method, **{parameter: value}) for value in values]  # type: ignore[type-var]
+
+
+def protect_until(
+    data: Any,
+    methods: Iterable[Method],
+    attack: Attack,
+    limit: float,
+    *,
+    attributes: Sequence[str] | None = None,
+    known: Sequence[str] | None = None,
+    counter: str | None = None,
+    seeds: Sequence[int] = (0,),
+    in_a_row: int = 1,
+    progress: Progress = silent,
+) -> Strengthened:
+    """Mask with each method in turn, attack the release, and stop at the first whose risk is at most `limit` per cent.
+
+    The risk is the attack's value, or one of its counters, such as the `gain` or the `explained` variance of an
+    `inference`; the mean over several seeds if given. Risks that are noisy may be asked to meet the limit for several
+    methods in a row; the first of these is taken. The release is that of the first seed.
+
+    >>> from microveil.attacks.linkage.distance import DistanceLinkage
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> people = {"age": list(range(20, 60)), "height": [150 + (7 * i) % 41 for i in range(40)]}
+    >>> found = protect_until(people, stronger(MDAV(), "k", (2, 4, 8, 16)), DistanceLinkage(), limit=20)
+    >>> found.method.k, [round(risk) for _, risk in found.tried]
+    (8, [50, 24, 12])
+    """
+    if not seeds or in_a_row < 1:
+        raise ParameterError("the loop needs at least one seed, and one method to meet the limit")
+    strengths = list(methods)
+    tried: list[tuple[Method, float]] = []
+    first: tuple[Release, Risk] | None = None
+    met = 0
+    for number, method in enumerate(strengths):
+        progress(number / len(strengths), f"trying {method.name}")
+        results = [_attacked(data, method, attack, attributes, known, seed) for seed in seeds]
+        value = sum(_value(risk, counter) for _, risk in results) / len(results)
+        tried.append((method, value))
+        met = met + 1 if value <= limit else 0
+        first = None if met == 0 else first or results[0]
+        if first is not None and met == in_a_row:
+            progress(1.0, f"{attack.name} is within its limit")
+            return Strengthened(first[0], strengths[number + 1 - in_a_row], first[1], tuple(tried))
+    lowest = f"; the lowest risk was {min(value for _, value in tried):.4g} %" if tried else ""
+    raise DataError(f"no method tried brings the risk of {attack.name} to {limit:g} %{lowest}")
+
+
+def _attacked(
+    data: Any, method: Method, attack: Attack, attributes: Sequence[str] | None, known: Sequence[str] | None, seed: int
+) -> tuple[Release, Risk]:
+    release = method.mask(data, attributes, seed=seed)
+    return release, attack.assess(data, release, known)
+
+
+def _value(risk: Risk, counter: str | None) -> float:
+    if counter is not None and counter not in risk.counters:
+        raise ParameterError(f"{risk.name} has no counter '{counter}'; it has {', '.join(risk.counters) or 'none'}")
+    return risk.value if counter is None else risk.counters[counter]

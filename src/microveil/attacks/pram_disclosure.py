@@ -1,0 +1,273 @@
+"""What PRAM leaves to an intruder who knows the transition matrix: expected ratios, and the most probable category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.base import Attack, Risk
+from microveil.attacks.confidential import mean_over, percent
+from microveil.errors import MicroveilError, ParameterError, nearest_name
+from microveil.masking.randomising.matrices import Given, matrix_for, plain_matrix
+from microveil.masking.randomising.pram import Variable, variable_of
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import CATEGORICAL
+from microveil.numerics.posterior import Convention, Ratios, expected_ratios, likeliest, map_disclosure, observed_matrix
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress, parts
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+_JOINT = "+"
+_GIVEN = (
+    "for attributes by name, the transition matrix: rows of numbers, tables by category, or a CSV file; unset: those "
+    "of the release, else the transitions that happened"
+)
+_MISSING = "cells that are missing in either file, and not a category of their own, are left out"
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """What an attack on one variable works on: true and published categories (-1 is left out) and the matrix."""
+
+    name: str
+    before: IntArray
+    after: IntArray
+    matrix: FloatArray
+
+    @property
+    def frequencies(self) -> IntArray:
+        return np.bincount(self.before[self.before >= 0], minlength=len(self.matrix)).astype(np.int64)
+
+    @property
+    def attacked(self) -> npt.NDArray[np.bool_]:
+        return (self.before >= 0) & (self.after >= 0)
+
+    def over(self, values: FloatArray) -> FloatArray:
+        """The value of each record's pair (published, true), NaN where it is left out."""
+        found = np.full(len(self.before), np.nan)
+        found[self.attacked] = values[self.after[self.attacked], self.before[self.attacked]]
+        return found
+
+
+def transitions_of(
+    pair: Pair, attributes: tuple[str, ...], given: Mapping[str, Given] | None, asker: str
+) -> Iterator[Transitions]:
+    """Every variable with its matrix: attributes that were drawn together are one, the others stand alone."""
+    matrices = {} if pair.release is None else dict(pair.release.matrices)
+    joint = [name for name in matrices if set(name.split(_JOINT)) <= set(attributes) and name not in attributes]
+    within = {member for name in joint for member in name.split(_JOINT)}
+    blocks = [tuple(name.split(_JOINT)) for name in joint] + [(name,) for name in attributes if name not in within]
+    names = [_JOINT.join(block) for block in blocks]
+    for name in given or ():
+        if name not in names:
+            raise ParameterError(
+                f"{asker}: a matrix is given for '{name}', which is not known{nearest_name(name, names)}"
+            )
+    for block, name in zip(blocks, names, strict=True):
+        wanted = matrices.get(name)
+        variable, after = _variable(pair, block, None if given and name in given else wanted)
+        size = len(variable.members)
+        if given and name in given:
+            matrix = matrix_for(name, given[name], variable.labels)
+        elif wanted is not None and len(wanted) == size:
+            matrix = wanted
+        else:
+            both = (variable.codes >= 0) & (after >= 0)
+            matrix = observed_matrix(variable.codes[both], after[both], size)
+        yield Transitions(name, variable.codes, after, matrix)
+
+
+def _variable(pair: Pair, block: tuple[str, ...], matrix: FloatArray | None) -> tuple[Variable, IntArray]:
+    """The categories of the original, and those published; missing is left out if the matrix has no room for it."""
+    variable = variable_of(pair.original, block)
+    if matrix is not None and len(matrix) < len(variable.members):
+        fewer = variable_of(pair.original, block, exclude_missing=True)
+        variable = fewer if len(fewer.members) == len(matrix) else variable
+    if len(block) == 1:
+        both = pair.categories(block[0])
+        size = len(variable.members) if matrix is not None and len(matrix) == len(variable.members) else None
+        codes = [np.where(column.codes < (size or len(column.domain)), column.codes, -1) for column in both]
+        domain = both[0].domain[:size]
+        return Variable((both[0],), codes[0], np.arange(len(domain))[:, None]), codes[1]
+    return variable, _places(variable, np.column_stack([pair.categories(name)[1].codes for name in block]))
+
+
+def _places(variable: Variable, published: IntArray) -> IntArray:
+    """Which of a compound's categories each row of codes is; -1 for one that the original does not have."""
+    from microveil.numerics.counting import number_rows
+
+    rows = np.vstack([variable.members, published]) + 1
+    numbers, _ = number_rows(list(rows.T), [int(column.max()) + 1 for column in rows.T])
+    known = len(variable.members)
+    place = np.full(int(numbers.max()) + 1, -1, dtype=np.int64)
+    place[numbers[:known]] = np.arange(known)
+    return np.asarray(place[numbers[known:]])
+
+
+class _MatrixAttack(Attack):
+    """An attack with the parameter `given`, of use where the release has a matrix for a known attribute."""
+
+    given: dict[str, Any] | None
+
+    @classmethod
+    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
+        known = set(pair.of_kinds(cls.kinds))
+        matrices = () if pair.release is None else pair.release.matrices
+        return (cls(),) if any(set(name.split(_JOINT)) <= known for name in matrices) else ()
+
+    def __post_init__(self) -> None:
+        if self.given is not None:
+            object.__setattr__(self, "given", {name: self._plain(name, matrix) for name, matrix in self.given.items()})
+
+    def _plain(self, name: str, matrix: Any) -> Given:
+        try:
+            return plain_matrix(matrix)
+        except MicroveilError as problem:
+            raise ParameterError(f"{self.name}: the matrix given for '{name}' is not allowed; {problem}") from None
+
+
+@dataclass(frozen=True)
+class RatioRisk(Risk):
+    """The risk with the expected ratios of each variable, by category in the order of its domain."""
+
+    ratios: Mapping[str, Ratios] = field(default_factory=dict, repr=False)
+
+    def to_plain(self) -> dict[str, Any]:
+        means = {name: found.mean if np.isfinite(found.mean) else None for name, found in self.ratios.items()}
+        return {**super().to_plain(), "ratios": means}
+
+
+@parameterised
+class ExpectedRatio(_MatrixAttack):
+    """How far a published category can be believed: for category k the expected ratio ER(k) of the records published as
+    k that were k to those that were not. The risk is the chance ER / (1 + ER) that a published category is the true
+    one; the ratios themselves, and their mean by frequency, are in `ratios`.
+
+    Tables of the source have the indices of the matrix transposed; `convention="source"` gives these again. The counter
+    `unbounded` is the share of values whose category nobody else is published as: their ratio is infinite.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"sex": ["f", "f", "f", "m"]})
+    >>> release = Microdata.of({"sex": ["f", "f", "m", "m"]})
+    >>> risk = ExpectedRatio(given={"sex": [[0.9, 0.1], [0.4, 0.6]]}).assess(people, release, ["sex"])
+    >>> risk.ratios["sex"].by_category.round(2).tolist(), round(risk.ratios["sex"].mean, 4)
+    ([6.75, 2.0], 5.5625)
+    """
+
+    name: ClassVar[str] = "expected-ratio"
+    family: ClassVar[str] = "inference"
+    summary: ClassVar[str] = "believes the published categories as far as the transition matrix allows"
+    meaning: ClassVar[str] = "published categories to be expected to be the true ones; lower is safer"
+    assumes: ClassVar[str] = "a person's released record, the transition matrix and the frequencies before it"
+    formula: ClassVar[str] = "ER(k) = v_k p_kk / sum over j != k of v_j p_jk; risk = mean of ER / (1 + ER)"
+    kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
+    missing: ClassVar[str] = _MISSING
+    source: ClassVar[str] = "Gouweleeuw et al. (1998); specification 05, 8.7, DR-06 and D-26"
+
+    given: dict[str, Any] | None = parameter(None, help=_GIVEN)
+    convention: Convention = parameter("column", help="how the matrix is read: right, or with transposed indices")
+
+    def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
+        ratios: dict[str, Ratios] = {}
+        chances, unbounded = [], []
+        for variable, part in zip(
+            transitions_of(pair, attributes, self.given, self.name), parts(progress, len(attributes)), strict=False
+        ):
+            found = expected_ratios(variable.matrix, variable.frequencies, self.convention)
+            by_published = np.broadcast_to(found.chances[:, None], variable.matrix.shape)
+            chances.append(variable.over(by_published))
+            unbounded.append(variable.over(np.isinf(found.by_category)[:, None] + np.zeros_like(variable.matrix)))
+            ratios[variable.name] = found
+            part(1.0, f"{self.name}: {variable.name}")
+        scenario = (
+            f"An intruder who has found a person's released record believes its {', '.join(attributes)} and knows with "
+            "which probabilities categories were exchanged."
+        )
+        return RatioRisk.of(
+            self.name,
+            mean_over(chances),
+            attributes,
+            scenario,
+            counters={"unbounded": percent(mean_over(unbounded))},
+            per_attribute={name: percent(chance) for name, chance in zip(ratios, chances, strict=True)},
+            ratios=ratios,
+        )
+
+
+@parameterised
+class MapDisclosure(_MatrixAttack):
+    """The intruder inverts PRAM: for each published category they name the true one that is most probable.
+
+    A matrix that keeps few categories in their place may still be nearly a permutation; then every other measure looks
+    excellent and this one does not. Where categories are equally probable one is drawn. The counters: `expected`, the
+    share right to expect from the matrix; `baseline`, the share right of naming the most frequent category; `kept`, the
+    share of values that are published as they are.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"sex": ["f", "m", "f", "m"]})
+    >>> release = Microdata.of({"sex": ["m", "f", "m", "m"]})
+    >>> risk = MapDisclosure(given={"sex": [[0.1, 0.9], [0.9, 0.1]]}).assess(people, release, ["sex"])
+    >>> risk.value, risk.counters["expected"], risk.counters["kept"]
+    (75.0, 90.0, 25.0)
+    """
+
+    name: ClassVar[str] = "map-disclosure"
+    family: ClassVar[str] = "inference"
+    summary: ClassVar[str] = "names for each published category the most probable true one"
+    meaning: ClassVar[str] = "true categories recovered from the published ones by the matrix; lower is safer"
+    assumes: ClassVar[str] = "a person's released record, the transition matrix and the frequencies before it"
+    formula: ClassVar[str] = (
+        "share of i with x_i = argmax over k of v_k p_(k, x'_i); expected: sum over l of max_k v_k p_kl"
+    )
+    kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
+    missing: ClassVar[str] = _MISSING
+    source: ClassVar[str] = "specification 05, 8.9 (TV-18): beyond the source"
+
+    given: dict[str, Any] | None = parameter(None, help=_GIVEN)
+    frequencies: Literal["original", "estimated"] = parameter(
+        "original", help="the frequencies the intruder goes by: the true ones, or those estimated from the release"
+    )
+
+    def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
+        right: dict[str, FloatArray] = {}
+        expected, baseline, kept = [], [], []
+        for variable, part in zip(
+            transitions_of(pair, attributes, self.given, self.name), parts(progress, len(attributes)), strict=False
+        ):
+            best = likeliest(variable.matrix, self._frequencies(variable))
+            right[variable.name] = variable.over(best / best.sum(axis=1, keepdims=True))
+            kept.append(variable.over(np.eye(len(variable.matrix))))
+            counts = variable.frequencies
+            expected.append(map_disclosure(variable.matrix, counts))
+            baseline.append(float(counts.max() / max(1, counts.sum())))
+            part(1.0, f"{self.name}: {variable.name}")
+        counters = {
+            "expected": 100 * float(np.mean(expected)),
+            "baseline": 100 * float(np.mean(baseline)),
+            "kept": percent(mean_over(kept)),
+        }
+        scenario = (
+            f"An intruder who has found a person's released record knows how {', '.join(attributes)} were exchanged, "
+            "and names the most probable true categories."
+        )
+        return Risk.of(
+            self.name,
+            mean_over(list(right.values())),
+            attributes,
+            scenario,
+            counters=counters,
+            per_attribute={name: percent(found) for name, found in right.items()},
+        )
+
+    def _frequencies(self, variable: Transitions) -> FloatArray:
+        from microveil.numerics.transition import estimated_frequencies
+
+        if self.frequencies == "original":
+            return variable.frequencies.astype(np.float64)
+        published = np.bincount(variable.after[variable.attacked], minlength=len(variable.matrix))
+        return np.maximum(estimated_frequencies(published, variable.matrix), 0.0)

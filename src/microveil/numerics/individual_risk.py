@@ -1,0 +1,34 @@
+"""The chance that the one record of a sample that fits is the right one, when only the sample is known.
+
+If f records of a sample share a combination and each unit of the population was taken with probability p, how many F
+share it in the population follows a negative binomial distribution: F = f, f + 1, ... with f successes at rate p.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+_MANY, _TERMS = 20, 60
+
+
+def expected_inverse(sampled: npt.ArrayLike, rate: npt.ArrayLike) -> FloatArray:
+    """E(1 / F) given f in the sample: (p / f) 2F1(1, 1; f + 1; 1 - p), which is 1/f at p = 1.
+
+    For f = 1 this is p / (1 - p) log(1 / p).
+
+    >>> expected_inverse([1, 2, 1], [0.5, 0.5, 1.0]).round(6).tolist()
+    [0.693147, 0.306853, 1.0]
+    """
+    from scipy.special import hyp2f1
+
+    f, p = np.broadcast_arrays(np.asarray(sampled, dtype=np.float64), np.asarray(rate, dtype=np.float64))
+    f, q = np.maximum(f, 1.0), 1.0 - np.clip(p, 0.0, 1.0)
+    few = f < _MANY
+    found = np.where(few & (q < 1.0), hyp2f1(1.0, 1.0, np.where(few, f, 1.0) + 1.0, np.where(q < 1.0, q, 0.0)), 0.0)
+    term = np.where(few, 0.0, 1.0)
+    for n in range(_TERMS):  # the n-th term is q^n / binomial(f + n, n), so few are needed
+        found = found + term
+        term = term * q * (n + 1) / (f + n + 1)
+    return np.asarray((1.0 - q) / f * found)

@@ -1,0 +1,40 @@
+"""Every attack has its place among the sorts of disclosure."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from microveil.attacks.intervals import IntervalDisclosure
+from microveil.attacks.taxonomy import disclosure_of
+from microveil.errors import UnknownNameError
+from microveil.registry import find, names
+
+
+@pytest.mark.spec("01:DR-1")
+@pytest.mark.parametrize("name", names("attack"))
+def test_every_attack_looks_for_some_sort_of_disclosure(name: str) -> None:
+    found = disclosure_of(find("attack", name))
+    assert (found.view == "identity") == (found.way in ("uniqueness", "re-identification"))
+    assert found.certainty in ("deterministic", "probabilistic")
+
+
+@pytest.mark.spec("01:DR-1")
+def test_the_two_views_and_the_two_ways_to_an_identity() -> None:
+    linkage, unique, intervals, classes = (
+        disclosure_of(find("attack", name))
+        for name in ("distance-linkage", "uniqueness", "interval-disclosure", "class-disclosure")
+    )
+    assert (linkage.view, linkage.way) == ("identity", "re-identification")
+    assert (unique.view, unique.way) == ("identity", "uniqueness")
+    assert (intervals.certainty, intervals.precision, intervals.truth) == ("deterministic", "approximate", "apparent")
+    assert (classes.certainty, classes.precision, classes.truth) == ("deterministic", "exact", "true")
+
+
+def test_a_family_without_a_place_is_refused() -> None:
+    class Odd(IntervalDisclosure):
+        family: ClassVar[str] = "interval"
+
+    with pytest.raises(UnknownNameError, match="unknown family of attacks 'interval'; did you mean 'intervals'"):
+        disclosure_of(Odd)

@@ -1,0 +1,68 @@
+"""Protect, attack, strengthen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from microveil.attacks.inference import Inference
+from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.attacks.loop import protect_until, stronger
+from microveil.errors import Cancelled, DataError, ParameterError
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.randomising.noise import Noise
+from microveil.microdata import Microdata
+
+
+def people(records: int = 120) -> Microdata:
+    rng = np.random.default_rng(8)
+    age = rng.normal(50, 15, records)
+    return Microdata.of({"age": age, "cost": 3 * age + rng.normal(size=records)}, keys=["age"], confidential=["cost"])
+
+
+@pytest.mark.spec("01:AP-5")
+def test_the_method_is_strengthened_until_the_model_explains_little() -> None:
+    data = people()
+    methods = stronger(Noise(), "alpha", (0.01, 0.1, 1.0, 10.0, 100.0))
+    found = protect_until(data, methods, Inference(learner="ridge"), 30.0, counter="explained")
+    values = [value for _, value in found.tried]
+    assert values[-1] <= 30 < min(values[:-1])
+    assert values[0] > 90
+    assert found.method == methods[len(values) - 1]
+    assert found.risk.counters["explained"] == values[-1]
+    assert Inference(learner="ridge").assess(data, found.release).counters["explained"] == values[-1]
+
+
+def test_the_mean_over_seeds_must_meet_the_limit_as_often_as_asked() -> None:
+    data = people(60)
+    methods = stronger(MDAV(), "k", range(2, 12))
+    once = protect_until(data, methods, DistanceLinkage(), 20.0, seeds=(1, 2))
+    twice = protect_until(data, methods, DistanceLinkage(), 20.0, in_a_row=2)
+    assert once.method == methods[len(once.tried) - 1]
+    assert twice.method == methods[len(twice.tried) - 2]
+    assert all(value <= 20 for _, value in twice.tried[-2:])
+    assert once.tried[-1][1] <= 20 < once.tried[-2][1]
+
+
+def test_what_no_method_reaches_is_said() -> None:
+    with pytest.raises(DataError, match=r"no method tried brings the risk of distance-linkage to 0.1 %; the lowest"):
+        protect_until(people(30), stronger(MDAV(), "k", (2, 3)), DistanceLinkage(), 0.1)
+    with pytest.raises(DataError, match=r"no method tried .* to 5 %$"):
+        protect_until(people(30), [], DistanceLinkage(), 5)
+
+
+def test_wrong_wishes_are_refused() -> None:
+    with pytest.raises(ParameterError, match="mdav has no parameter 'kk'"):
+        stronger(MDAV(), "kk", (2,))
+    with pytest.raises(ParameterError, match="distance-linkage has no counter 'explained'; it has "):
+        protect_until(people(30), [MDAV()], DistanceLinkage(), 5, counter="explained")
+    with pytest.raises(ParameterError, match="at least one seed"):
+        protect_until(people(30), [MDAV()], DistanceLinkage(), 5, seeds=())
+
+
+def test_it_can_be_cancelled() -> None:
+    def stop(fraction: float, label: str) -> None:
+        raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        protect_until(people(30), [MDAV()], DistanceLinkage(), 5, progress=stop)
