@@ -6,6 +6,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+import numpy as np
+
 import microveil
 from microveil.registry import SHELVES, names
 
@@ -49,3 +51,35 @@ def test_rooms_import_only_from_rooms_above_them() -> None:
         runtime = re.sub(r"if TYPE_CHECKING:\n(?:    .*\n|\n)+", "", text)
         for used in re.findall(r"(?:from|import) microveil\.(\w+)", runtime):
             assert order.index(used) <= order.index(room), f"{path.name} imports from {used}, which lies below {room}"
+
+
+def test_the_plan_and_the_hierarchies_of_the_guide_to_methods_work(tmp_path: Path) -> None:
+    from microveil.masking.plan import read_plan
+    from microveil.microdata import Microdata
+    from microveil.microdata.hierarchies import equal_width, prefixes
+    from microveil.protection import protect
+
+    text = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    zips = prefixes(["8010", "8020", "9020"], [2, 1], fill="*")
+    assert zips.generalise("8010", 1) == "80**"
+    assert equal_width(0, 100, [5, 10, 20]).levels == 4
+    rng = np.random.default_rng(1)
+    people = Microdata.of(
+        {
+            "zip": rng.choice(["8010", "8020", "9020"], 200),
+            "age": rng.integers(18, 99, 200),
+            "sex": rng.choice(["f", "m"], 200),
+            "education": rng.choice(["low", "high"], 200),
+            "illness": rng.choice(["a", "b", "c"], 200),
+        },
+        keys=["zip", "sex", "education"],
+        confidential=["illness"],
+    )
+    people = people.with_schema(people.schema.replacing(people["zip"].changed(hierarchy=zips)))
+    people.schema.write(tmp_path / "people.toml")
+    plan = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert plan is not None
+    (tmp_path / "plan.toml").write_text(plan[1], encoding="utf-8")
+    release = protect(people, read_plan(tmp_path / "plan.toml")[0])
+    assert release.guarantees.k >= 3
+    assert set(release.frame["zip"].to_pylist()) <= {"80**", "90**", None}
