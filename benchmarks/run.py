@@ -27,6 +27,7 @@ from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata, datasets, files
 from microveil.microdata.sample import survey
+from microveil.numerics.centroid_groups import centroid_groups
 from microveil.numerics.mdav import mdav_groups
 from microveil.numerics.standard import standardise
 from microveil.scoring import assess
@@ -106,6 +107,23 @@ def linkage_against_plain(n: int) -> str:
     return f"| distance-linkage, {n:,} x 10 normal | {ours:.2f} s | {plain:.1f} s | {plain / ours:.1f} times | {same} |"
 
 
+def against_mdav(name: str, columns: np.ndarray, work: Callable[[np.ndarray], object], of: np.ndarray) -> str:
+    """How long a job takes beside mdav on the columns `of`."""
+    ours = min(seconds(lambda: work(columns))[0] for _ in range(2))
+    mdav = min(seconds(lambda: mdav_groups(of, 3))[0] for _ in range(2))
+    return f"| {name} | {ours:.2f} s | {mdav:.2f} s (mdav) | {ours / mdav:.1f} times as long | |"
+
+
+def with_a_huge_value(columns: np.ndarray) -> np.ndarray:
+    coded = columns.copy()
+    coded[17, 2] = 999_999_999.0
+    return coded
+
+
+def iamat(columns: np.ndarray) -> object:
+    return centroid_groups(columns, 3, recomputed=False, interaction=True)
+
+
 def growth(name: str, prepare: Callable[[int], Any], work: Callable[[Any], object], sizes: tuple[int, ...]) -> None:
     before = None
     for n in sizes:
@@ -139,6 +157,11 @@ def main() -> None:
     print("| job | Microveil | plain numpy | ratio | check |\n|---|---|---|---|---|")
     for row in (mdav_against_plain(10_000), mdav_against_plain(50_000), linkage_against_plain(10_000)):
         print(row, flush=True)
+    for n, d in ((50_000, 3), (100_000, 10)):
+        print(against_mdav(f"iamat, {n:,} x {d} normal, k=3", normal(n, d), iamat, normal(n, d)), flush=True)
+    plain = normal(50_000, 5)
+    coded = with_a_huge_value(plain)
+    print(against_mdav("mdav, 50,000 x 5 with one value of 999999999", coded, grouped, plain), flush=True)
     print("\n| job | records | time | growth |\n|---|---|---|---|")
     growth("mdav, 10 normal attributes, k=3", normal, lambda x: mdav_groups(x, 3), (10_000, 30_000, 100_000))
     for table, attributes in REAL.items():

@@ -14,6 +14,7 @@ from microveil.masking.microaggregation.cbfs import CBFS
 from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
+from microveil.numerics import centroid_groups as kernels
 from microveil.numerics.centroid_groups import centroid_groups
 from microveil.numerics.standard import standardise
 
@@ -182,6 +183,46 @@ def test_the_recomputed_centre_agrees_with_the_pseudo_code_over_hundreds_of_grou
     for interaction in (False, True):
         _, entry = centroid_groups(columns, 3, recomputed=True, interaction=interaction)
         assert entry.tolist() == plain_cbfs(columns, 3, True, interaction)
+
+
+def in_leaves(columns: np.ndarray, k: int, recomputed: bool, interaction: bool) -> tuple[np.ndarray, np.ndarray]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "_MANY_RECORDS", 0)
+        return centroid_groups(columns, k, recomputed=recomputed, interaction=interaction)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    n=st.integers(2, 600),
+    k=st.integers(2, 9),
+    d=st.integers(1, 5),
+    values=st.sampled_from([2, 4, 50, 10**6]),
+    standardised=st.booleans(),
+    recomputed=st.booleans(),
+    interaction=st.booleans(),
+    seed=st.integers(0, 999),
+)
+def test_leaves_give_the_same_groups(
+    n: int, k: int, d: int, values: int, standardised: bool, recomputed: bool, interaction: bool, seed: int
+) -> None:
+    columns = np.random.default_rng(seed).integers(0, values, size=(max(n, k), d)) * 1.0
+    if standardised:
+        columns = standardise(columns)
+    labels, entry = centroid_groups(columns, k, recomputed=recomputed, interaction=interaction)
+    by_leaves, by_leaves_entry = in_leaves(columns, k, recomputed, interaction)
+    assert by_leaves_entry.tolist() == entry.tolist()
+    assert by_leaves.tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize("far", [1.0, 1e9])
+@pytest.mark.parametrize("k", [2, 3, 8])
+@pytest.mark.parametrize("recomputed", [False, True])
+def test_leaves_do_what_the_pseudo_code_says(recomputed: bool, k: int, far: float) -> None:
+    columns = np.random.default_rng(k).normal(size=(400, 4))
+    columns[:3] *= far
+    for interaction in (False, True):
+        _, entry = in_leaves(columns, k, recomputed, interaction)
+        assert entry.tolist() == plain_cbfs(columns, k, recomputed, interaction)
 
 
 def test_fewer_than_2k_records_make_one_group() -> None:

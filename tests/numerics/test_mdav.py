@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import Cancelled
+from microveil.numerics.exact_sums import add_exactly, exact_total
 from microveil.numerics.mdav import mdav_groups
 from microveil.numerics.mdav_leaves import grouped_in_leaves
+from microveil.numerics.standard import standardise
 from microveil.progress import silent
 
 
@@ -65,12 +68,31 @@ def test_leaves_give_the_same_partition(n: int, d: int, k: int, values: int, see
 
 
 @pytest.mark.parametrize("stretch", [1e-60, 1.0, 1e60])
-@pytest.mark.parametrize("far", [1.0, 1e9])
+@pytest.mark.parametrize("far", [1.0, 1e9, 1e15])
 def test_neither_the_unit_nor_outliers_change_the_partition_of_leaves(stretch: float, far: float) -> None:
     columns = np.random.default_rng(8).normal(size=(700, 4))
     columns[:5] *= far  # against these the others are all alike in single precision
     columns = (columns + 1000.0) * stretch
     assert (grouped_in_leaves(columns, 3, 6, silent, "") == plain_mdav(columns, 3)).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(100, 900), d=st.integers(2, 6), k=st.integers(2, 9), seed=st.integers(0, 999))
+def test_ties_that_only_rounding_decides_fall_alike_in_leaves(n: int, d: int, k: int, seed: int) -> None:
+    # standardised columns of two values: the centre decides among many records, by the last digit of its sums
+    columns = standardise(np.random.default_rng(seed).integers(0, 2, size=(n, d)).astype(float))
+    assert (grouped_in_leaves(columns, k, 2 * k, silent, "") == mdav_groups(columns, k)).all()
+
+
+def test_the_total_of_the_records_left_is_the_exact_sum_rounded_once() -> None:
+    columns = np.random.default_rng(3).normal(size=(500, 2)) * 10.0 ** np.random.default_rng(4).integers(
+        0, 12, (500, 2)
+    )
+    total = exact_total(columns)
+    for i in range(400):
+        for j in range(2):
+            add_exactly(total, j, -columns[i, j])
+    assert total[0].tolist() == [math.fsum(column) for column in columns[400:].T]
 
 
 @pytest.mark.parametrize("literal", [False, True])

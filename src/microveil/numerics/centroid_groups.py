@@ -3,7 +3,8 @@
 The centre is that of the records left, or that of all records for good. A group grows by the records nearest to its
 seed, or by those nearest to all its members (interaction), and with V-MDAV by further records that lie closer to it
 than to anything else. The records left lie compact in memory as in `mdav`; a group's later members are looked for only
-among records that the distances to its seed do not rule out.
+among records that the distances to its seed do not rule out. Groups of a fixed size in long files are looked for in
+leaves of similar records (`centroid_leaves`), with the same result.
 
 The two ends that several partitioners share live here too: leftover records join the nearest group, and groups that
 became too large are divided.
@@ -16,10 +17,13 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from microveil.numerics.centroid_leaves import _holds, centroid_groups_in_leaves
 from microveil.numerics.compiled import kernel
+from microveil.numerics.exact_sums import exact_total
 from microveil.numerics.mdav import (
+    _MANY_RECORDS,
     _SAFETY,
-    _close_group,
+    _close_exactly,
     _distances_to,
     _farthest_from_centre,
     _nearest,
@@ -32,7 +36,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Partitioner = Callable[[FloatArray, int], IntArray]
 
-_GROUPS_PER_CALL = 100  # after so many groups the running sum is taken anew, so that rounding cannot build up
+_GROUPS_PER_CALL = 100  # then the running sum is taken anew
 
 
 def centroid_groups(
@@ -46,11 +50,14 @@ def centroid_groups(
 ) -> tuple[IntArray, IntArray]:
     """Groups of k, the last of up to 2k-1; labels in the order of the groups, and the records in order of entry."""
     left = _Left(columns)
+    if len(columns) >= max(_MANY_RECORDS, k):
+        seeds = np.empty(0, dtype=np.int64) if recomputed else np.argsort(-left.bound, kind="stable")
+        return centroid_groups_in_leaves(columns, k, seeds, interaction, progress, label)
     while left.size >= k:
+        left.take_sum_anew()
         left.size, left.groups = _fixed_size_groups(
             *left.state, left.size, left.groups, k, recomputed, interaction, _GROUPS_PER_CALL
         )
-        left.take_sum_anew()
         progress(1.0 - left.size / len(columns), label)
     leftover = left.leftover
     left.labels[leftover] = max(left.groups - 1, 0)
@@ -120,10 +127,10 @@ class _Left:
         n, d = columns.shape
         self.alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernels move records about
         self.ids = np.arange(n, dtype=np.int64)
-        self.total = self.alive.sum(axis=1)
+        self.total = exact_total(columns)
         self.anchor = np.full(d, np.nan)
         self.distances = np.empty(n)
-        self.bound = _distances_to_mean(self.alive, self.total / n)
+        self.bound = _distances_to_mean(self.alive, self.total[0] / n)
         self.labels = np.full(n, -1, dtype=np.int64)
         self.entry = np.empty(n, dtype=np.int64)
         self.size, self.groups = n, 0
@@ -146,7 +153,8 @@ class _Left:
         return np.sort(self.ids[: self.size])
 
     def take_sum_anew(self) -> None:
-        self.total[:] = self.alive[:, : self.size].sum(axis=1)
+        """The digits that a huge value cost come back once it is gone."""
+        self.total = exact_total(self.alive[:, : self.size].T)
 
 
 def _distances_to_mean(alive: FloatArray, mean: FloatArray) -> FloatArray:
@@ -180,7 +188,7 @@ def _fixed_size_groups(
         if size < k:
             break
         if recomputed:
-            at = _farthest_from_centre(alive, ids, total, anchor, bound, distances, size)
+            at = _farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
         else:
             at = _largest(bound, ids, size)
         for j in range(d):
@@ -190,7 +198,7 @@ def _fixed_size_groups(
             _grow_by_interaction(alive, ids, members, distances, size)
         for m in range(k):
             entry[n - size + m] = ids[members[m]]
-        size = _close_group(alive, ids, total, bound, labels, members, size, groups)
+        size = _close_exactly(alive, ids, total, bound, labels, members, size, groups)
         groups += 1
     return size, groups
 
@@ -236,15 +244,6 @@ def _grow_by_interaction(alive: FloatArray, ids: IntArray, members: IntArray, di
                     best, best_sum = i, squares
                     reach = (np.sqrt(best_sum / grown) + shift) ** 2 * _SAFETY
         members[grown] = best
-
-
-@kernel
-def _holds(members: IntArray, count: int, position: int) -> bool:
-    """Whether a position is among the first `count` members."""
-    for m in range(count):  # noqa: SIM110 - numba compiles a loop, not a generator
-        if members[m] == position:
-            return True
-    return False
 
 
 @kernel
@@ -302,7 +301,7 @@ def _extended_groups(
             grown += 1
         for m in range(grown):
             entry[n - size + m] = ids[members[m]]
-        size = _close_group(alive, ids, total, bound, labels, members[:grown], size, groups)
+        size = _close_exactly(alive, ids, total, bound, labels, members[:grown], size, groups)
         groups += 1
     return size, groups
 

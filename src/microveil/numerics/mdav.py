@@ -1,10 +1,11 @@
 """MDAV's grouping: the record farthest from the centre gathers its neighbours, then the record farthest from that one.
 
-All kernels follow the same rule: ties for farthest and for nearest go to the lowest record number. One column is
-grouped from its two ends, and long files in leaves of similar records (`mdav_leaves`). The kernel for the others keeps
-the records that are not grouped yet compact in memory, column by column, so that distances to one point are one
-straight pass; distances from a seed serve both its nearest and its farthest search; and because the centre moves
-little, the farthest record from it is found from old distances plus the distance the centre has moved.
+All kernels follow the same rule: ties for farthest and for nearest go to the lowest record number, and the sums behind
+the centre do not depend on the order of the records (`exact_sums`). One column is grouped from its two ends, and long
+files in leaves of similar records (`mdav_leaves`). The kernel for the others keeps the records that are not grouped yet
+compact in memory, column by column, so that distances to one point are one straight pass; distances from a seed serve
+both its nearest and its farthest search; and because the centre moves little, the farthest record from it is found from
+old distances plus the distance the centre has moved.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.compiled import kernel
+from microveil.numerics.exact_sums import add_exactly, exact_total
 from microveil.numerics.mdav_leaves import grouped_in_leaves
 from microveil.progress import Progress, silent
 
@@ -41,19 +43,20 @@ def mdav_groups(
         return labels
     if d == 1:
         values = np.ascontiguousarray(columns[:, 0])
-        labels = _group_one_column(values, np.argsort(values, kind="stable"), k, enough)
+        order = np.argsort(values, kind="stable")
+        labels = _group_one_column(values, order, exact_total(columns), k, enough)
         progress(1.0, label)
         return labels
     if n >= _MANY_RECORDS:
         return grouped_in_leaves(columns, k, enough, progress, label)
     alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernel moves records about
     ids = np.arange(n, dtype=np.int64)
-    total = alive.sum(axis=1)
     anchor = np.full(d, np.nan)
     bound = np.zeros(n)
     distances = np.empty(n)
     size, groups = n, 0
     while size >= enough:
+        total = exact_total(alive[:, :size].T)  # anew: the digits that a huge value cost come back once it is gone
         size, groups = _group_some(
             alive, ids, total, anchor, bound, distances, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL
         )
@@ -82,17 +85,15 @@ def _group_some(
     d = alive.shape[0]
     seed = np.empty(d)
     members = np.empty(k, dtype=np.int64)
-    for j in range(d):  # summed anew in every call, so that rounding does not build up
-        total[j] = alive[j, :size].sum()
     for _ in range(pairs):
         if size < enough:
             break
-        first = _farthest_from_centre(alive, ids, total, anchor, bound, distances, size)
+        first = _farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
         for j in range(d):
             seed[j] = alive[j, first]
         _nearest(alive, ids, seed, first, members, distances, size)
         opposite_id = ids[_farthest_left(ids, members, distances, size)]
-        size = _close_group(alive, ids, total, bound, labels, members, size, groups)
+        size = _close_exactly(alive, ids, total, bound, labels, members, size, groups)
         groups += 1
         if size < enough:
             break  # the second seed of the pair is not used
@@ -102,7 +103,7 @@ def _group_some(
         for j in range(d):
             seed[j] = alive[j, at]
         _nearest(alive, ids, seed, at, members, distances, size)
-        size = _close_group(alive, ids, total, bound, labels, members, size, groups)
+        size = _close_exactly(alive, ids, total, bound, labels, members, size, groups)
         groups += 1
     return size, groups
 
@@ -287,7 +288,28 @@ def _close_group(
 
 
 @kernel
-def _group_one_column(values: FloatArray, order: IntArray, k: int, enough: int) -> IntArray:
+def _close_exactly(
+    alive: FloatArray,
+    ids: IntArray,
+    total: FloatArray,
+    bound: FloatArray,
+    labels: IntArray,
+    members: IntArray,
+    size: int,
+    group: int,
+) -> int:
+    """The same with a total of `exact_sums`."""
+    without = total.copy()
+    for place in members:
+        for j in range(alive.shape[0]):
+            add_exactly(without, j, -alive[j, place])
+    size = _close_group(alive, ids, total[0], bound, labels, members, size, group)
+    total[:] = without
+    return size
+
+
+@kernel
+def _group_one_column(values: FloatArray, order: IntArray, total: FloatArray, k: int, enough: int) -> IntArray:
     """MDAV in one dimension: groups are always taken from the two ends of the sorted values.
 
     Equal values form a run; records leave a run from its front, the lowest record number first, at both ends.
@@ -302,10 +324,9 @@ def _group_one_column(values: FloatArray, order: IntArray, k: int, enough: int) 
     run_start[runs] = n
     front = run_start[:runs].copy()
     labels = np.full(n, -1, dtype=np.int64)
-    total = values.sum()
     low, high, size, group = 0, runs - 1, n, 0
     while size >= enough:
-        centre = total / size
+        centre = total[0, 0] / size
         at_low, at_high = order[front[low]], order[front[high]]
         from_low, from_high = (values[at_low] - centre) ** 2, (values[at_high] - centre) ** 2
         start_low = from_low > from_high or (from_low == from_high and at_low <= at_high)
@@ -316,7 +337,7 @@ def _group_one_column(values: FloatArray, order: IntArray, k: int, enough: int) 
                 run = low if take_low else high
                 record = order[front[run]]
                 labels[record] = group
-                total -= values[record]
+                add_exactly(total, 0, -values[record])
                 front[run] += 1
                 while low < high and front[low] == run_start[low + 1]:
                     low += 1

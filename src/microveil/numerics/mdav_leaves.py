@@ -1,14 +1,20 @@
 """MDAV with the records in small leaves of similar ones: the same partition, faster on long files.
 
-Records lie in shells around the centre, and within a shell in leaves; each leaf is compact in memory, column by column,
-in single precision. The box around a leaf bounds the distances of its records, so that most leaves are passed over in
-a search. What is left is screened in single precision, and only records that the rounding of it leaves in doubt are
-measured in double precision; so the result is that of the plain rule. Because the centre moves little, the farthest
-record from it is found from old distances plus the distance the centre has moved.
+Records lie in shells around the medians, and within a shell in leaves; each leaf is compact in memory, column by
+column, in single precision. The box around a leaf bounds the distances of its records, so that most leaves are passed
+over in a search. What is left is screened in single precision, and only records that the rounding of it leaves in doubt
+are measured in double precision. What may be lost by rounding grows with a leaf's distance from the medians, so that a
+few huge values leave no doubt about the others. Because the centre moves little, the farthest record from it is found
+from old distances plus the distance the centre has moved.
+
+The sums behind the centre do not depend on the order of the records (`exact_sums`); so even ties that only rounding
+decides fall as in the kernel of `mdav`. A program that adds the records up in plain double precision may decide such
+ties otherwise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.compiled import kernel
+from microveil.numerics.exact_sums import add_exactly, exact_total
 from microveil.progress import Progress
 
 FloatArray = npt.NDArray[np.float64]
@@ -27,35 +34,56 @@ _LEAF = 64
 _SHELL = 4096
 _SAFETY = 1.0 + 1e-6  # bounds are widened by this much, so that rounding never hides a record
 _HALF_STEP = 2.0**-24  # the relative rounding error of single precision
+_LARGEST = 1e15  # the largest cell: far from where squares overflow, and small values are far from where they vanish
+_TINY = np.float32(1e-18)  # below it squares in single precision lose their digits
 
 
 def grouped_in_leaves(columns: FloatArray, k: int, enough: int, progress: Progress, label: str) -> IntArray:
     """Group the rows of an (n, d) matrix while `enough` of them are left; the rest is the last group."""
-    n = len(columns)
     columns = np.ascontiguousarray(columns, dtype=np.float64)
-    labels = np.full(n, -1, dtype=np.int64)
-    ids, groups = np.arange(n), 0
+    labels = np.full(len(columns), -1, dtype=np.int64)
+
+    def some(leaves: Leaves, size: int, groups: int) -> tuple[int, int]:
+        state: tuple[Any, ...] = (*leaves.arrays, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL)
+        return _group_some(columns, *state)
+
+    left, groups = over_leaves(columns, enough, some, progress, label)
+    labels[left] = groups
+    progress(1.0, label)
+    return labels
+
+
+def over_leaves(
+    columns: FloatArray,
+    enough: int,
+    some: Callable[[Leaves, int, int], tuple[int, int]],
+    progress: Progress,
+    label: str,
+) -> tuple[IntArray, int]:
+    """Let `some` make groups while `enough` records are left; which are left in the end, and how many groups there are.
+
+    It gets the leaves and how many records are left and groups made, and returns these two anew.
+    """
+    ids, groups = np.arange(len(columns)), 0
     while len(ids) >= enough:
         leaves = _leaves(columns, ids)
         size = len(ids)
         # made anew when a third of the records are gone: then the boxes are too wide and the leaves half empty
         while size >= max(enough, 2 * len(ids) // 3):
-            state: tuple[Any, ...] = (*leaves.arrays, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL)
-            size, groups = _group_some(columns, *state)
-            progress(1.0 - size / n, label)
+            size, groups = some(leaves, size, groups)
+            progress(1.0 - size / len(columns), label)
         ids = leaves.left()
-    labels[ids] = groups
-    progress(1.0, label)
-    return labels
+    return ids, groups
 
 
 @dataclass(frozen=True)
-class _Leaves:
+class Leaves:
     """Records in leaves, as the kernels take them: cells by leaf and column, record numbers, counts and more.
 
     The slot of each record; the box around each leaf and its rim, the greatest distance from the origin; the `bound` of
     each record, its distance to `anchor`, an earlier centre, and `peak`, the largest bound in a leaf. Cells are moved
-    by `origin` and divided by `unit` so that none exceeds 1; distances in these cells are wrong by at most `error`.
+    by `origin` and divided by `unit`; the distance between two points in these cells is wrong by at most `error` times
+    the sum of their distances from the origin. Last comes the total of the records left.
     """
 
     arrays: tuple[Any, ...]
@@ -67,12 +95,13 @@ class _Leaves:
         return np.sort(self.ids[np.arange(_LEAF) < self.counts[:, None]])
 
 
-def _leaves(columns: FloatArray, ids: IntArray) -> _Leaves:
+def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
     alive = columns[ids]
     d = alive.shape[1]
-    centre = alive.mean(axis=0)
-    alive -= centre
-    unit = float(np.abs(alive).max()) or 1.0
+    total = exact_total(alive)  # anew: the digits that a huge value cost come back once it is gone
+    origin = np.median(alive, axis=0)
+    alive -= origin
+    unit = max(float(np.abs(alive).max()) / _LARGEST, 1e-290)
     alive /= unit
     radius = np.sqrt(np.einsum("ij,ij->i", alive, alive))
     places, counts = _leaf_places(alive, radius)
@@ -85,9 +114,9 @@ def _leaves(columns: FloatArray, ids: IntArray) -> _Leaves:
     slots[numbers[:, ::-1].ravel()] = np.arange(places.size).reshape(places.shape)[:, ::-1].ravel()
     bound = np.zeros(places.shape)
     anchor, peak = np.full(d, np.nan), np.zeros(len(counts))
-    error = 2.0 * _HALF_STEP * np.sqrt(d) * (d + 6.0)
-    arrays = (cells, numbers, counts, slots, low, high, rim, anchor, bound, peak, unit, error, centre)
-    return _Leaves(arrays, numbers, counts)
+    error = np.float32(2.0 * _HALF_STEP * (d + 6.0))
+    arrays = (cells, numbers, counts, slots, low, high, rim, anchor, bound, peak, unit, error, origin, total)
+    return Leaves(arrays, numbers, counts)
 
 
 def _leaf_places(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, IntArray]:
@@ -158,8 +187,9 @@ def _group_some(
     bound: FloatArray,
     peak: FloatArray,
     unit: float,
-    error: float,
+    error: np.float32,
     origin: FloatArray,
+    total: FloatArray,
     labels: IntArray,
     size: int,
     groups: int,
@@ -174,11 +204,6 @@ def _group_some(
     point = np.empty(d, dtype=np.float32)
     screen = np.empty(_LEAF, dtype=np.float32)
     bounds = np.empty(len(counts), dtype=np.float32)
-    total = np.zeros(d)  # summed anew in every call, so that rounding does not build up
-    for leaf in range(len(counts)):
-        for i in range(counts[leaf]):
-            for j in range(d):
-                total[j] += columns[ids[leaf, i], j]
     spent = 0
     for _ in range(pairs):
         if size < enough:
@@ -237,7 +262,7 @@ def _farthest_from_centre(
     No record can be farther from the centre of today than its bound plus the distance the centre has moved since; the
     bounds are renewed when the records tried since the last renewal would have paid for it.
     """
-    centre = total / size
+    centre = total[0] / size
     moved = 0.0
     for j in range(len(centre)):
         moved += (centre[j] - anchor[j]) ** 2
@@ -334,7 +359,7 @@ def _nearest(
     high: SingleArray,
     rim: SingleArray,
     unit: float,
-    error: float,
+    error: np.float32,
     seed: int,
     point: SingleArray,
     screen: SingleArray,
@@ -346,14 +371,15 @@ def _nearest(
     k = members.shape[0]
     home = slots[seed] // _LEAF
     members[0], near[0], found = seed, -1.0, 1
-    border = np.float32(np.inf)  # what the screen must not exceed
+    reach = np.float32(np.inf)  # the distance in cells beyond which no record is wanted
     if k == 1:
         return
-    _least_distances(low, high, rim, point, least)
+    away = _least_distances(low, high, rim, error, point, least)
     for turn in range(len(counts) + 1):
         leaf = home if turn == 0 else turn - 1
-        if least[leaf] > border or counts[leaf] == 0 or (turn > 0 and leaf == home):
+        if least[leaf] > reach or counts[leaf] == 0 or (turn > 0 and leaf == home):
             continue
+        border = (reach + _slack(error, away, rim[leaf])) ** 2
         _screen(cells, leaf, point, screen)
         if not _any_up_to(screen, border):
             continue
@@ -373,14 +399,24 @@ def _nearest(
                 slot -= 1
             members[slot], near[slot] = record, square
             if found == k:
-                border = np.float32((np.sqrt(near[k - 1]) / unit + error) ** 2 * _SAFETY)
+                reach = np.float32(np.sqrt(near[k - 1]) / unit * _SAFETY)
+                border = (reach + _slack(error, away, rim[leaf])) ** 2
+
+
+@kernel
+def _slack(error: np.float32, away: np.float32, rim: np.float32) -> np.float32:
+    """How much a distance in single precision may be wrong, between points so far from the origin."""
+    return error * (away + rim) + _TINY
 
 
 @kernel
 def _least_distances(
-    low: SingleArray, high: SingleArray, rim: SingleArray, point: SingleArray, out: SingleArray
-) -> None:
-    """The squared distance of a point to each leaf: to its box, and to the ball around the origin that holds it."""
+    low: SingleArray, high: SingleArray, rim: SingleArray, error: np.float32, point: SingleArray, out: SingleArray
+) -> np.float32:
+    """The least distance of a point to each leaf: to its box, and to the ball around the origin that holds it.
+
+    Less what rounding may have added; returned is the point's own distance from the origin.
+    """
     out[:] = 0.0
     zero = np.float32(0.0)
     for j in range(low.shape[0]):
@@ -388,27 +424,30 @@ def _least_distances(
         for leaf in range(out.shape[0]):
             outside = max(max(below[leaf] - at, at - above[leaf]), zero)
             out[leaf] += outside * outside
-    away = np.sqrt((point * point).sum())
+    away: np.float32 = np.sqrt((point * point).sum())
     for leaf in range(out.shape[0]):
-        outside = max(away - rim[leaf], zero)
-        out[leaf] = max(out[leaf], outside * outside)
+        out[leaf] = max(np.sqrt(out[leaf]), away - rim[leaf]) - _slack(error, away, rim[leaf])
+    return away
 
 
 @kernel
 def _greatest_distances(
-    low: SingleArray, high: SingleArray, rim: SingleArray, point: SingleArray, out: SingleArray
-) -> None:
-    """The squared distance of a point to the farthest corner of each leaf's box, and to the far end of the ball."""
+    low: SingleArray, high: SingleArray, rim: SingleArray, error: np.float32, point: SingleArray, out: SingleArray
+) -> np.float32:
+    """The distance of a point to the farthest corner of each leaf's box, and to the far end of the ball.
+
+    With what rounding may have taken off; returned is the point's own distance from the origin.
+    """
     out[:] = 0.0
     for j in range(low.shape[0]):
         below, above, at = low[j], high[j], point[j]
         for leaf in range(out.shape[0]):
             side = max(at - below[leaf], above[leaf] - at)
             out[leaf] += side * side
-    away = np.sqrt((point * point).sum())
+    away: np.float32 = np.sqrt((point * point).sum())
     for leaf in range(out.shape[0]):
-        side = away + rim[leaf]
-        out[leaf] = min(out[leaf], side * side)
+        out[leaf] = min(np.sqrt(out[leaf]), away + rim[leaf]) + _slack(error, away, rim[leaf])
+    return away
 
 
 @kernel
@@ -421,24 +460,25 @@ def _farthest_from(
     high: SingleArray,
     rim: SingleArray,
     unit: float,
-    error: float,
+    error: np.float32,
     seed: int,
     point: SingleArray,
     screen: SingleArray,
     most: SingleArray,
 ) -> int:
     """The record farthest from a seed that is grouped already."""
-    _greatest_distances(low, high, rim, point, most)
+    away = _greatest_distances(low, high, rim, error, point, most)
     top = -1
     for leaf in range(len(counts)):
         if counts[leaf] > 0 and (top < 0 or most[leaf] > most[top]):
             top = leaf
     far, far_square = -1, -1.0
-    border = np.float32(-1.0)  # what the screen must reach
+    reach, zero = np.float32(0.0), np.float32(0.0)  # the distance in cells that a record must have
     for turn in range(len(counts) + 1):
         leaf = top if turn == 0 else turn - 1
-        if most[leaf] < border or counts[leaf] == 0 or (turn > 0 and leaf == top):
+        if most[leaf] < reach or counts[leaf] == 0 or (turn > 0 and leaf == top):
             continue
+        border = max(reach - _slack(error, away, rim[leaf]), zero) ** 2
         _screen(cells, leaf, point, screen)
         if not _any_from(screen, border):
             continue
@@ -449,7 +489,8 @@ def _farthest_from(
             square = _square_between(columns, record, columns[seed])
             if square > far_square or (square == far_square and record < far):
                 far, far_square = record, square
-                border = np.float32(max(np.sqrt(far_square) / unit - error, 0.0) ** 2 / _SAFETY)
+                reach = np.float32(np.sqrt(far_square) / unit / _SAFETY)
+                border = max(reach - _slack(error, away, rim[leaf]), zero) ** 2
     return far
 
 
@@ -475,7 +516,7 @@ def _close_group(
         counts[leaf] -= 1
         last = counts[leaf]
         for j in range(d):
-            total[j] -= columns[record, j]
+            add_exactly(total, j, -columns[record, j])
             cells[leaf, j, place] = cells[leaf, j, last]
             if place == last:
                 cells[leaf, j, place] = cells[leaf, j, 0]
