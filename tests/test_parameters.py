@@ -8,7 +8,11 @@ from microveil.attacks.intervals import IntervalDisclosure
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.losses.categorical.distance import DBIL
 from microveil.masking import Method
+from microveil.masking.coarsening.recode import Recode
 from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.randomising.matrix import Matrix
+from microveil.masking.swapping.data_swapping import DataSwapping
+from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.within import Within
 from microveil.parameters import component_parameters, describe_parameters, from_text
 from microveil.registry import attack, loss, make, method, names
@@ -19,6 +23,32 @@ def test_texts_from_a_command_line_become_values() -> None:
     assert from_text(IntervalDisclosure, {"widths": "1,5,10"}).widths == (1.0, 5.0, 10.0)
     assert from_text(IntervalDisclosure, {"widths": "[2.5]"}).widths == (2.5,)
     assert make("attack", "distance-linkage", {"records": "none"}, text=True).records is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "columns"),
+    [
+        ("sex", ("sex",)),
+        ("sex,town", ("sex", "town")),
+        ("[sex, town]", ("sex", "town")),
+        ('["sex"]', ("sex",)),
+        ('["sex, or so", "town"]', ("sex, or so", "town")),
+        ("2024", ("2024",)),
+        ("[2024, 01]", ("2024", "01")),
+        ("none", None),
+    ],
+)
+def test_one_name_is_a_list_of_one_on_a_command_line(typed: str, columns: tuple[str, ...] | None) -> None:
+    assert from_text(DataSwapping, {"within": typed}).within == columns
+
+
+def test_one_number_is_a_list_of_one_only_where_a_list_is_asked_for() -> None:
+    assert from_text(IntervalDisclosure, {"widths": "5"}).widths == (5.0,)
+    assert from_text(Recode, {"by": "cuts", "cuts": "5"}).cuts == 5
+    assert from_text(RankSwappingBuckets, {"bucket_weights": "normal"}).bucket_weights == "normal"
+    assert from_text(Matrix, {"mixing": "[[1, 0], [0, 1]]"}).mixing == ((1.0, 0.0), (0.0, 1.0))
+    with pytest.raises(ParameterError, match="widths = 'wide' is not allowed; it must be a valid number"):
+        from_text(IntervalDisclosure, {"widths": "wide"})
 
 
 @pytest.mark.parametrize("value", ["", "5.5", "yes", "1e3", "none", "3,4"])

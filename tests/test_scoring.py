@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.pram import PRAM
+from microveil.microdata import Microdata
 from microveil.microdata.sample import survey
 from microveil.scoring import Score, assess, score_index
 
@@ -98,3 +101,34 @@ def test_the_score_index_works_on_few_attributes_and_on_numbers_only() -> None:
     assert 0 <= score_index(data, release).score.risk <= 100
     with pytest.raises(DataError, match="'sex' is nominal"):
         score_index(data, release, ["age", "sex"])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_bare_frames_of_every_library_are_assessed(library: str) -> None:
+    frames = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+    make_frame = getattr(pytest.importorskip(library), frames[library])
+    frame = make_frame({"a": [1, 2, 3, 4], "b": [1.0, 2.0, 5.0, 3.0]})
+    assert assess(frame, frame).risks["distance-linkage"].value == 100.0
+
+
+def test_a_score_without_linkage_has_the_risk_that_was_measured() -> None:
+    data = Microdata.of({"a": [1.0, 2.0, 3.0, 9.0], "b": [1.0, 2.0, 5.0, 3.0]})
+    found = assess(data, data, attacks=["uniqueness"])
+    assert found.score.risk == found.risks["uniqueness"].value > 0
+
+
+def test_two_attacks_of_one_name_are_both_kept() -> None:
+    data = Microdata.of({"a": [1.0, 2.0, 3.0, 9.0]})
+    found = assess(data, data, attacks=[DistanceLinkage(), DistanceLinkage(metric="manhattan")])
+    assert list(found.risks) == ["distance-linkage (1)", "distance-linkage (2)"]
+    assert len(found.rows()) == len(found.losses) + 4
+
+
+def test_the_interval_of_interval_disclosure_holds_its_value() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=40)
+    b = np.where(rng.random(40) < 0.9, np.nan, rng.normal(size=40))
+    before = Microdata.of({"a": a, "b": b})
+    after = Microdata.of({"a": rng.normal(size=40), "b": b})
+    risk = assess(before, after, attacks=["interval-disclosure"]).risks["interval-disclosure"]
+    assert risk.low <= risk.value <= risk.high

@@ -551,13 +551,15 @@ def assess(
     if plan is not None:
         chosen = list(dict.fromkeys(name for step in plan.steps for name in step.attributes or ())) or None
     if attributes is not None or keys is not None:
-        chosen = _split(attributes)
+        chosen = _split(keys if attributes is None else attributes)
     wishes = _wishes(delimiter, encoding, decimal, sheet)
     said = _said(keys, None, None, None, nominal, ordinal, numeric)
     with _bar(f"assessing {masked.name}") as bar:
         before = _read(original, schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **said)
         after = _read(masked, None, Part(bar, 0.1, 0.2), like=before, **wishes)
-        release = after if plan is None or manifest is None else _read_back(before, after, plan, manifest)
+        release: Any = after
+        if plan is not None and manifest is not None and (every or len(after) < len(before)):
+            release = _read_back(before, after, plan, manifest)
         assessment = measure(
             before, release, chosen, known=_split(known), attacks=chosen_attacks, losses=chosen_losses,
             progress=Part(bar, 0.2, 1.0),
@@ -590,18 +592,23 @@ def _from_manifest(masked: Path) -> tuple[Plan | None, dict[str, Any] | None]:
 
 
 def _read_back(before: Microdata, after: Microdata, plan: Plan, manifest: dict[str, Any]) -> Release:
-    """The release as it was made; which records of the original it has is found by carrying out the plan again."""
+    """The release as it was made. What its manifest does not hold, the groups, matrices and records used, is found by
+    carrying out the plan again; where that gives another table, it is done without.
+    """
     from dataclasses import replace
 
+    from microveil.errors import MicroveilError
     from microveil.masking.release import release_from
     from microveil.protection import protect
 
     release = release_from(after, plan, manifest)
-    if len(after) < len(before):
+    try:
         again = protect(before, replace(plan, schema=None, require={}))
-        if len(again) == len(after):
-            return replace(release, rows=again.rows)
-    return release
+    except MicroveilError:
+        return release
+    if again.data.digest() != manifest.get("output", {}).get("digest"):
+        return release
+    return replace(release, partitions=again.partitions, matrices=again.matrices, rows=again.rows)
 
 
 def _print_battery(battery: Battery) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -181,11 +182,32 @@ def _is_union(hint: Any) -> bool:
 
 
 def from_text(cls: type[Component], values: Mapping[str, Any]) -> Component:
-    """Build a component from the `name=value` texts of a command line; what is no text is a value already."""
-    return cls(**{name: _read_text(text) if isinstance(text, str) else text for name, text in values.items()})
+    """Build a component from the `name=value` texts of a command line; what is no text is a value already.
+
+    A list is written `1,5,10` or as in JSON; one value alone is a list of one where the parameter is a list.
+    """
+    hints = typing.get_type_hints(cls)
+    return cls(
+        **{
+            name: _read_parameter(text, hints.get(name)) if isinstance(text, str) else text
+            for name, text in values.items()
+        }
+    )
 
 
 _WORDS: dict[str, Any] = {"none": None, "null": None, "true": True, "false": False}
+
+
+def _read_parameter(text: str, hint: Any) -> Any:
+    forms = typing.get_args(hint) if _is_union(hint) else (hint,)
+    elements = [typing.get_args(form)[0] for form in forms if typing.get_args(form)[1:] == (...,)]
+    if elements == [str]:  # a column may be named 2024
+        unset = type(None) in forms and _WORDS.get(text.strip().lower(), text) is None
+        return None if unset else _read_list(text, str.strip)
+    value = _read_text(text)
+    named = isinstance(value, str) and choices_of(hint)
+    alone = not elements or named or value is None or isinstance(value, list) or float in forms
+    return value if alone else [value]
 
 
 def _read_text(text: str) -> Any:
@@ -193,13 +215,24 @@ def _read_text(text: str) -> Any:
     if lowered in _WORDS:
         return _WORDS[lowered]
     if "," in text or (text.startswith("[") and text.endswith("]")):
-        return [_read_text(item) for item in text.strip("[]").split(",") if item.strip()]
+        return _read_list(text, _read_text)
     for read in _READERS:
         try:
             return read(lowered)
         except ValueError:
             continue
     return text.strip()
+
+
+def _read_list(text: str, read: Callable[[str], Any]) -> list[Any]:
+    """The items between commas; JSON where it is that, so that an item can have a comma in it."""
+    try:
+        items = json.loads(text)
+    except ValueError:
+        items = None
+    if isinstance(items, list) and (read is _read_text or all(isinstance(item, str) for item in items)):
+        return items
+    return [read(item) for item in text.strip("[] ").split(",") if item.strip()]
 
 
 _READERS: tuple[Callable[[str], Any], ...] = (int, float)

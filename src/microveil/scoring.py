@@ -76,7 +76,7 @@ class Assessment:
 
     def rows(self) -> list[tuple[str, str, float, str]]:
         """Sort, name, value and meaning of every number, the score last."""
-        rows = [("loss", name, loss.value, find("loss", name).meaning) for name, loss in self.losses.items()]
+        rows = [("loss", name, loss.value, find("loss", loss.name).meaning) for name, loss in self.losses.items()]
         rows += [("risk", name, risk.value, find("attack", risk.name).meaning) for name, risk in self.risks.items()]
         rows.append(("score", "mean", self.score.mean, "mean of loss and risk; lower is better"))
         rows.append(("score", "max", self.score.max, "the worse of loss and risk; lower is better"))
@@ -120,7 +120,9 @@ def assess(
     chosen_losses = _chosen("loss", losses, pair)
     chosen_attacks = [] if attacks == "all" else _chosen("attack", attacks, known_pair)
     stretches = iter(parts(Part(progress, 0.0, 0.5), max(1, len(chosen_losses))))
-    loss_by_name = {m.name: m.measure_pair(pair, progress=next(stretches)) for m in chosen_losses}
+    loss_by_name = {
+        label: loss.measure_pair(pair, progress=next(stretches)) for label, loss in _labelled(chosen_losses).items()
+    }
     second_half = Part(progress, 0.5, 1.0)
     battery = None
     if attacks == "all":
@@ -128,7 +130,10 @@ def assess(
         risk_by_name = dict(battery.risks)
     else:
         stretches = iter(parts(second_half, max(1, len(chosen_attacks))))
-        risk_by_name = {a.name: a.assess_pair(known_pair, progress=next(stretches)) for a in chosen_attacks}
+        risk_by_name = {
+            label: attack.assess_pair(known_pair, progress=next(stretches))
+            for label, attack in _labelled(chosen_attacks).items()
+        }
     summary = Score(headline_loss(loss_by_name, pair), headline_risk(risk_by_name))
     return Assessment(loss_by_name, risk_by_name, summary, pair.attributes, len(pair), battery)
 
@@ -181,6 +186,16 @@ def _chosen(sort: str, wanted: Sequence[Any] | None, pair: Pair) -> list[Any]:
     return [make(sort, name) for name in usual if pair.of_kinds(find(sort, name).kinds)]
 
 
+def _labelled(measures: Sequence[Any]) -> dict[str, Any]:
+    """Measures by their names; those of the same name with a number."""
+    same = {m.name: [other for other in measures if other.name == m.name] for m in measures}
+    return {
+        name if len(group) == 1 else f"{name} ({number})": measure
+        for name, group in same.items()
+        for number, measure in enumerate(group, start=1)
+    }
+
+
 def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
     """One loss: IL for numeric attributes, the mean of CTBIL and DBIL for the others, weighted by their numbers."""
     weighted = []
@@ -199,9 +214,10 @@ def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
 
 
 def headline_risk(risks: Mapping[str, Risk]) -> float:
-    """One risk: the mean of interval disclosure and of the linkage that succeeds most often."""
+    """One risk: the mean of interval disclosure and of the linkage that succeeds most often, else of those measured."""
     linkages = [risk.value for risk in risks.values() if find("attack", risk.name).family == "linkage"]
     values = [risks[_INTERVALS].value] if _INTERVALS in risks else []
     if linkages:
         values.append(max(linkages))
+    values = values or [risk.value for risk in risks.values()]
     return sum(values) / len(values) if values else 0.0

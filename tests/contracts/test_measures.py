@@ -213,3 +213,15 @@ def test_it_describes_itself(sort: str, name: str) -> None:
 def test_unknown_parameters_are_refused(sort: str, name: str) -> None:
     with pytest.raises(ParameterError, match="no parameter 'nonsense'"):
         make(sort, name, {"nonsense": 1})
+
+
+def test_the_order_of_the_records_never_decides(sort: str, name: str, people: Microdata) -> None:
+    """Both files in another order, so that masked records stay with their originals: nothing changes."""
+    kinds = find(sort, name).kinds
+    masked, attributes = noisy(people, kinds), fitting(people, kinds)
+    order = np.random.default_rng(2).permutation(len(people))
+    before = measure(sort, name, people, masked, attributes)
+    after = measure(sort, name, people.take(order), masked.take(order), attributes)
+    assert after.value == pytest.approx(before.value, rel=1e-9)
+    if isinstance(before, Risk) and isinstance(after, Risk):
+        assert after.per_record == pytest.approx(before.per_record[order], rel=1e-6, abs=1e-9, nan_ok=True)

@@ -491,6 +491,43 @@ def test_the_classes_of_the_whole_file_are_the_measure_in_every_part() -> None:
     assert release.partition.smallest >= 4
 
 
+@pytest.mark.parametrize("options", [{"block": 2}, {"select": "exhaustive", "selected": 1}])
+def test_what_is_masked_is_no_class_of_another_block_or_of_attributes_not_selected(options: dict[str, object]) -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.random((2, 60))
+    columns = {"x": x, "y": y, "p": np.where(x < 0.5, "a", "b"), "q": rng.choice(["u", "v"], 60)}
+    data = Microdata.of(columns, confidential=["p", "q"])
+    masked = Crest(k=3, **options).mask(data, ["x", "y", "p"])  # type: ignore[arg-type]
+    named = Crest(k=3, classes=("q",), **options).mask(data, ["x", "y", "p"])  # type: ignore[arg-type]
+    assert masked.partitions == named.partitions
+    assert masked.provenance.notes == named.provenance.notes
+
+
+@pytest.mark.parametrize("asked", [{"t": 0.3}, {"mixed": True}, {"fewest": 2}])
+@pytest.mark.parametrize("method", [Crest, CampCrest])
+def test_polishing_would_undo_what_is_asked_of_the_classes(method: type[Crest], asked: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=f"{method.name}: polish = 5 is not allowed with {next(iter(asked))}"):
+        method(k=3, polish=5, **asked)  # type: ignore[arg-type]
+    assert method(k=3, polish=5).polish == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({"t": 0.1}, "t = 0.1 is not attained in 2 groups"),
+        ({"t": 0.1, "closeness": "jsd"}, "t = 0.1 is not attained in 2 groups"),
+        ({"mixed": True}, "mixed is not attained in 2 groups"),
+        ({"fewest": 5}, "fewest = 5 is not attained in 2 groups"),
+    ],
+)
+def test_what_the_classes_do_not_attain_is_counted_in_the_notes(options: dict[str, object], note: str) -> None:
+    columns = {"x": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "area": list("nnnsss"), "c": list("aaabbb")}
+    data = Microdata.of(columns, keys=["x"], confidential=["c"], strata=["area"])
+    assert note in Crest(k=3, strata=True, **options).mask(data).provenance.notes  # type: ignore[arg-type]
+    assert not any("attained" in n for n in Crest(k=3, strata=True).mask(data).provenance.notes)
+    assert not any("attained" in n for n in Crest(k=3, **{**options, "fewest": 2}).mask(data).provenance.notes)  # type: ignore[arg-type]
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     n=st.integers(4, 50), k=st.integers(2, 4), d=st.integers(1, 4), share=st.floats(0, 0.6), seed=st.integers(0, 999)

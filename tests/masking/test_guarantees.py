@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import exp, log
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.errors import GuaranteeError, ParameterError
+from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking import Plan, Step
 from microveil.masking.guarantees import check_requirements, guarantees_of
 from microveil.masking.microaggregation.mdav import MDAV
@@ -117,3 +118,25 @@ def test_requirements_that_make_no_sense_are_refused(required: dict[str, Any], p
 def test_diversity_without_confidential_attributes_is_refused() -> None:
     with pytest.raises(ParameterError, match="none is declared"):
         guarantees_of(Microdata.of({"a": [1, 1]}, keys=["a"])).check({"l": 2})
+
+
+def test_rounding_does_not_decide_whether_a_guarantee_is_met() -> None:
+    people = {"sex": ["f"] * 3 + ["m"] * 3, "ill": list("abcabc"), "w": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3]}
+    data = Microdata.of(people, keys=["sex"], confidential=["ill"], weight="w")
+    found = guarantees_of(data)
+    assert found.diversity["ill"].entropy != 3.0  # a little below or above, by rounding
+    found.check({"entropy-l": 3, "t": 0})
+    moved = replace(
+        found, population=3.0 - 1e-12, diversity={"ill": replace(found.diversity["ill"], closeness=0.2 + 1e-12)}
+    )
+    moved.check({"population": 3, "t": 0.2})
+    with pytest.raises(GuaranteeError, match=r"entropy-l at least 3\.001"):
+        found.check({"entropy-l": 3.001})
+    with pytest.raises(GuaranteeError, match="population at least 3"):
+        replace(found, population=2.999).check({"population": 3})
+
+
+def test_weights_below_zero_are_refused() -> None:
+    data = Microdata.of({"sex": ["f", "f", "m", "m"], "w": [1.0, -2.0, 3.0, 4.0]}, keys=["sex"], weight="w")
+    with pytest.raises(DataError, match="attribute 'w' has weights below 0"):
+        guarantees_of(data)

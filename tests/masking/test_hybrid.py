@@ -14,6 +14,7 @@ from microveil.masking import Method, Plan, Step
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
+from microveil.masking.randomising.restore import Restore
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.synthesis.hybrid import Hybrid
 from microveil.microdata import Microdata
@@ -143,3 +144,17 @@ def test_what_masks_first_must_mask_numbers() -> None:
         Hybrid(first=PRAM())
     with pytest.raises(ParameterError, match="first = 'hybrid' is not allowed"):
         Hybrid(first=Hybrid())
+
+
+@pytest.mark.parametrize("mend", [Hybrid, Restore])
+def test_an_attribute_that_nobody_masked_is_masked_first(mend: type[Hybrid | Restore]) -> None:
+    rng = np.random.default_rng(2)
+    data = Microdata.of({"x": rng.normal(size=60), "y": rng.normal(size=60), "c": [1.0] * 60})
+    release = Noise(alpha=0.3).mask(data, ["x"], seed=1)
+    mended = mend(first=MDAV(k=5)).mask(release, ["x", "y", "c"], original=data)
+    published = mended.data.numbers("y").values
+    assert np.abs(published - data.numbers("y").values).max() > 0.05
+    grouped = MDAV(k=5).mask(data, ["y"]).data.numbers("y").values
+    assert np.corrcoef(published, grouped)[0, 1] > 0.99
+    assert any("y had not been masked before, so mdav was applied first" in n for n in mended.provenance.notes)
+    assert mended.data.numbers("c").values.tolist() == [1.0] * 60

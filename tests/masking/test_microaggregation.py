@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
+from microveil.masking.microaggregation.aggregators import modes_by_group
 from microveil.masking.microaggregation.incomplete import blocks_by_pattern
 from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.microaggregation.omma import OMMA
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.numerics.groups import means_by_group
@@ -211,3 +215,32 @@ def test_polishing_any_partition_loses_no_more() -> None:
         SSE().measure(data, MDAV(k=3, polish=500).mask(data, seed=1)).value
         < SSE().measure(data, MDAV(k=3).mask(data)).value
     )
+
+
+@pytest.mark.parametrize("publish", ["median", "mode", "perturb", "hybrid"])
+def test_only_means_can_be_weighted(publish: str) -> None:
+    with pytest.raises(ParameterError, match="mdav: weighted = True is not allowed with"):
+        MDAV(k=3, weighted=True, publish=publish)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    cells=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1.0, 2.0, 3.0, 7.0, np.nan])), min_size=1, max_size=40)
+)
+def test_the_mode_of_a_group_is_the_first_of_its_most_frequent_values(cells: list[tuple[int, float]]) -> None:
+    labels = np.unique([group for group, _ in cells], return_inverse=True)[1].reshape(-1)
+    values = np.array([value for _, value in cells])
+    modes = modes_by_group(values, labels)
+    for group in range(labels.max() + 1):
+        having = values[(labels == group) & ~np.isnan(values)].tolist()
+        most = max((having.count(value) for value in having), default=0)
+        expected = np.nan if not having else np.median(having) if most == 1 else Counter(having).most_common(1)[0][0]
+        assert np.array_equal(modes[labels == group], np.full((labels == group).sum(), expected), equal_nan=True)
+
+
+@pytest.mark.parametrize("option", [{"select": "normal", "selected": 1}, {"arrange": "correlated", "block": 1}])
+def test_an_option_for_numbers_is_named_where_keys_are_categories(option: dict[str, object]) -> None:
+    data = Microdata.of({"age": [1, 2, 3, 4], "region": list("nnss")}, keys=["age", "region"])
+    name, value = next(iter(option.items()))
+    with pytest.raises(ParameterError, match=f"omma: {name} = '{value}' is not allowed with attribute 'region'"):
+        OMMA(k=2, **option).mask(data)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from microveil.errors import DataError
 from microveil.masking import Release
 from microveil.masking.microaggregation.camp_crest import CampCrest
 from microveil.masking.microaggregation.crest import Crest
+from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.perturbation import calibrate, drawn_values
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
@@ -23,6 +24,7 @@ from microveil.numerics.perturbation import (
     hybrid,
     linkage_ranks,
     moment_biases,
+    nearest_covariance,
     perturb,
     perturb_average,
     square_root,
@@ -150,6 +152,68 @@ def test_missing_cells_stay_and_the_variance_of_the_others_is_kept(mode: Mode) -
     assert (np.abs(variances.mean(axis=0) - np.nanvar(values, axis=0, ddof=1)) <= 3.9 * error + 1e-9).all()
     if mode == "exact":
         assert variances[0] == pytest.approx(np.nanvar(values, axis=0, ddof=1))
+
+
+@pytest.mark.parametrize("mode", ["iid", "centred", "paper"])
+def test_covariances_within_groups_do_not_shrink_where_cells_are_missing(mode: Mode) -> None:
+    rng = np.random.default_rng(8)
+    values, labels = file_of(n=120)
+    values[rng.random(values.shape) < 0.3] = np.nan
+    present = ~np.isnan(values)
+    both = present.astype(float).T @ present
+    residuals = np.where(present, values - means_by_group(values, labels), 0.0)
+    noise = [perturb(values, labels, mode, "normal", rng) - means_by_group(values, labels) for _ in range(1500)]
+    if mode == "paper":  # as "centred" before the mean of each group is taken off
+        noise = [drawn - means_by_group(drawn, labels) for drawn in noise]
+    products = np.array([np.where(present, drawn, 0.0).T @ np.where(present, drawn, 0.0) for drawn in noise])
+    expected = residuals.T @ residuals * (both / (both - 1) if mode == "iid" else 1.0)
+    error = products.std(axis=0, ddof=1) / np.sqrt(len(products))
+    assert (np.abs(products.mean(axis=0) - expected) <= 3.9 * error).all()
+
+
+def test_averages_keep_covariances_where_cells_are_missing() -> None:
+    rng = np.random.default_rng(9)
+    values = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=400)
+    values[rng.random(values.shape) < 0.4] = np.nan
+    both = ~np.isnan(values).any(axis=1)
+    one = np.arange(400) // 100  # groupings that have nothing to do with the values: nearly all is made up by noise
+    drawn = [perturb_average(values, [one, one[::-1].copy()], rng)[both] for _ in range(300)]
+    assert np.mean([covariance(y)[0, 1] for y in drawn]) == pytest.approx(covariance(values[both])[0, 1], rel=0.1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(4, 30), d=st.integers(2, 5), share=st.floats(0.1, 0.7), seed=st.integers(0, 9999))
+def test_noise_where_many_cells_are_missing_has_the_variances_of_the_residuals(
+    n: int, d: int, share: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    given_matrix = rng.normal(size=(d, d)) * 10.0 ** rng.integers(-3, 4, d)
+    symmetric = given_matrix + given_matrix.T
+    np.fill_diagonal(symmetric, np.abs(np.diag(symmetric)))
+    near = nearest_covariance(symmetric)
+    assert np.diag(near) == pytest.approx(np.diag(symmetric))
+    assert np.linalg.eigvalsh(near / np.sqrt(np.outer(np.diag(near), np.diag(near))))[0] > -1e-9
+    values = np.where(rng.random((n, d)) < share, np.nan, rng.normal(size=(n, d)))
+    drawn = perturb(values, rng.integers(0, 3, n), "centred", "normal", rng)
+    assert (np.isnan(drawn) == np.isnan(values)).all()
+    assert np.isfinite(drawn[~np.isnan(values)]).all()
+
+
+def test_what_resampling_does_to_covariances_is_noted_where_cells_are_missing() -> None:
+    values, labels = file_of()
+    complete = drawn_values(values, Partition.of(labels), "centred", "bootstrap", np.random.default_rng(1))
+    values[3, 1] = np.nan
+    incomplete = drawn_values(values, Partition.of(labels), "centred", "bootstrap", np.random.default_rng(1))
+    assert complete[1] == ()
+    assert incomplete[1] == ("resampled noise makes covariances smaller where cells are missing",)
+
+
+def test_groups_that_share_their_noise_are_noted_by_every_method() -> None:
+    rng = np.random.default_rng(4)
+    data = Microdata.of({"x": rng.normal(size=12), "y": rng.normal(size=12)})
+    small = MDAV(k=3, publish="hybrid").mask(data, seed=1).provenance.notes
+    assert small[0].startswith("4 groups too small for a covariance of their own")
+    assert MDAV(k=6, publish="hybrid").mask(data, seed=1).provenance.notes == ()
 
 
 @pytest.mark.spec("07:CR-19")

@@ -196,6 +196,13 @@ def test_a_matrix_must_fit_the_attribute_it_is_given_for(people: Microdata) -> N
         PRAM(given={"c": np.eye(3)}).mask(people, seed=1)
 
 
+@pytest.mark.parametrize("one", ["1", "1.0", 1, 1.0])
+def test_categories_that_are_decimal_numbers_are_named_as_whole_ones_too(one: object) -> None:
+    data = Microdata.of({"a": [1.0, 2.0, 2.5, 1.0]}, nominal=["a"])
+    release = PRAM(given={"a": {one: {"2.5": 1.0}}}).mask(data, seed=1)
+    assert release.frame["a"].to_pylist() == [2.5, 2.0, 2.5, 2.5]
+
+
 def test_a_range_of_the_diagonal_is_a_range() -> None:
     with pytest.raises(ParameterError, match="pram: diagonal = "):
         PRAM(diagonal=(0.8, 0.5))

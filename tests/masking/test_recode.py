@@ -232,5 +232,10 @@ def test_more_that_is_refused() -> None:
         Recode(by="cuts")
     with pytest.raises(ParameterError, match="cuts must ascend"):
         Recode(by="cuts", cuts=(2, 1))
+    for width in (1e-9, 1e-320):
+        with pytest.raises(ParameterError, match="would make more than 100,000 intervals; choose a larger one"):
+            Recode(by="width", width=width).mask(Microdata.of({"x": [1.0, 2.0, 3.5]}))
+    with pytest.raises(ParameterError, match="recode: groups = 1000000 is not allowed"):
+        Recode(by="width", groups=1_000_000)
     with pytest.raises(ParameterError, match="map must be given"):
         Recode(by="map")

@@ -123,6 +123,52 @@ def test_multiples_stay_inside_a_declared_range(mode: str) -> None:
     assert after == set(range(10, 100, 10))
 
 
+def in_range(values: list[float], low: float, high: float) -> Microdata:
+    data = Microdata.of({"x": values})
+    return data.with_schema(data.schema.replacing(data["x"].changed(range=(low, high))))
+
+
+def test_a_range_without_a_multiple_is_refused() -> None:
+    data = in_range([1.0, 4.0, 7.0], 1, 7)
+    with pytest.raises(DataError, match="the declared range of attribute 'x' holds no multiple of 10; round it"):
+        Rounding(base=10.0).mask(data)
+    with pytest.raises(DataError, match="none of the points of rounding lies in the declared range of attribute 'x'"):
+        Rounding(points=(0.0, 10.0)).mask(data)
+    assert Rounding(points=(0.0, 5.0, 6.5)).mask(data).frame["x"].to_pylist() == [5.0, 5.0, 6.5]
+
+
+@given(
+    st.lists(st.integers(0, 100), min_size=4, max_size=12),
+    st.integers(-50, 300).map(lambda tenths: tenths / 10),
+    st.integers(1, 40).map(lambda tenths: tenths / 10),
+)
+def test_with_k_and_a_range_only_multiples_are_published_or_none(shares: list[int], low: float, width: float) -> None:
+    cells = [round(low + width * share / 100, 3) for share in shares]
+    data = in_range(cells, min(cells), max(cells))
+    try:
+        release = Rounding(k=3).mask(data)
+    except DataError as problem:
+        assert "holds no multiple" in str(problem)  # noqa: PT017
+        return
+    base = float(release.provenance.notes[0].split("the base is ")[1].split(" ")[0])
+    after = np.array(release.frame["x"].to_pylist())
+    assert len(set(cells)) == 1 or np.allclose(after / base, np.round(after / base), atol=1e-6)
+
+
+def test_a_multiple_at_the_end_of_a_range_is_published() -> None:
+    assert Rounding(base=0.1).mask(in_range([0.1, 0.7], 0, 0.7)).frame["x"].to_pylist() == [0.1, 0.7]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-310, 5e-324, 1e-200])
+def test_numbers_next_to_nothing_are_rounded_without_warnings(size: float) -> None:
+    cells = [size * place for place in (1, 2, 3, 10, 11, 30)]
+    for parameters in ({}, {"k": 2}, {"base": 1.0}, {"mode": "random"}):
+        assert np.isfinite(rounded(cells, **parameters)).all()
+    assert rounded(cells, base=1.0) == [0.0] * 6
+    assert rounded([1e20, 3e20], base=1e-300) == [1e20, 3e20]
+
+
 @pytest.mark.parametrize("mode", ["nearest", "random", "controlled"])
 def test_missing_cells_stay(mode: str) -> None:
     after = rounded(pa.array([1.0, None, 19.0, None, 30.0]), base=10.0, mode=mode)

@@ -111,6 +111,29 @@ def test_a_segment_without_attributes_cannot_be_asked_for(sizes: object) -> None
         segments_of("abcd", (3, 2))
 
 
+@pytest.mark.parametrize("sizes", [(1.5,), 1.5, True, (True, 1), ("2",)])
+def test_sizes_of_segments_are_whole_numbers(sizes: object) -> None:
+    with pytest.raises(ParameterError, match=r"sizes = .* a whole number"):
+        segments_of("abcd", sizes)  # type: ignore[arg-type]
+
+
+def test_what_becomes_of_those_left_over_must_be_known() -> None:
+    with pytest.raises(ParameterError, match="leftover = 'foo' is not allowed; it must be own or merge or drop"):
+        segments_of("abcd", 2, "foo")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("segments", ["abcd", ["ab", "cd"]])
+def test_segments_given_as_texts_are_refused(segments: object) -> None:
+    with pytest.raises(ParameterError, match="segments are lists of names"):
+        mask_in_segments(MDAV(k=3), FOUR, segments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("arrange", ["correlated", "spread"])
+def test_arranged_blocks_cannot_take_up_what_is_left_over(arrange: str) -> None:
+    with pytest.raises(ParameterError, match=f"leftover = 'merge' is not allowed with arrange = '{arrange}'"):
+        MDAV(k=3, block=2, leftover="merge", arrange=arrange)
+
+
 @pytest.mark.spec("03:MA-1")
 @pytest.mark.parametrize(("leftover", "blocks"), [("own", [("a", "b"), ("c",)]), ("merge", [("a", "b", "c")])])
 def test_a_method_masks_the_attributes_left_over_as_asked(leftover: str, blocks: list[tuple[str, ...]]) -> None:

@@ -14,14 +14,20 @@ from microveil.losses.categorical.distance import DBIL
 from microveil.masking import Method, Plan
 from microveil.masking.coarsening.global_median import GlobalMedian
 from microveil.masking.coarsening.mondrian import Mondrian
+from microveil.masking.coarsening.recode import Recode
+from microveil.masking.coarsening.sampling import Sampling
+from microveil.masking.coarsening.suppress import Suppress
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
+from microveil.masking.randomising.restore import Restore
+from microveil.masking.randomising.rounding import Rounding
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.within import Within
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.sample import survey
+from microveil.numerics.rounding import base_by_spread
 from microveil.protection import protect
 
 EIGHT = [(0, 0), (0, 1), (1, 0), (4, 4), (4, 3), (3, 4), (0, 4), (1, 4)]
@@ -216,3 +222,82 @@ def test_centres_of_least_distance_and_a_larger_smallest_part_are_options() -> N
     )
     (note,) = [note for note in release.provenance.notes if "the smallest of" in note]
     assert int(note.split("smallest of ")[1].split(" ")[0]) >= 20
+
+
+def test_sampling_inside_adjusts_the_weights_of_every_part_that_is_not_released_whole() -> None:
+    """A part of one record is released whole and keeps its weight; whichever part comes first, the others do not."""
+    for towns in ("uvvvv", "vvvvu"):
+        data = Microdata.of(
+            {"town": list(towns), "x": list("abcde"), "w": [10.0] * 5}, strata=["town"], weight="w", keys=["x"]
+        )
+        release = Within(method=Sampling(share=0.5), by="strata", smallest=1).mask(data, ["x"], seed=1)
+        found = dict(zip(release.frame["town"].to_pylist(), release.frame["w"].to_pylist(), strict=True))
+        assert found == {"u": 10.0, "v": 20.0}
+        assert len(release) == 3
+        assert release.rows is not None
+        assert release.data.arrow("x").to_pylist() == [list("abcde")[row] for row in release.rows]
+
+
+def test_rounding_inside_has_parts_of_two_records_at_least() -> None:
+    data = Microdata.of({"x": [1.0, 2.0, 3.0, 41.0, 42.0, 43.0]}, keys=["x"])
+    release = Within(method=Rounding(base=5.0), clusters=2).mask(data, seed=1)
+    assert release.data.arrow("x").to_pylist() == [0.0, 0.0, 5.0, 40.0, 40.0, 45.0]
+
+
+def test_whole_numbers_of_some_parts_and_empty_cells_of_others_make_one_column() -> None:
+    data = Microdata.of({"town": list("uuuuvvvv"), "x": [1, 1, 2, 2, 1, 1, 1, 2]}, strata=["town"], keys=["x"])
+    release = Within(method=Suppress(k=2), by="strata").mask(data, ["x"], seed=1)
+    cells = release.data.arrow("x").to_pylist()
+    assert cells[:4] == [1, 1, 2, 2]
+    assert cells.count(None) == 1
+
+
+def test_value_labels_of_all_parts_are_kept() -> None:
+    data = Microdata.of({"town": list("uuuuvvvv"), "job": list("aaabcccd")}, strata=["town"], keys=["job"])
+    merged = Recode(by="map", map={"first": ["a", "b"], "last": ["c", "d"]})
+    release = Within(method=merged, by="strata", smallest=2).mask(data, ["job"])
+    assert release.data["job"].value_labels == {"a": "first", "c": "last"}
+
+
+def test_a_value_label_that_is_not_right_for_all_parts_is_left_out_with_a_note() -> None:
+    """c stands for b and c in one part and for a and c in the other."""
+    data = Microdata.of({"town": list("uuuuuvvvvv"), "job": list("aabccabbcc")}, strata=["town"], keys=["job"])
+    release = Within(method=Recode(by="rare", p=2), by="strata", smallest=2).mask(data, ["job"])
+    assert release.data.arrow("job").to_pylist() == list("aaccccbbcc")
+    assert release.data["job"].value_labels == {}
+    assert any("'job': 1 value label left out, which would" in note for note in release.provenance.notes)
+
+
+def test_transition_matrices_that_all_parts_share_are_kept_and_others_are_noted() -> None:
+    data = Microdata.of({"town": list("uuuvvv"), "job": list("aababb")}, strata=["town"], keys=["job"])
+    same = Within(method=PRAM(matrix="entropy"), by="strata").mask(data, ["job"], seed=1)
+    assert same.matrices["job"].shape == (2, 2)
+    assert not any("transition matrix" in note for note in same.provenance.notes)
+    own = Within(method=PRAM(matrix="uniform"), by="strata").mask(data, ["job"], seed=1)
+    assert not own.matrices
+    assert any("every part has a transition matrix of its own for job" in note for note in own.provenance.notes)
+
+
+def test_notes_that_differ_in_their_numbers_only_are_said_once() -> None:
+    rng = np.random.default_rng(1)
+    towns = np.repeat(list("uvw"), 20)
+    data = Microdata.of(
+        {"town": towns, "x": rng.normal(size=60) * np.repeat([1, 10, 100], 20)}, strata=["town"], keys=["x"]
+    )
+    release = Within(method=Rounding(), by="strata").mask(data, ["x"], seed=1)
+    bases = [base_by_spread(part) for part in data.numbers("x").values.reshape(3, 20)]
+    said = f"rounding: the base is {min(bases):g} to {max(bases):g} for x (in 3 parts of 3)"
+    assert release.provenance.notes == (said,)
+
+
+def test_parts_are_large_enough_for_the_method_inside_the_method() -> None:
+    data = survey(60, seed=4)
+    release = Within(method=Restore(first=MDAV(k=7)), clusters=6).mask(data, ["age", "income"], seed=1)
+    (note,) = [note for note in release.provenance.notes if "the smallest of" in note]
+    assert int(note.split("smallest of ")[1].split(" ")[0]) >= 7
+
+
+def test_a_part_that_is_too_small_is_called_a_part() -> None:
+    data = Microdata.of({"t": ["u"] * 10 + ["v"] * 50, "x": list(range(60))}, strata=["t"], keys=["x"])
+    with pytest.raises(DataError, match=r"^a part has 10 records, but mdav with k = 20 needs at least 20$"):
+        Within(method=MDAV(k=20), by="strata", smallest=2).mask(data, ["x"])

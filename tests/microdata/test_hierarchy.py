@@ -97,6 +97,29 @@ def test_intervals_are_written_number_by_number(tmp_path: Path) -> None:
     assert ages.places_of_numbers(np.array([9.0]), 2).tolist() == [0]
 
 
+@given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4, unique=True))
+def test_any_category_comes_back_from_a_file(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
+    names = [name.encode("utf-8", "ignore").decode().replace("\0", "0") for name in names]
+    written = Hierarchy.of([(f"{i}{name}", f"{name}{i}", "*") for i, name in enumerate(names)])
+    path = tmp_path_factory.mktemp("hierarchy") / "h.csv"
+    for delimiter in ",;\t":
+        written.write(path, delimiter=delimiter, force=True)
+        assert Hierarchy.read(path) == written
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "two\r\nlines", "two\rlines", "two\u2028lines", 'a;b;c"d;e'])
+def test_line_breaks_and_separators_inside_a_category_stay(name: str, tmp_path: Path) -> None:
+    towns = Hierarchy.of([(name, "South"), ("Linz", "North")])
+    for header in (True, False):
+        towns.write(tmp_path / "h.csv", header=header, force=True)
+        assert Hierarchy.read(tmp_path / "h.csv") == towns
+
+
+def test_levels_may_be_separated_by_tabs(tmp_path: Path) -> None:
+    (tmp_path / "h.tsv").write_text("Graz\tSouth, far\t*\nLinz\tNorth\t*\n")
+    assert Hierarchy.read(tmp_path / "h.tsv").generalise("Graz", 1) == "South, far"
+
+
 def test_a_gap_in_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "h.csv").write_text("Graz,South,*\nLinz,,*\n")
     with pytest.raises(FileError, match="category 'Linz' has a gap at level 1"):
@@ -126,6 +149,16 @@ def test_a_gap_in_a_file_is_refused(tmp_path: Path) -> None:
         (lambda: dates(["yesterday"]), "not a date"),
         (lambda: dates(["2024-01-01"], ["year", "month"]), "longer from level to level"),
         (lambda: tree({}), "no categories"),
+        (lambda: tree({"South": ["Graz", None]}), "a category is empty"),
+        (lambda: Hierarchy.of([(None, "*")]), "a category is empty"),
+        (lambda: Hierarchy.of([("Graz", float("nan"))]), "a category is empty"),
+        (lambda: Hierarchy.of([(" ", "*")]), "a category is empty"),
+        (lambda: prefixes(["8010", None], [2]), "a category is empty"),
+        (lambda: prefixes(["8010", ""], [2]), "a category is empty"),
+        (lambda: from_bounds([[(0, 10, 20)]]), "every interval of level 1 needs two numbers"),
+        (lambda: from_bounds([[(0, 10)], [("a", "b")]]), "every interval of level 2 needs two numbers"),
+        (lambda: from_bounds([[5]]), "every interval of level 1 needs two numbers"),  # type: ignore[list-item]
+        (lambda: equal_width(0, 1, [1e-9]), "would make more than 100,000 intervals"),
     ],
 )
 def test_what_contradicts_itself_is_refused_in_a_sentence(build, says: str) -> None:  # type: ignore[no-untyped-def]

@@ -118,4 +118,5 @@ def wilson_interval(successes: float, trials: int, z: float = 1.959963984540054)
     centre = share + z**2 / (2 * trials)
     spread = z * (share * (1 - share) / trials + z**2 / (4 * trials**2)) ** 0.5
     scale = 1 + z**2 / trials
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    # rounding must not push the share itself out of the interval
+    return min(share, max(0.0, (centre - spread) / scale)), max(share, min(1.0, (centre + spread) / scale))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.base import Attack, Risk
+from microveil.attacks.base import Attack, Risk, wilson_interval
 from microveil.errors import ParameterError
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
@@ -93,7 +94,11 @@ class IntervalDisclosure(Attack):
         )
         risk = Risk.of(self.name, per_record, attributes, scenario, per_attribute=per_attribute)
         # records with missing cells weigh less in the share of values than in the mean over records
-        return risk if self.mode == "records" else Risk(**{**vars(risk), "value": 100 * share})
+        if self.mode == "records":
+            return risk
+        # the cells of a record are not independent, so the interval is that of as many draws as there are records
+        low, high = wilson_interval(share * risk.attacked, risk.attacked)
+        return replace(risk, value=100 * share, low=100 * low, high=100 * high)
 
     def _attribute(self, pair: Pair, name: str) -> tuple[BoolArray, BoolArray]:
         """For each width and record whether the value is disclosed, and which records have a value to disclose."""

@@ -35,6 +35,8 @@ REQUIREMENTS: Mapping[str, str] = {
     "t": "the distribution of confidential values in every class is within t of that in the table",
 }
 _AT_MOST = ("t",)
+_ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves
+_ROUNDING = 1e-9
 _CELLS = 10_000_000  # of a table of classes and values that is laid out at a time
 _C = 3.0  # the usual c of recursive diversity
 
@@ -92,7 +94,8 @@ class Guarantees:
         """Refuse, in one sentence, what does not meet the requirements."""
         for name, wanted in check_requirements(required).items():
             reached = self.value(name)
-            met = reached <= wanted if name in _AT_MOST else reached >= wanted
+            slack = _ROUNDING * max(1.0, wanted) if name in _ROUNDED else 0.0
+            met = reached <= wanted + slack if name in _AT_MOST else reached >= wanted - slack
             if not met:
                 sort = "at most" if name in _AT_MOST else "at least"
                 more = f" ({self.below(int(wanted)):,} records are below)" if name == "k" else ""

@@ -26,7 +26,8 @@ class Mending(Method):
     """Changes a release so that it keeps more of the original's statistics.
 
     It is a later step: of a plan, or as `mask(release, original=table)`. A table that nothing has masked yet is masked
-    first by another method, so that an original is never released as it is.
+    first by another method, so that an original is never released as it is; so is an attribute that no step has changed
+    yet.
     """
 
     joint: ClassVar[bool] = True
@@ -35,7 +36,7 @@ class Mending(Method):
 
     first: Method = parameter(
         MDAV(k=5),  # type: ignore[call-arg]
-        help="the method that masks first where nothing has been masked yet",
+        help="the method that masks first what has not been masked yet",
     )
 
     def __post_init__(self) -> None:
@@ -67,12 +68,23 @@ class Mending(Method):
             raise DataError(f"the original has {count(len(original), 'record')} and the release {len(data):,}")
         before, after = numbers_of(original, attributes), numbers_of(data, attributes)
         notes: tuple[str, ...] = ()
-        if np.array_equal(before, after, equal_nan=True):
-            masked = self.first._mask(data, attributes, streams, Part(progress, 0.0, 0.5))
+        untouched = _untouched(attributes, before, after)
+        if untouched:
+            masked = self.first._mask(data, untouched, streams, Part(progress, 0.0, 0.5))
             if masked.rows is not None or masked.attributes:
                 raise DataError(f"{self.name} cannot mend {self.first.name}: it needs every record, and numbers")
             data = data.with_columns(masked.columns)
             after = numbers_of(data, attributes)
-            notes = (f"{self.name}: nothing was masked before, so {self.first.name} was applied first", *masked.notes)
+            what = "nothing was" if untouched == attributes else f"{', '.join(untouched)} had not been"
+            notes = (f"{self.name}: {what} masked before, so {self.first.name} was applied first", *masked.notes)
         mended, said = self._mend(data, attributes, before, after, Part(progress, 0.5, 1.0))
         return Masked(columns_of(data, attributes, mended), notes=(*notes, *said))
+
+
+def _untouched(attributes: tuple[str, ...], before: FloatArray, after: FloatArray) -> tuple[str, ...]:
+    """The attributes that are released as they were; a constant only where nothing at all has changed."""
+    same = ((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=0)
+    if same.all():
+        return attributes
+    varying = [np.unique(column[~np.isnan(column)]).size > 1 for column in before.T]
+    return tuple(name for name, alike, varies in zip(attributes, same, varying, strict=True) if alike and varies)

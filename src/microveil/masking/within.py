@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from microveil.errors import ParameterError
+from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.microaggregation.base import strata_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
@@ -26,11 +27,14 @@ from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS, Category, category_key
 from microveil.numerics.c_medians import Merge
 from microveil.numerics.generic import MEDIAN
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import Parameterised, component_parameters, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_NUMBER = re.compile(r"(?<![\w.'])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w'])")
+_PLURAL = re.compile(r"s\b")
 
 
 @parameterised
@@ -75,7 +79,7 @@ class Within(Method):
     clusters: int = parameter(10, help="how many clusters to begin with", ge=1)
     starts: int = parameter(20, help="how many runs of the clustering, of which the best is kept", ge=1)
     smallest: int | None = parameter(
-        None, help="fewest records in a cluster; unset: the k of the method, or 2 where it has none", ge=1
+        None, help="fewest records in a cluster; unset: the k of the method or of one inside it, else 2", ge=1
     )
     merge: Merge = parameter(
         "two-smallest",
@@ -108,13 +112,18 @@ class Within(Method):
         ):
             own = streams if len(rows_of_parts) == 1 else _PartStreams(streams.seed, streams.step, number)
             beside = None if original is None else original.take(rows)
-            made.append(self.method._mask_beside(beside, data.take(rows), attributes, own, part))
-        return _together(made, rows_of_parts, notes)
+            try:
+                made.append(self.method._mask_beside(beside, data.take(rows), attributes, own, part))
+            except DataError as problem:
+                if len(rows_of_parts) == 1:
+                    raise
+                raise DataError(str(problem).replace("the table has", "a part has")) from None
+        return _together(data, made, rows_of_parts, notes)
 
     def _parts(
         self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress
     ) -> tuple[list[IntArray], tuple[str, ...]]:
-        smallest: int = self.smallest if self.smallest is not None else getattr(self.method, "k", 2)
+        smallest: int = self.smallest if self.smallest is not None else max(_sizes(self.method), default=2)
         check_records(data, smallest, f"{self.name} with parts of {smallest}")
         if self.by == "clusters":
             return self._clusters(data, attributes, smallest, streams, progress)
@@ -166,22 +175,92 @@ def _with_domains(data: Microdata, attributes: Sequence[str]) -> Microdata:
     return Microdata(data.frame, data.schema.replacing(*declared), data.origin) if declared else data
 
 
-def _together(made: Sequence[Masked], rows_of_parts: Sequence[IntArray], notes: tuple[str, ...]) -> Masked:
+def _sizes(method: Parameterised) -> list[int]:
+    """The k of a method and of the methods inside it."""
+    inside = [getattr(method, name) for name in component_parameters(type(method))]
+    found = [size for part in inside if part is not None for size in _sizes(part)]
+    k = getattr(method, "k", None)
+    return found if k is None else [k, *found]
+
+
+def _together(
+    data: Microdata, made: Sequence[Masked], rows_of_parts: Sequence[IntArray], notes: tuple[str, ...]
+) -> Masked:
     """The masked parts as one file, its records in their old order."""
     if len(made) == 1:
         only = made[0]
         return Masked(only.columns, only.partitions, only.matrices, (*notes, *only.notes), only.attributes, only.rows)
+    columns_of_parts = _completed(data, made, rows_of_parts)
     back = pa.array(np.argsort(np.concatenate(rows_of_parts), kind="stable"))
-    columns = {name: pa.concat_arrays([masked.columns[name] for masked in made]).take(back) for name in made[0].columns}
-    kept = [rows[masked.rows] for rows, masked in zip(rows_of_parts, made, strict=True) if masked.rows is not None]
-    said = Counter(note for masked in made for note in masked.notes)
+    # a part with an empty cell has decimals where another still has whole numbers
+    joined = pa.concat_tables(map(pa.table, columns_of_parts), promote_options="permissive")
+    attributes, unlabelled = _descriptions(data, made, columns_of_parts)
+    matrices, unlike = _matrices_of_all(made)
     return Masked(
-        columns,
+        {name: joined[name].combine_chunks().take(back) for name in joined.column_names},
         partitions={block: _one_partition(made, rows_of_parts, block) for block in _blocks_of_all(made)},
-        notes=(*notes, *(f"{note} (in {count(parts, 'part')} of {len(made)})" for note, parts in said.items())),
-        attributes=_descriptions(made),
-        rows=np.sort(np.concatenate(kept)) if kept else None,
+        matrices=matrices,
+        notes=(*notes, *_grouped([masked.notes for masked in made]), *unlabelled, *unlike),
+        attributes=attributes,
+        rows=_kept(made, rows_of_parts),
     )
+
+
+def _completed(data: Microdata, made: Sequence[Masked], rows_of_parts: Sequence[IntArray]) -> list[dict[str, pa.Array]]:
+    """The columns of each part; what only other parts have made anew is as it was."""
+    names = list(dict.fromkeys(name for masked in made for name in masked.columns))
+    before = {name: data.arrow(name) for name in names}
+    return [
+        {name: masked.columns[name] if name in masked.columns else before[name].take(pa.array(rows)) for name in names}
+        for masked, rows in zip(made, rows_of_parts, strict=True)
+    ]
+
+
+def _kept(made: Sequence[Masked], rows_of_parts: Sequence[IntArray]) -> IntArray | None:
+    """The records that are released, where some are not."""
+    if all(masked.rows is None for masked in made):
+        return None
+    pairs = zip(made, rows_of_parts, strict=True)
+    return np.sort(np.concatenate([rows if masked.rows is None else rows[masked.rows] for masked, rows in pairs]))
+
+
+def _matrices_of_all(made: Sequence[Masked]) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
+    """The transition matrices that all parts share, and a note of those that differ."""
+    names = list(dict.fromkeys(name for masked in made for name in masked.matrices))
+    shared = {}
+    for name in names:
+        found = [masked.matrices.get(name) for masked in made]
+        if found[0] is not None and all(m is not None and np.array_equal(m, found[0]) for m in found):
+            shared[name] = found[0]
+    lost = [name for name in names if name not in shared]
+    said = f"every part has a transition matrix of its own for {', '.join(lost)}; the release does not hold them"
+    return shared, (said,) if lost else ()
+
+
+def _grouped(notes_of_parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Every note once, with how many parts say it; where only its numbers differ, from the least to the largest.
+
+    >>> _grouped([("1 cell emptied",), (), ("12 cells emptied",)])
+    ('1 to 12 cells emptied (in 2 parts of 3)',)
+    """
+    alike: dict[str, list[str]] = {}
+    for note in (note for notes in notes_of_parts for note in notes):
+        alike.setdefault(_PLURAL.sub("", _NUMBER.sub("0", note)), []).append(note)
+    said = []
+    for notes in alike.values():
+        parts_saying = sum(any(note in notes for note in own) for own in notes_of_parts)
+        said.append(f"{_with_ranges(notes)} (in {count(parts_saying, 'part')} of {len(notes_of_parts)})")
+    return tuple(said)
+
+
+def _with_ranges(notes: Sequence[str]) -> str:
+    numbers = [sorted(set(places), key=_amount) for places in zip(*map(_NUMBER.findall, notes), strict=True)]
+    shown = iter([found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}" for found in numbers])
+    return _NUMBER.sub(lambda _: next(shown), max(notes, key=len))
+
+
+def _amount(number: str) -> float:
+    return float(number.replace(",", ""))
 
 
 def _blocks_of_all(made: Sequence[Masked]) -> list[tuple[str, ...]]:
@@ -197,19 +276,45 @@ def _one_partition(made: Sequence[Masked], rows_of_parts: Sequence[IntArray], bl
     return Partition.of(labels)
 
 
-def _descriptions(made: Sequence[Masked]) -> tuple[Attribute, ...]:
-    """The attributes that any part describes anew, with the domains and missing codes of all parts."""
-    by_name: dict[str, list[Attribute]] = {}
-    for masked in made:
+def _descriptions(
+    data: Microdata, made: Sequence[Masked], columns_of_parts: Sequence[Mapping[str, pa.Array]]
+) -> tuple[tuple[Attribute, ...], tuple[str, ...]]:
+    """The attributes that any part describes anew, with the domains, missing codes and value labels of all parts."""
+    by_name: dict[str, dict[int, Attribute]] = {}
+    for number, masked in enumerate(made):
         for attribute in masked.attributes:
-            by_name.setdefault(attribute.name, []).append(attribute)
-    described = []
-    for same in by_name.values():
+            by_name.setdefault(attribute.name, {})[number] = attribute
+    described, notes = [], []
+    for name, of_part in by_name.items():
+        same = list(of_part.values())
         domains = [attribute.domain for attribute in same if attribute.domain is not None]
         codes = dict.fromkeys(code for attribute in same for code in attribute.missing_codes)
         domain = _in_one_order(domains) if domains else None
-        described.append(same[0].changed(domain=domain, missing_codes=tuple(codes)))
-    return tuple(described)
+        labels = [of_part.get(number, data[name]).value_labels for number in range(len(made))]
+        agreed, dropped = _agreed_labels(labels, [columns[name] for columns in columns_of_parts if name in columns])
+        described.append(same[0].changed(domain=domain, missing_codes=tuple(codes), value_labels=agreed))
+        if dropped:
+            notes.append(f"'{name}': {count(dropped, 'value label')} left out, which would not be right for all parts")
+    return tuple(described), tuple(notes)
+
+
+def _agreed_labels(
+    labels_of_parts: Sequence[Mapping[Category, str]], columns: Sequence[pa.Array]
+) -> tuple[dict[Category, str], int]:
+    """The value labels on which all parts agree that publish the category, and how many others there are."""
+    held = [set(map(category_key, pc.unique(column.drop_null()).to_pylist())) for column in columns]
+    agreed, dropped = {}, 0
+    for category in dict.fromkeys(category for labels in labels_of_parts for category in labels):
+        key = category_key(category)
+        of_holders = {
+            labels.get(category) for labels, own in zip(labels_of_parts, held, strict=False) if key in own
+        } or {labels[category] for labels in labels_of_parts if category in labels}
+        label = next(iter(of_holders))
+        if len(of_holders) == 1 and label is not None:
+            agreed[category] = label
+        elif len(of_holders) > 1:
+            dropped += 1
+    return agreed, dropped
 
 
 def _in_one_order(domains: Sequence[tuple[Category, ...]]) -> tuple[Category, ...]:

@@ -90,7 +90,10 @@ class Combinations:
 
 
 def combinations_of(data: Microdata, attributes: Sequence[str], progress: Progress = silent) -> Combinations:
-    """Count the combinations of these attributes, of any kind; sampling weights are used where the schema has them."""
+    """Count the combinations of these attributes, of any kind; sampling weights are used where the schema has them.
+
+    A record without a weight stands for nobody in the population; weights below 0 are refused.
+    """
     if not attributes:
         raise DataError("name at least one attribute whose combinations to count")
     columns, sizes = [], []
@@ -105,6 +108,8 @@ def combinations_of(data: Microdata, attributes: Sequence[str], progress: Progre
     weights = counts.astype(np.float64)
     if weight is not None:
         values = np.nan_to_num(data.numbers(weight).values)
+        if values.min(initial=0.0) < 0:
+            raise DataError(f"attribute '{weight}' has weights below 0, so no population can be estimated")
         weights = np.bincount(of_record, weights=values, minlength=len(first)).astype(np.float64)
     codes = (
         np.column_stack([codes[first] for codes in columns]) if len(first) else np.empty((0, len(columns)), np.int64)

@@ -8,8 +8,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.errors import DataError
+from microveil.microdata.schema import category_key
 
 Frame = nw.DataFrame[Any]
 _LARGEST_TEXT = 2**31 - 1  # bytes that plain Arrow text can hold in one piece
@@ -92,11 +94,10 @@ def with_arrow_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame:
         return _with_pandas_columns(frame, columns)
     replaced = nw.DataFrame.from_arrow(pa.table(dict(columns)), backend=frame.implementation)
     series = []
-    for name in columns:
-        before, after = frame[name], replaced[name]
-        if before.dtype != after.dtype and _keeps_values(before.dtype, columns[name].type):
-            after = _cast(after, before.dtype)
-        series.append(after)
+    for name, column in columns.items():
+        before, after = frame[name].dtype, replaced[name]
+        fits = _keeps_values(before, column.type) and not _outside(before, column)
+        series.append(_cast(after, before) if fits and before != after.dtype else after)
     return frame.with_columns(*series)
 
 
@@ -109,29 +110,50 @@ def _cast(series: nw.Series[Any], dtype: Any) -> nw.Series[Any]:
 
 
 def _keeps_values(dtype: Any, arrow_type: pa.DataType) -> bool:
-    """Whether a column of this Arrow type fits the frame's dtype: whole numbers do not become floats and back."""
+    """Whether values of this Arrow type stay what they are in the frame's dtype: labels do not become truth values."""
     if dtype.is_float():
         return bool(pa.types.is_floating(arrow_type))
     if dtype.is_integer():
         return bool(pa.types.is_integer(arrow_type))
-    return not dtype.is_numeric()
+    if dtype.is_numeric():
+        return False
+    if dtype.is_temporal():
+        return bool(pa.types.is_temporal(arrow_type))
+    if dtype == nw.Boolean:
+        return bool(pa.types.is_boolean(arrow_type))
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
+        return bool(pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type))
+    return not dtype.is_nested()
+
+
+def _outside(dtype: Any, column: pa.Array) -> bool:
+    """Whether some text is none of the categories that the dtype is made for."""
+    if not isinstance(dtype, nw.Enum):
+        return False
+    return not set(pc.unique(column.drop_null()).to_pylist()) <= set(dtype.categories)
 
 
 def _with_pandas_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame:
     native = frame.to_native()
     new = {}
     for name, column in columns.items():
-        before = frame[name].dtype
         series = column.to_pandas().copy()  # Arrow's memory is read-only, the caller's frame is not
         series.index = native.index
-        # numpy's whole numbers and truth values have no room for an empty cell
-        has_room = not (
-            column.null_count and native[name].dtype.kind in "iub" and isinstance(native[name].dtype, np.dtype)
-        )
-        if has_room and _keeps_values(before, column.type) and series.dtype != native[name].dtype:
+        if series.dtype != native[name].dtype and _fits_pandas(frame[name].dtype, native[name].dtype, column):
             series = series.astype(native[name].dtype)
         new[name] = series
     return nw.from_native(native.assign(**new), eager_only=True)
+
+
+def _fits_pandas(dtype: Any, own: Any, column: pa.Array) -> bool:
+    import pandas as pd
+
+    if isinstance(own, pd.CategoricalDtype):  # its categories may be anything, and what is none of them would be lost
+        known = {category_key(category) for category in own.categories}
+        return {category_key(value) for value in pc.unique(column.drop_null()).to_pylist()} <= known
+    # numpy's whole numbers and truth values have no room for an empty cell
+    has_room = not (column.null_count and own.kind in "iub" and isinstance(own, np.dtype))
+    return has_room and _keeps_values(dtype, column.type)
 
 
 def _what_is_wrong(columns: Mapping[Any, Any]) -> str:

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.errors import ParameterError, SchemaError, UnknownNameError
-from microveil.microdata.hierarchy import Hierarchy, Intervals, node_text
+from microveil.microdata.hierarchy import Hierarchy, Intervals, checked_node, node_text
 
 Period = Literal["day", "month", "quarter", "year", "decade"]
 _TOP = "*"
+_MOST_INTERVALS = 100_000
 
 
 def equal_width(low: float, high: float, widths: Sequence[float]) -> Intervals:
@@ -28,6 +29,7 @@ def equal_width(low: float, high: float, widths: Sequence[float]) -> Intervals:
         raise ParameterError("equal widths need a smallest number below the largest one")
     if not widths or min(widths) <= 0:
         raise ParameterError("the width of an interval must be above 0")
+    check_width(high - low, widths[0])
     for narrow, wide in itertools.pairwise(widths):
         if not math.isclose(wide / narrow, round(wide / narrow), rel_tol=1e-9):
             raise SchemaError(
@@ -41,6 +43,14 @@ def equal_width(low: float, high: float, widths: Sequence[float]) -> Intervals:
         every = round(width / widths[0])
         levels.append([low + place * widths[0] for place in places if place % every == 0])
     return Intervals.of(levels)
+
+
+def check_width(span: float, width: float) -> None:
+    """Refuse intervals that would be too many to be listed."""
+    if float(span) / float(width) > _MOST_INTERVALS * (1.0 + 1e-9):
+        raise ParameterError(
+            f"a width of {node_text(width)} would make more than {_MOST_INTERVALS:,} intervals; choose a larger one"
+        )
 
 
 def equal_frequency(numbers: npt.ArrayLike, groups: Sequence[int]) -> Intervals:
@@ -79,7 +89,10 @@ def from_bounds(levels: Iterable[Sequence[Sequence[float]]]) -> Intervals:
 
 
 def _cuts_of_bounds(bounds: Sequence[Sequence[float]], level: int) -> list[float]:
-    ordered = sorted((float(low), float(high)) for low, high in bounds)
+    try:
+        ordered = sorted((float(low), float(high)) for low, high in bounds)
+    except (TypeError, ValueError):
+        raise SchemaError(f"hierarchy: every interval of level {level} needs two numbers, its ends") from None
     for low, high in ordered:
         if not low < high:
             raise SchemaError(f"hierarchy: an interval of level {level} ends where it begins, at {node_text(low)}")
@@ -102,7 +115,7 @@ def prefixes(codes: Iterable[object], lengths: Sequence[int], *, fill: str = "")
     """
     if any(a <= b for a, b in itertools.pairwise(lengths)) or any(length < 1 for length in lengths):
         raise ParameterError("the lengths of prefixes must be at least 1 and become shorter from level to level")
-    texts = list(dict.fromkeys(node_text(code) for code in codes))
+    texts = list(dict.fromkeys(checked_node(code) for code in codes))
     widest = max(map(len, texts), default=0)
 
     def shown(text: str, length: int) -> str:
@@ -165,9 +178,9 @@ def tree(branches: Mapping[str, Any], top: str = _TOP) -> Hierarchy:
 def _leaves(branches: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     if isinstance(branches, Mapping):
         for name, below in branches.items():
-            yield from _leaves(below, (*above, node_text(name)))
+            yield from _leaves(below, (*above, checked_node(name)))
     elif isinstance(branches, str) or not isinstance(branches, Iterable):
-        yield (*above, node_text(branches))
+        yield (*above, checked_node(branches))
     else:
-        categories = [node_text(category) for category in branches]
+        categories = [checked_node(category) for category in branches]
         yield from ((*above, category) for category in categories) if categories else (above,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from microveil.errors import FileError, SchemaError, UnknownNameError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_EMPTY = "a category is empty; what is missing has no place in a hierarchy"
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Hierarchy:
     @classmethod
     def of(cls, paths: Iterable[Sequence[object]]) -> Hierarchy:
         """Build and check: equal lengths, no empty node, every category once, and one parent for every node."""
-        hierarchy = cls(tuple(tuple(node_text(node) for node in path) for path in paths))
+        hierarchy = cls(tuple(tuple(checked_node(node) for node in path) for path in paths))
         problem = hierarchy._problem()
         if problem:
             raise SchemaError(f"hierarchy: {problem}")
@@ -50,6 +52,8 @@ class Hierarchy:
             return "it has no levels"
         seen: set[str] = set()
         for path in self.paths:
+            if not path[0].strip():
+                return _EMPTY
             if path[0] in seen:
                 return f"category '{path[0]}' stands in it twice"
             seen.add(path[0])
@@ -127,20 +131,22 @@ class Hierarchy:
 
     @classmethod
     def read(cls, path: str | Path) -> Hierarchy:
-        """Read the column-per-level form: one row per category; a comma or a semicolon between levels.
+        """Read the column-per-level form: one row per category; a comma, a semicolon or a tab between levels.
 
         A first row whose cells are all of the form level0, level1, ... is a header; files without one, as ARX writes
         them, are read alike.
         """
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = path.read_bytes().decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as problem:
             raise FileError(path, f"cannot be read as a hierarchy ({_reason(problem)})") from None
-        first = text.split("\n", 1)[0]
-        rows = [
-            r for r in csv.reader(text.splitlines(), delimiter=";" if first.count(";") > first.count(",") else ",") if r
-        ]
+        unquoted = re.sub(r'"[^"]*"', "", text).split("\n", 1)[0]
+        lines = io.StringIO(text, newline="")  # a line break inside a quoted category stays as it is
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=max(",;\t", key=unquoted.count)) if row]
+        except csv.Error:
+            raise FileError(path, "cannot be read as a hierarchy (it is not a CSV file)") from None
         if rows and all(cell.lower() == f"level{i}" for i, cell in enumerate(rows[0])):
             rows = rows[1:]
         for number, row in enumerate(rows, start=1):
@@ -158,7 +164,10 @@ class Hierarchy:
         from microveil.microdata.files.atomic import write_text
 
         text = io.StringIO()
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        returns = any("\r" in node for path in self.paths for node in path)  # Python 3.11 does not quote these
+        writer = csv.writer(
+            text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+        )
         if header:
             writer.writerow([f"level{i}" for i in range(self.levels)])
         writer.writerows(self.paths)
@@ -265,6 +274,13 @@ def node_text(value: object) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
+
+
+def checked_node(value: object) -> str:
+    """The same, where something must be written."""
+    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+        raise SchemaError(f"hierarchy: {_EMPTY}")
+    return node_text(value)
 
 
 def check_level(level: int, levels: int) -> None:

@@ -30,9 +30,9 @@ class Pair:
     def of(cls, original: Any, release: Any, attributes: Sequence[str] | None = None) -> Pair:
         """Compare these attributes; by default those a release masked, else the keys, else all numeric ones."""
         before, after = as_microdata(original), as_microdata(release)
-        rows = getattr(release, "rows", None)
-        if rows is not None:
-            before = before.take(rows)  # the records that were released
+        made = release if hasattr(release, "provenance") else None
+        if made is not None and made.rows is not None:
+            before = before.take(made.rows)  # the records that were released
         chosen = _chosen(before, release, attributes)
         for name in chosen:
             if name not in after.names:
@@ -44,13 +44,12 @@ class Pair:
             )
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")
-        recoded = tuple(n for n in chosen if hasattr(release, "rows") and _is_recoded(before[n], after[n]))
+        recoded = tuple(n for n in chosen if made is not None and _is_recoded(before[n], after[n]))
         # what is not compared comes along: an attack may be after it
         open_to_all = (n for n in before.names if n in after.names and "identifier" not in before[n].roles)
         held = tuple(dict.fromkeys((*chosen, *open_to_all)))
         schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in held))
         masked = Microdata(after.frame.select(*held), schema.select(held))
-        made = release if hasattr(release, "provenance") else None
         return cls(Microdata(before.frame, schema, before.origin), masked, chosen, recoded, made)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:

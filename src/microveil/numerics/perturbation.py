@@ -11,8 +11,11 @@ groups: preserving each group's own would put masked records close to the origin
 - "exact": centred noise turned so that its sum of squares and products is W; means and covariance are exact. Where
   the groups leave no more dimensions than W has, nothing would be left to chance, and the noise is only centred.
 
-A missing cell (NaN) counts as a residual of 0 with its degrees of freedom taken off, so that the variance of each
-attribute over the cells it has is right; "exact" then keeps means and variances exactly, covariances in expectation.
+A missing cell (NaN) has no residual. Sums of squares and products go over the cells, and the pairs of cells, that are
+present, each divided by degrees of freedom of its own, so that variances and covariances within the groups are right in
+expectation; where the matrix so made is no covariance, the one near it with the same variances is taken. "exact" then
+keeps means and variances exactly. Resampled noise takes whole records, missing cells as 0: its variances are right, its
+covariances too small.
 """
 
 from __future__ import annotations
@@ -69,7 +72,10 @@ def _shaped(
     noise: Noise,
     rng: np.random.Generator,
 ) -> FloatArray:
-    drawn = _draw(residuals / np.sqrt(freedom), noise, rng)
+    if noise == "normal" and not present.all():
+        drawn = _normal(_pairwise_covariance(residuals, present, labels, mode), len(residuals), rng)
+    else:
+        drawn = _draw(residuals / np.sqrt(freedom), noise, rng)
     if mode in ("paper", "iid"):
         return drawn
     drawn = _centred(drawn, present, labels)
@@ -85,6 +91,51 @@ def _degrees_of_freedom(present: BoolArray, labels: IntArray, mode: Mode) -> Flo
         return np.asarray(held - 1.0)
     groups = [len(np.unique(labels[cells])) for cells in present.T]
     return np.asarray(held - np.array(groups, dtype=np.float64))
+
+
+def _pairwise_covariance(residuals: FloatArray, present: BoolArray, labels: IntArray, mode: Mode) -> FloatArray:
+    """The covariance of the noise where cells are missing (their residual is 0), pair by pair of attributes."""
+    freedom = _joint_degrees_of_freedom(present, labels, mode)
+    covariance = np.zeros_like(freedom)
+    np.divide(residuals.T @ residuals, freedom, out=covariance, where=freedom > _CUT_OFF * len(residuals))
+    return nearest_covariance(covariance)
+
+
+def _joint_degrees_of_freedom(present: BoolArray, labels: IntArray, mode: Mode) -> FloatArray:
+    """For each pair of attributes what its products of residuals are divided by; the diagonal is that of `present`.
+
+    A group with p cells of one attribute, q of the other and m records that have both adds m(1 - 1/p - 1/q + m/pq): so
+    much of a covariance is left, in expectation, in the products of residuals from the two group means.
+    """
+    cells = present[np.argsort(labels, kind="stable")].astype(np.float64)
+    both = cells.T @ cells
+    if mode == "iid":
+        return np.asarray(both - 1.0)
+    starts = np.flatnonzero(np.diff(np.sort(labels), prepend=-1))
+    held = np.add.reduceat(cells, starts, axis=0)
+    share = np.divide(1.0, held, out=np.zeros_like(held), where=held > 0)
+    freedom = np.empty_like(both)
+    for j in range(len(both)):
+        joint = np.add.reduceat(cells * cells[:, [j]], starts, axis=0)
+        freedom[j] = (joint * (1.0 - share[:, [j]] - share + joint * share[:, [j]] * share)).sum(axis=0)
+    return freedom
+
+
+def nearest_covariance(matrix: FloatArray) -> FloatArray:
+    """A covariance matrix with the variances of the given one: negative eigenvalues of the correlations are dropped.
+
+    >>> nearest_covariance(np.array([[4.0, 9.0], [9.0, 9.0]])).round(6).tolist()
+    [[4.0, 6.0], [6.0, 9.0]]
+    """
+    deviations = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    outer = np.outer(deviations, deviations)
+    correlations = np.divide(matrix, outer, out=np.eye(len(matrix)), where=outer > 0)
+    eigenvalues, vectors = np.linalg.eigh(correlations)
+    if eigenvalues[0] >= 0.0:
+        return matrix
+    root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    root /= np.sqrt(np.square(root).sum(axis=1, keepdims=True))
+    return np.asarray(root @ root.T * outer)
 
 
 def _draw(residuals: FloatArray, noise: Noise, rng: np.random.Generator) -> FloatArray:
@@ -152,11 +203,12 @@ def hybrid(values: FloatArray, labels: IntArray, rng: np.random.Generator) -> tu
     """
     drawn = perturb(values, labels, "centred", "normal", rng)
     least = values.shape[1] + 2
+    empty = np.isnan(values)
+    incomplete = np.asarray(empty[:, ~empty.all(axis=0)].any(axis=1))
+    order = np.argsort(labels, kind="stable")
     fallen_back = 0
-    for group in np.unique(labels):
-        rows = np.flatnonzero(labels == group)
-        cells = values[rows][:, ~np.isnan(values).all(axis=0)]
-        if len(rows) < least or np.isnan(cells).any():
+    for rows in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        if len(rows) < least or incomplete[rows].any():
             fallen_back += 1
             continue
         drawn[rows] = perturb(values[rows], np.zeros(len(rows), dtype=np.int64), "exact", "normal", rng)
@@ -173,10 +225,10 @@ def perturb_average(values: FloatArray, groupings: list[IntArray], rng: np.rando
     middle = np.mean([means_by_group(values, labels) for labels in groupings], axis=0)
     held = np.maximum(present.sum(axis=0), 1)
     centre = np.where(present, values, 0.0).sum(axis=0) / held
-    divisors = np.sqrt(np.maximum(held - 1.0, 1.0))
-    before = np.where(present, values - centre, 0.0) / divisors
-    after = np.where(present, middle - centre, 0.0) / divisors
-    lost = before.T @ before - after.T @ after
+    before = np.where(present, values - centre, 0.0)
+    after = np.where(present, middle - centre, 0.0)
+    pairs = present.astype(np.float64).T @ present
+    lost = (before.T @ before - after.T @ after) / np.maximum(pairs - 1.0, 1.0)
     active = (np.where(present, values - middle, 0.0) != 0).any(axis=0)
     drawn = np.zeros_like(values)
     if active.any():

@@ -14,6 +14,8 @@ Mode = Literal["nearest", "random", "controlled"]
 _STEPS = (1.0, 2.0, 5.0)
 _LAST_DIGITS = 4  # of a quotient: a half may miss its mark by so many units in the last place
 _LARGEST_SLACK = 1e-6  # and by no more than this
+_MOST_DIGITS = 300  # beyond these, powers of ten leave the range of a double
+_LEAST = float(np.nextafter(0.0, 1.0))
 
 
 def round_to_base(
@@ -27,8 +29,11 @@ def round_to_base(
     >>> round_to_base(np.array([24.0, -25.0, 26.0]), 10.0, "nearest", (-20.0, 25.0), rng).tolist()
     [20.0, -20.0, 20.0]
     """
-    places = values / base
-    slack = np.minimum(_LAST_DIGITS * np.spacing(np.abs(places)), _LARGEST_SLACK)
+    with np.errstate(over="ignore"):
+        places = values / base
+    fine = np.isinf(places)  # the base is less than the last digit of the value, which is a multiple as it is
+    places = np.where(fine, 0.0, places)
+    slack = _slack(places)
     if mode == "nearest":
         whole = np.floor(np.abs(places))
         rounded = np.sign(places) * (whole + (np.abs(places) - whole + slack >= 0.5))
@@ -36,18 +41,36 @@ def round_to_base(
         low = np.floor(places + slack)
         share = np.clip(places - low, 0.0, 1.0)
         rounded = low + (_drawn_up(share, rng) if mode == "random" else _drawn_up_evenly(share, rng))
-    if limits is not None:
-        lowest, highest = np.ceil(limits[0] / base), np.floor(limits[1] / base)
-        if lowest <= highest:
-            rounded = np.clip(rounded, lowest, highest)
-    return _multiples(rounded, base)
+    lowest, highest = multiples_within(base, limits)
+    if lowest <= highest:
+        rounded = np.clip(rounded, lowest, highest)
+    return np.where(fine, values, _multiples(rounded, base))
+
+
+def multiples_within(base: float, limits: tuple[float, float] | None) -> tuple[float, float]:
+    """The lowest and the highest multiple of the base within the limits; in the wrong order where there is none.
+
+    >>> multiples_within(0.1, (0.0, 0.7)), multiples_within(10.0, (1.0, 7.0))
+    ((0.0, 7.0), (1.0, 0.0))
+    """
+    if limits is None:
+        return -np.inf, np.inf
+    with np.errstate(over="ignore"):
+        ends = np.array(limits) / base
+    slack = np.where(np.isinf(ends), 0.0, _slack(np.where(np.isinf(ends), 0.0, ends)))
+    return float(np.ceil(ends[0] - slack[0])) + 0.0, float(np.floor(ends[1] + slack[1])) + 0.0
+
+
+def _slack(places: FloatArray) -> FloatArray:
+    """How far a quotient may be off, the numbers being decimals and the machine binary."""
+    return np.asarray(np.minimum(_LAST_DIGITS * np.spacing(np.abs(places)), _LARGEST_SLACK))
 
 
 def _multiples(places: FloatArray, base: float) -> FloatArray:
     """So many bases, with the digits of the base and no more: 3 times 0.1 is 0.3."""
     exponent = Decimal(repr(base)).normalize().as_tuple().exponent
     digits = max(0, -exponent) if isinstance(exponent, int) else 0
-    return np.asarray(np.round(places * base, digits) + 0.0)
+    return np.asarray((np.round(places * base, digits) if digits <= _MOST_DIGITS else places * base) + 0.0)
 
 
 def _drawn_up(share: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -91,7 +114,9 @@ def base_by_spread(values: FloatArray) -> float:
     5.0
     """
     present = values[~np.isnan(values)]
-    half = float(present.std()) / 2.0 if present.size and np.ptp(present) > 0 else 1.0
+    spread = float(np.ptp(present)) if present.size else 0.0
+    # in units of the spread, so that the squares of very small numbers do not vanish
+    half = max(float(((present - present[0]) / spread).std()) * spread / 2.0, _LEAST) if spread > 0 else 1.0
     return max(base for base in _bases(half / 10.0, half) if base <= half)
 
 
@@ -112,6 +137,9 @@ def base_for_sharing(values: FloatArray, k: int, limits: tuple[float, float] | N
     rng = np.random.default_rng(0)  # nothing is drawn
     largest = 4.0 * max(float(np.abs(known).max()), float(np.ptp(known)))
     for base in _bases(float(np.diff(known).min()), largest):
+        lowest, highest = multiples_within(base, limits)
+        if lowest > highest:
+            continue
         rounded = round_to_base(known, base, "nearest", limits, rng)
         starts = np.flatnonzero(np.diff(rounded, prepend=np.nan) != 0)
         if np.add.reduceat(counts, starts).min() >= k:
@@ -121,5 +149,6 @@ def base_for_sharing(values: FloatArray, k: int, limits: tuple[float, float] | N
 
 def _bases(low: float, high: float) -> list[float]:
     """1, 2 and 5 times powers of ten, from the last at most `low` to the first of at least `high`."""
-    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
-    return [float(f"{step:.0f}e{power}") for power in range(first, last + 1) for step in _STEPS]
+    first, last = int(np.floor(np.log10(max(low, _LEAST)))), int(np.ceil(np.log10(high)))
+    bases = (float(f"{step:.0f}e{power}") for power in range(first, last + 1) for step in _STEPS)
+    return [base for base in bases if base > 0]

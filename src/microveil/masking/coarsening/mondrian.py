@@ -7,14 +7,15 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.masking.base import Masked, Method
 from microveil.masking.coarsening.spans import Axis, Even, axis_of, label_column, middle_column, mode_column
 from microveil.masking.microaggregation.aggregators import Publish, published_columns
-from microveil.masking.microaggregation.incomplete import blocks_by_pattern, cells_to_suppress
+from microveil.masking.microaggregation.incomplete import Emptied, blocks_by_pattern, cells_to_empty
 from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
-from microveil.microdata.microdata import check_records, count
+from microveil.microdata.microdata import check_records
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress, parts
@@ -53,7 +54,8 @@ class Mondrian(Method):
     random: ClassVar[bool] = False
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; records with the same pattern of missing cells are cut by "
-        "themselves, rare patterns are pooled, and a value is suppressed where fewer than k of its region have one"
+        "themselves, rare patterns are pooled, and a value is suppressed where fewer than k of its region have one. "
+        "Where missing is no wildcard, a pooled region with different states is emptied, missing codes too"
     )
     weights: ClassVar[str] = "sampling weights are not used: k counts records; they are released as they are"
     source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); specification 05, PM-08"
@@ -76,18 +78,17 @@ class Mondrian(Method):
         partition = self._regions(data, axes, Part(progress, 0.0, 0.7))
         columns: dict[str, pa.Array] = {}
         changed: list[Attribute] = []
-        suppressed_cells = 0
+        emptied = Emptied()
         for axis, part in zip(axes, parts(Part(progress, 0.7, 1.0), len(axes)), strict=True):
             name = axis.attribute.name
-            suppressed = cells_to_suppress(
-                ~np.isnan(axis.values), partition, self.k, missing_matches=axis.attribute.missing == "wildcard"
-            )
-            suppressed_cells += int(suppressed.sum())
+            states = data.missing_states(name)
+            matches = axis.attribute.missing == "wildcard"
+            suppressed = cells_to_empty(states, partition, self.k, missing_matches=matches)
+            emptied = emptied.and_of(suppressed, states)
             columns[name], described = self._published(data, axis, partition, suppressed, streams)
             changed += [described] if described is not None else []
             part(1.0, f"{self.name}: {name}")
-        notes = (f"{count(suppressed_cells, 'cell')} suppressed because of missing values",) if suppressed_cells else ()
-        return Masked(columns, {attributes: partition}, notes=notes, attributes=tuple(changed))
+        return Masked(columns, {attributes: partition}, notes=emptied.notes, attributes=tuple(changed))
 
     def _regions(self, data: Microdata, axes: list[Axis], progress: Progress) -> Partition:
         from microveil.numerics.mondrian import mondrian_regions
@@ -118,14 +119,17 @@ class Mondrian(Method):
     ) -> tuple[pa.Array, Attribute | None]:
         name = axis.attribute.name
         if self.publish in ("interval", "set"):
-            return label_column(data, axis, partition, suppressed, as_set=self.publish == "set")
+            column, described = label_column(data, axis, partition, suppressed, as_set=self.publish == "set")
+            if suppressed.any():
+                column = pc.if_else(pa.array(suppressed), pa.scalar(None, column.type), column)
+            return column, described
         if self.publish == "mode" or not axis.is_ordered:
             return mode_column(data, axis, partition, suppressed), None
         if self.publish == "middle":
             return middle_column(data, axis, partition, suppressed, self.even), None
         in_common: Publish = "mean" if self.publish == "mean" else "median"
         rng = streams.generator("published", name)
-        return published_columns(data, partition, {name: suppressed}, in_common, None, rng)[name], None
+        return published_columns(data, partition, {name: suppressed}, in_common, None, rng)[0][name], None
 
 
 def _filled(axis: Axis) -> npt.NDArray[np.float64]:

@@ -22,7 +22,7 @@ from microveil.masking.coarsening.coarse import (
     valid_categories,
 )
 from microveil.microdata import Attribute, Categories, Microdata
-from microveil.microdata.hierarchies import equal_width, frequency_cuts
+from microveil.microdata.hierarchies import check_width, equal_width, frequency_cuts
 from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, node_text
 from microveil.microdata.microdata import check_records, count
 from microveil.microdata.schema import KINDS
@@ -79,7 +79,7 @@ class Recode(Method):
     )
     level: int = parameter(1, help="hierarchy: the level, 0 being the values themselves", ge=0)
     groups: int = parameter(
-        10, help="width, frequency: number of intervals; automatic: of those numbers start with", ge=1
+        10, help="width, frequency: number of intervals; automatic: of those numbers start with", ge=1, le=100_000
     )
     width: float | None = parameter(
         None, help="width: that of an interval, counted from 0, in the place of groups", gt=0
@@ -159,6 +159,7 @@ class Recode(Method):
         low, high = attribute.range or (float(present[0]), float(present[-1]))
         if self.width is None:
             return equal_width(low, high, [(high - low) / self.groups])
+        check_width(high - low, self.width)
         return equal_width(np.floor(low / self.width) * self.width, high + self.width / 1e6, [self.width])
 
     # --- categories ----------------------------------------------------------------------------------------------

@@ -10,12 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import ParameterError
 from microveil.masking.partition import Partition
 from microveil.microdata import Categories, Microdata
+from microveil.microdata.microdata import count
 from microveil.numerics.groups import means_by_group, medians_by_group
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Publish = Literal["mean", "median", "mode", "perturb", "hybrid"]
 
@@ -27,22 +28,24 @@ def published_columns(
     publish: Publish,
     weights: FloatArray | None,
     rng: np.random.Generator,
-) -> dict[str, pa.Array]:
-    """The released columns of some attributes, and which of their cells may not be published.
+) -> tuple[dict[str, pa.Array], tuple[str, ...]]:
+    """The released columns of some attributes, given which of their cells may not be published; with notes on them.
 
     Numbers are published as asked for; categories always as their group's plurality, ordered ones as its median.
     """
     numeric = [name for name in suppressed if data[name].kind == "numeric"]
-    columns = {}
+    columns: dict[str, pa.Array] = {}
+    notes: tuple[str, ...] = ()
     if numeric:
         matrix = np.column_stack([data.numbers(name).values for name in numeric])
-        values = published_values(matrix, partition, publish, weights, rng)
+        values, notes = published_values(matrix, partition, publish, weights, rng)
         for name, column in zip(numeric, values.T, strict=True):
             columns[name] = data.number_column(name, column, suppressed[name])
-    return {
+    released = {
         name: columns[name] if name in columns else _published_categories(data, name, partition, cells, weights)
         for name, cells in suppressed.items()
     }
+    return released, notes
 
 
 def _published_categories(
@@ -63,44 +66,59 @@ def published_values(
     publish: Publish,
     weights: FloatArray | None,
     rng: np.random.Generator,
-) -> FloatArray:
-    """What each record publishes, column by column; NaN where a group has no value.
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """What each record publishes, column by column, NaN where a group has no value; and what is to be said about it.
 
     `perturb` draws records around their group's mean so that means and covariances of the file are kept in expectation;
     `hybrid` so that those of every group are, where it is large enough.
     """
+    labels = partition.labels
     if publish in ("perturb", "hybrid"):
         from microveil.numerics.perturbation import hybrid, perturb
 
-        if weights is not None:
-            raise ParameterError("weighted = True is not allowed with drawn values: the noise keeps unweighted moments")
         if publish == "hybrid":
-            return hybrid(values, partition.labels, rng)[0]
-        return perturb(values, partition.labels, "centred", "normal", rng)
+            drawn, fallen_back = hybrid(values, labels, rng)
+            return drawn, shared_noise_notes(fallen_back)
+        return perturb(values, labels, "centred", "normal", rng), ()
     if publish == "median":
-        return np.column_stack([medians_by_group(column, partition.labels) for column in values.T])
+        return np.column_stack([medians_by_group(column, labels) for column in values.T]), ()
     if publish == "mode":
-        return np.column_stack([_modes_by_group(column, partition) for column in values.T])
-    return means_by_group(values, partition.labels, weights)
+        return np.column_stack([modes_by_group(column, labels) for column in values.T]), ()
+    return means_by_group(values, labels, weights), ()
 
 
-def _modes_by_group(values: FloatArray, partition: Partition) -> FloatArray:
-    """For each record the mode of its group, from the cells that are present; NaN where a group has none."""
-    published = np.full(len(partition), np.nan)
-    for number, rows in enumerate(partition.groups):
-        cells = values[rows]
-        cells = cells[~np.isnan(cells)]
-        if cells.size:
-            published[number] = _mode(cells)
-    return published[partition.labels]
+def shared_noise_notes(groups: int) -> tuple[str, ...]:
+    """What is to be said where so many groups could not have noise of their own."""
+    if not groups:
+        return ()
+    return (
+        f"{count(groups, 'group')} too small for a covariance of their own, or with missing cells: these got the noise "
+        "that all groups share",
+    )
 
 
-def _mode(values: FloatArray) -> float:
-    """The most frequent value; where all differ none is, and the median speaks for the group."""
-    from microveil.numerics.univariate import modal_value
+def modes_by_group(values: FloatArray, labels: IntArray) -> FloatArray:
+    """For each record the most frequent of the values its group has, of equally frequent ones the first in the file.
 
-    common = modal_value(values)
-    return float(np.median(values)) if common is None else common
+    Where all values of a group differ none is the most frequent, and the median speaks for it; NaN without any value.
+
+    >>> modes_by_group(np.array([5.0, 1.0, 5.0, 2.0, 7.0]), np.array([0, 0, 0, 1, 1])).tolist()
+    [5.0, 5.0, 5.0, 4.5, 4.5]
+    """
+    modes = medians_by_group(values, labels)
+    present = np.flatnonzero(~np.isnan(values))
+    order = present[np.lexsort((values[present], labels[present]))]
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = (np.diff(values[order]) != 0) | (np.diff(labels[order]) != 0)
+    starts = np.flatnonzero(begins)
+    frequent = np.diff(starts, append=len(order)) > 1
+    first, lengths = order[starts[frequent]], np.diff(starts, append=len(order))[frequent]
+    ranked = first[np.lexsort((first, -lengths, labels[first]))]
+    groups, best = np.unique(labels[ranked], return_index=True)
+    place = np.full(int(labels.max(initial=-1)) + 1, -1, dtype=np.int64)
+    place[groups] = ranked[best]
+    chosen = place[labels]
+    return np.where(chosen >= 0, values[chosen], modes)
 
 
 def group_counts(present: BoolArray, partition: Partition) -> npt.NDArray[np.int64]:

@@ -23,7 +23,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.microaggregation.aggregators import Publish, published_columns
 from microveil.masking.microaggregation.coordinates import Scale, coordinates, scaled
-from microveil.masking.microaggregation.incomplete import blocks_by_pattern, cells_to_suppress
+from microveil.masking.microaggregation.incomplete import Emptied, blocks_by_pattern, cells_to_empty
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records, count
@@ -36,7 +36,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _MOST_CHOICES = 50  # tied choices of attributes that are tried
 _MOST_SUBSETS = 10_000  # all choices of attributes that are tried
-__all__ = ["FloatArray", "IntArray", "Microaggregation", "Records", "Scale", "scaled", "strata_of"]
+__all__ = ["FloatArray", "IntArray", "Microaggregation", "Partitioner", "Records", "Scale", "scaled", "strata_of"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class Records:
     data: Microdata
     attributes: tuple[str, ...]
     numbers: IntArray
+
+
+Partitioner = Callable[[FloatArray, Records, np.random.Generator, Progress], IntArray]
 
 
 @parameterised
@@ -58,7 +61,8 @@ class Microaggregation(Method):
     weights: ClassVar[str] = "not used for grouping; with weighted=true group means are weighted by them"
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; records with the same pattern of missing cells are grouped "
-        "together, rare patterns are pooled, and a value is suppressed where fewer than k members of its group have one"
+        "together, rare patterns are pooled, and a value is suppressed where fewer than k members of its group have "
+        "one. Where missing is no wildcard, a pooled group with different states is emptied, missing codes too"
     )
 
     k: int = parameter(3, help="smallest size of a group", ge=2)
@@ -97,10 +101,26 @@ class Microaggregation(Method):
     def __post_init__(self) -> None:
         if self.select in ("emim", "emim-corrected", "chi2") and self.width is None:
             raise ParameterError(f"{self.name}: select = '{self.select}' is not allowed without a width of intervals")
+        if self.weighted and self.publish in ("median", "mode"):
+            raise ParameterError(
+                f"{self.name}: weighted = True is not allowed with {self.publish}s; only means have weights"
+            )
+        if self.weighted and self.publish in ("perturb", "hybrid"):
+            raise ParameterError(
+                f"{self.name}: weighted = True is not allowed with drawn values: the noise keeps unweighted moments"
+            )
+        if self.leftover == "merge" and self.arrange != "given":
+            raise ParameterError(
+                f"{self.name}: leftover = 'merge' is not allowed with arrange = '{self.arrange}', which fills blocks"
+            )
 
     @abstractmethod
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         """The partitioner: labels for the rows of a matrix without missing cells, in groups of at least k."""
+
+    def _partitioner(self, data: Microdata) -> Partitioner:
+        """The partitioner of one table; what it needs to know of all records is found here, once."""
+        return self._groups
 
     def _fewest(self) -> int:
         """How many members of a group must have a value for it to be published."""
@@ -138,6 +158,12 @@ class Microaggregation(Method):
 
     def _complete(self, data: Microdata, attributes: tuple[str, ...], asking: str) -> FloatArray:
         """The records that have all attributes, in the data's own units."""
+        other = next((name for name in attributes if data[name].kind != "numeric"), None)
+        if other is not None:
+            raise ParameterError(
+                f"{self.name}: {asking} = '{getattr(self, asking)}' is not allowed with attribute '{other}', which is "
+                f"{data[other].kind}; it works on numeric attributes only"
+            )
         matrix = np.column_stack([data.numbers(name).values for name in attributes])
         matrix = matrix[~np.isnan(matrix).any(axis=1)]
         if len(matrix) < 2:
@@ -148,23 +174,23 @@ class Microaggregation(Method):
         check_records(data, self.k, f"{self.name} with k = {self.k}")
         weights = self._weights(data)
         columns: dict[str, pa.Array] = {}
-        partitions, suppressed_cells = {}, 0
+        notes: list[str] = []
+        partitions, emptied = {}, Emptied()
         blocks = self._blocks(data, attributes)
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
             states = np.column_stack([data.missing_states(name) for name in block])
             partition = self._partition(data, block, states, streams.generator("groups", *block), part)
-            suppressed = {
-                name: cells_to_suppress(
-                    state == 0, partition, self._fewest(), missing_matches=data[name].missing == "wildcard"
-                )
-                for name, state in zip(block, states.T, strict=True)
-            }
-            suppressed_cells += sum(int(cells.sum()) for cells in suppressed.values())
+            suppressed = {}
+            for name, state in zip(block, states.T, strict=True):
+                matches = data[name].missing == "wildcard"
+                suppressed[name] = cells_to_empty(state, partition, self._fewest(), missing_matches=matches)
+                emptied = emptied.and_of(suppressed[name], state)
             rng = streams.generator("published", *block)
-            columns |= published_columns(data, partition, suppressed, self.publish, weights, rng)
+            published, remarks = published_columns(data, partition, suppressed, self.publish, weights, rng)
+            columns |= published
+            notes += remarks
             partitions[block] = partition
-        notes = (f"{count(suppressed_cells, 'cell')} suppressed because of missing values",) if suppressed_cells else ()
-        return Masked(columns, partitions=partitions, notes=notes)
+        return Masked(columns, partitions=partitions, notes=(*emptied.notes, *notes))
 
     def _weights(self, data: Microdata) -> FloatArray | None:
         if not self.weighted:
@@ -187,11 +213,12 @@ class Microaggregation(Method):
         columns, places = coordinates(data, names, self.scale)
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
         choices = self._choices(data, names)
+        partitioner = self._partitioner(data)
         made = []
         for choice, part in zip(choices, parts(progress, len(choices)), strict=True):
             chosen = tuple(names[j] for j in choice)
             taken = [column for j in choice for column in places[j]]
-            group = partial(self._polished_groups, data, chosen, filled, taken, rng)
+            group = partial(self._polished_groups, partitioner, data, chosen, filled, taken, rng)
             made.append(self._labels(data, names, filled, states, group, part))
         return Partition.of(min(made, key=lambda labels: _loss(filled, labels)) if len(made) > 1 else made[0])
 
@@ -216,6 +243,7 @@ class Microaggregation(Method):
 
     def _polished_groups(
         self,
+        partitioner: Partitioner,
         data: Microdata,
         names: tuple[str, ...],
         filled: FloatArray,
@@ -228,10 +256,10 @@ class Microaggregation(Method):
         columns, records = filled[rows], Records(data, names, rows)
         chosen = np.ascontiguousarray(columns[:, taken])
         if self.polish == 0:
-            return self._groups(chosen, records, rng, progress)
+            return partitioner(chosen, records, rng, progress)
         from microveil.numerics.polish import polish_groups
 
-        made = self._groups(chosen, records, rng, Part(progress, 0.0, 0.1))
+        made = partitioner(chosen, records, rng, Part(progress, 0.0, 0.1))
         return polish_groups(columns, made, self.k, self.polish * len(columns), rng, Part(progress, 0.1, 1.0))
 
     def _parts_of_the_file(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar, Literal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records, Scale
-from microveil.masking.partition import Partition
+from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Partitioner, Records, Scale
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
@@ -18,7 +18,11 @@ from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
 
+if TYPE_CHECKING:
+    from microveil.numerics.class_divergence import ClassReport
+
 _FORMS = ("rms", "root", "square")
+_ROUNDING = 1e-9
 
 
 @parameterised
@@ -78,11 +82,31 @@ class Crest(Microaggregation):
     )
     min_share: float = parameter(0.0, help="treat classes with a smaller share of the records as one class", ge=0, lt=1)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.polish and (self.t is not None or self.mixed or self.fewest > 1):
+            asked = "t" if self.t is not None else "mixed" if self.mixed else "fewest"
+            raise ParameterError(
+                f"{self.name}: polish = {self.polish} is not allowed with {asked}; exchanges do not look at classes"
+            )
+
+    def _partitioner(self, data: Microdata) -> Partitioner:
+        return partial(self._class_groups, self._class_codes(data, ()))
+
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
+        return self._partitioner(records.data)(columns, records, rng, progress)
+
+    def _class_groups(
+        self,
+        of_file: IntArray,
+        columns: FloatArray,
+        records: Records,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> IntArray:
         from microveil.numerics.class_divergence import shares_of
         from microveil.numerics.class_tree import Removable, cut_tree, grow_tree, regrow
 
-        of_file = self._class_codes(records.data, records.attributes)
         shares = shares_of(np.bincount(of_file))
         classes = of_file[records.numbers]
         removable = Removable(
@@ -116,9 +140,10 @@ class Crest(Microaggregation):
         return self.alpha
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        self._class_attributes(data, attributes)  # what is wrong with them is said before the work starts
-        masked = super()._mask(data, attributes, streams, progress)
-        return dataclasses.replace(masked, notes=(*masked.notes, *self._class_notes(data, masked)))
+        # settled here: a block, or the attributes distances are taken on, are not all that is masked
+        settled = dataclasses.replace(self, classes=self._class_attributes(data, attributes))
+        masked = Microaggregation._mask(settled, data, attributes, streams, progress)
+        return dataclasses.replace(masked, notes=(*masked.notes, *self._class_notes(data, attributes, masked)))
 
     def _class_attributes(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[str, ...]:
         """Which attributes are the class: those named, else the categorical confidential ones."""
@@ -150,26 +175,40 @@ class Crest(Microaggregation):
         _, merged = np.unique(np.where(rare[compound], len(rare), compound), return_inverse=True)
         return np.asarray(merged.reshape(-1), dtype=np.int64)
 
-    def _class_notes(self, data: Microdata, masked: Masked) -> tuple[str, ...]:
+    def _class_notes(self, data: Microdata, attributes: tuple[str, ...], masked: Masked) -> tuple[str, ...]:
         """Counts of what the groups give away about the class; no values."""
-        names = self._class_attributes(data, tuple(masked.columns))
-        if not names:
+        from microveil.numerics.class_divergence import ClassReport
+
+        if not self._class_attributes(data, attributes):
             return ("no class attribute is named or confidential: all records were treated as one class",)
+        classes = self._class_codes(data, attributes)
         notes = []
         for block, partition in masked.partitions.items():
             where = f"grouping of {count(len(block), 'attribute')}: " if len(masked.partitions) > 1 else ""
-            notes += [where + note for note in class_notes(partition, self._class_codes(data, block))]
-        unused = sum(not data[n].is_categorical and n not in masked.columns for n in data.schema.confidential)
+            report = ClassReport.of(partition.labels, classes)
+            notes += [where + note for note in (*class_notes(report), *self._not_attained(report))]
+        unused = sum(not data[n].is_categorical and n not in attributes for n in data.schema.confidential)
         if self.classes is None and unused:
             notes.append(f"{count(unused, 'numeric confidential attribute')} not used as a class")
         return tuple(notes)
 
+    def _not_attained(self, report: ClassReport) -> list[str]:
+        """In how many groups what was asked of the classes does not hold: they could not be cut off better."""
+        notes = []
+        distances = report.divergence if self.closeness == "jsd" else report.attained
+        asked = {
+            f"t = {self.t}": self.t is not None and distances > self.t + _ROUNDING,
+            "mixed": self.mixed and report.homogeneous,
+            f"fewest = {self.fewest}": ((report.counts > 0) & (report.counts < self.fewest)).any(axis=1),
+        }
+        for what, failing in asked.items():
+            if np.any(failing):
+                notes.append(f"{what} is not attained in {count(int(np.sum(failing)), 'group')}")
+        return notes
 
-def class_notes(partition: Partition, classes: IntArray) -> list[str]:
+
+def class_notes(report: ClassReport) -> list[str]:
     """How many records share one class with their whole group, and how many groups have a class of one record."""
-    from microveil.numerics.class_divergence import ClassReport
-
-    report = ClassReport.of(partition.labels, classes)
     notes = []
     if report.homogeneous_records:
         notes.append(

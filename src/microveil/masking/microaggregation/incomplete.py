@@ -2,18 +2,21 @@
 
 Records with the same pattern of missing cells are grouped among themselves. Patterns that fewer than k records share
 are pooled; for distances a missing cell then counts as the attribute's mean. A missing cell is published as it was. A
-present cell is suppressed where its group does not have k of them, or, when missing is a state of its own, where any
-member of its group lacks it: otherwise the mean would stand for fewer than k people, or the pattern would single
-someone out.
+present cell is suppressed where its group does not have k of them: otherwise the mean would stand for fewer than k
+people. Where missing is a state of its own, a group whose members are not all present, or all missing for the same
+reason, is emptied on that attribute, missing codes included: otherwise a value or a code would single someone out.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from microveil.masking.microaggregation.aggregators import group_counts
 from microveil.masking.partition import Partition
+from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING, count
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -52,3 +55,41 @@ def cells_to_suppress(present: BoolArray, partition: Partition, k: int, *, missi
     having = group_counts(present, partition)
     needed = k if missing_matches else partition.sizes[partition.labels]
     return present & (having < needed)
+
+
+def cells_to_empty(states: npt.NDArray[np.uint8], partition: Partition, k: int, *, missing_matches: bool) -> BoolArray:
+    """Which cells of one attribute, values and missing codes, may not be published, by their missing states.
+
+    Where a missing cell is a wildcard its code gives nothing away and stays.
+
+    >>> states, one_group = np.array([0, 0, 2, 1], dtype=np.uint8), Partition.of(np.zeros(4, dtype=np.int64))
+    >>> cells_to_empty(states, one_group, 2, missing_matches=True).tolist()
+    [False, False, False, False]
+    >>> cells_to_empty(states, one_group, 2, missing_matches=False).tolist()
+    [True, True, True, False]
+    """
+    if missing_matches:
+        return cells_to_suppress(states == PRESENT, partition, k, missing_matches=True)
+    labels = partition.labels
+    of_one = np.empty(len(partition), dtype=states.dtype)
+    of_one[labels] = states
+    mixed = np.bincount(labels, weights=states != of_one[labels]) > 0
+    return np.asarray(mixed[labels] & (states != SYSTEM_MISSING))
+
+
+@dataclass(frozen=True)
+class Emptied:
+    """How many cells were emptied because of missing values, and how many of them held a missing code."""
+
+    cells: int = 0
+    codes: int = 0
+
+    def and_of(self, emptied: BoolArray, states: npt.NDArray[np.uint8]) -> Emptied:
+        return Emptied(self.cells + int(emptied.sum()), self.codes + int((emptied & (states != PRESENT)).sum()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if not self.cells:
+            return ()
+        codes = f", {count(self.codes, 'missing code')} among them" if self.codes else ""
+        return (f"{count(self.cells, 'cell')} suppressed because of missing values{codes}",)

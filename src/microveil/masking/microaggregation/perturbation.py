@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from microveil.errors import DataError
 from microveil.masking.base import Masked
+from microveil.masking.microaggregation.aggregators import shared_noise_notes
 from microveil.masking.microaggregation.base import Microaggregation
 from microveil.masking.partition import Partition
 from microveil.masking.release import Release
 from microveil.microdata import Microdata
-from microveil.microdata.microdata import count
 from microveil.numerics.perturbation import Mode, Noise, hybrid, perturb
 from microveil.progress import Progress, parts, silent
 
@@ -31,14 +31,11 @@ def drawn_values(
     """What each record publishes when it is drawn around the mean of its group, and what is to be said about it."""
     if mode != "hybrid":
         shared: Mode = mode
-        return perturb(values, partition.labels, shared, noise, rng), ()
+        shrunk = noise == "bootstrap" and values.shape[1] > 1 and bool(np.isnan(values).any())
+        notes = ("resampled noise makes covariances smaller where cells are missing",) if shrunk else ()
+        return perturb(values, partition.labels, shared, noise, rng), notes
     drawn, fallen_back = hybrid(values, partition.labels, rng)
-    if not fallen_back:
-        return drawn, ()
-    return drawn, (
-        f"{count(fallen_back, 'group')} too small for a covariance of their own, or with missing cells: these got "
-        "the noise that all groups share",
-    )
+    return drawn, shared_noise_notes(fallen_back)
 
 
 def matrix_of(data: Microdata, block: tuple[str, ...]) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import FloatArray, IntArray
-from microveil.masking.microaggregation.incomplete import cells_to_suppress
+from microveil.masking.microaggregation.incomplete import cells_to_empty
 from microveil.masking.microaggregation.individual_ranking import OneByOne
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
@@ -56,9 +56,8 @@ class SecureKWard(OneByOne):
             means = means_by_group(numbers.values[:, None], partition.labels, weights)[:, 0]
             spread = float(Scaling.of(numbers.values[:, None]).deviation[0])
             moved = moved_off_members(numbers.values, means, partition, self.epsilon * spread)
-            suppressed = cells_to_suppress(
-                numbers.present, partition, self.k, missing_matches=data[name].missing == "wildcard"
-            )
+            matches = data[name].missing == "wildcard"
+            suppressed = cells_to_empty(numbers.state, partition, self.k, missing_matches=matches)
             columns[name] = data.number_column(name, moved, suppressed)
             shift = float(np.abs(np.nanmean(moved - means))) / spread if spread > 0 else 0.0
             notes.append(f"the mean of '{name}' moved by {shift:.2g} standard deviations")

@@ -7,7 +7,7 @@ all of them. A release made so is a plan of several steps, so it can be made aga
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Method
@@ -34,9 +34,12 @@ def segments_of(
     >>> segments_of("abcdefg", (3, 2), "drop")
     [('a', 'b', 'c'), ('d', 'e')]
     """
-    wanted = [sizes] * (len(attributes) // max(sizes, 1)) if isinstance(sizes, int) else list(sizes)
-    if (isinstance(sizes, int) and sizes < 1) or any(size < 1 for size in wanted):
-        raise ParameterError(f"sizes = {sizes!r} is not allowed; a segment has at least one attribute")
+    given = list(sizes) if isinstance(sizes, Sequence) else [sizes]
+    if any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in given):
+        raise ParameterError(f"sizes = {sizes!r} is not allowed; a segment has at least one attribute, a whole number")
+    if leftover not in get_args(Leftover):
+        raise ParameterError(f"leftover = {leftover!r} is not allowed; it must be {' or '.join(get_args(Leftover))}")
+    wanted = given * (len(attributes) // sizes) if isinstance(sizes, int) else given
     if sum(wanted) > len(attributes):
         raise ParameterError(f"the segments need {sum(wanted)} attributes, but only {len(attributes)} are given")
     made, used = [], 0
@@ -70,6 +73,8 @@ def mask_in_segments(
     ([21.0, 21.0, 42.0, 42.0], [160.5, 180.5, 160.5, 180.5])
     """
     table = as_microdata(data)
+    if isinstance(segments, str) or any(isinstance(segment, str) for segment in segments):
+        raise ParameterError("segments are lists of names, such as [['age'], ['height', 'weight']], not texts")
     named = [name for segment in segments for name in segment]
     if not named or not all(segments):
         raise ParameterError("every segment needs at least one attribute, and there must be one segment or more")

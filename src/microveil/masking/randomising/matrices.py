@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.errors import FileError, ParameterError
+from microveil.microdata.hierarchy import node_text
 
 FloatArray = npt.NDArray[np.float64]
 # rows in the order of the domain, or for a category the probabilities of the categories it is published as
@@ -20,7 +21,7 @@ _SUM_TOLERANCE = 1e-6
 
 def label_of(category: object) -> str:
     """The name of a category in a table of probabilities; the empty cell has an empty name."""
-    return "" if category is None else str(category)
+    return "" if category is None else node_text(category)
 
 
 def plain_matrix(given: Any) -> Given:
@@ -95,11 +96,22 @@ def matrix_for(name: str, given: Given, labels: Sequence[str]) -> FloatArray:
         matrix = np.eye(len(labels))
         for label, row in given.items():
             for known in (label, *row):
-                if known not in place:
+                if _spelled(known, place) not in place:
                     raise ParameterError(
                         f"the matrix given for '{name}' has a category '{known}', which is not in its domain"
                     )
-            matrix[place[label]] = 0.0
+            origin = place[_spelled(label, place)]
+            matrix[origin] = 0.0
             for to, cell in row.items():
-                matrix[place[label], place[to]] = cell
+                matrix[origin, place[_spelled(to, place)]] = cell
     return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+def _spelled(label: str, known: Mapping[str, int]) -> str:
+    """A category as the domain writes it: 1.0 is 1 there."""
+    if label in known:
+        return label
+    try:
+        return node_text(float(label))
+    except ValueError:
+        return label

@@ -30,7 +30,8 @@ class Rounding(Method):
     that is at most half its deviation; or with `k` the least of these with which every published value of the
     attribute is shared by at least k records. Different bases that are chosen by hand are different steps of a plan.
     Several attributes are rounded as records to the nearest point of the lattice that their bases span, which is the
-    same. With a declared range only multiples inside it are published.
+    same. With a declared range only multiples or points inside it are published; where there are none, the attribute is
+    refused.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"income": [1240.0, 1250.0, 3999.0, -50.0]})
@@ -72,7 +73,7 @@ class Rounding(Method):
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
             values, rng = data.numbers(name).values, streams.generator(name)
             if self.points is not None:
-                rounded = round_to_points(values, np.unique(self.points), self.mode, rng)
+                rounded = round_to_points(values, self._points(data, name), self.mode, rng)
             else:
                 base = self._base(data, name, values)
                 chosen.append(f"{base:g} for {name}")
@@ -83,18 +84,34 @@ class Rounding(Method):
         return Masked(columns, notes=(f"{self.name}: the base is {', '.join(chosen)}",) if of_its_own else ())
 
     def _base(self, data: Microdata, name: str, values: FloatArray) -> float:
-        from microveil.numerics.rounding import base_by_spread, base_for_sharing
+        from microveil.numerics.rounding import base_by_spread, base_for_sharing, multiples_within
 
-        if self.base is not None:
-            return self.base
-        if self.k is None:
-            return base_by_spread(values)
-        base = base_for_sharing(values, self.k, data[name].range)
+        base = self.base
+        if base is None:
+            base = base_by_spread(values) if self.k is None else base_for_sharing(values, self.k, data[name].range)
         if base is None:
             held = int((~np.isnan(values)).sum())
             raise DataError(f"attribute '{name}' has {count(held, 'value')}, but rounding with k = {self.k} needs more")
+        lowest, highest = multiples_within(base, data[name].range)
+        if lowest > highest and _varies(values):
+            raise DataError(
+                f"the declared range of attribute '{name}' holds no multiple of {base:g}; round it to another base or "
+                "to points inside the range"
+            )
         return base
+
+    def _points(self, data: Microdata, name: str) -> FloatArray:
+        low, high = data[name].range or (-np.inf, np.inf)
+        points = np.unique(np.array(self.points, dtype=np.float64))
+        inside = points[(points >= low) & (points <= high)]
+        if not len(inside):
+            raise DataError(f"none of the points of rounding lies in the declared range of attribute '{name}'")
+        return inside
 
 
 def _constant_kept(values: FloatArray, rounded: FloatArray) -> FloatArray:
-    return rounded if np.nanmax(values, initial=-np.inf) > np.nanmin(values, initial=np.inf) else values
+    return rounded if _varies(values) else values
+
+
+def _varies(values: FloatArray) -> bool:
+    return bool(np.nanmax(values, initial=-np.inf) > np.nanmin(values, initial=np.inf))
