@@ -145,6 +145,7 @@ def warm_up() -> None:
     small = table(normal(60))
     numeric = MDAV(k=3).mask(small)
     mdav_groups(normal(5000, 3), 3)
+    mdav_groups(normal(100, 1), 3)
     RankSwapping().mask(small, seed=1)
     IAMAT(k=3).mask(small)
     OptimalUnivariate(k=3).mask(small)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from microveil.battery import run_battery
-from microveil.errors import Cancelled, DataError
+from microveil.errors import Cancelled, DataError, MicroveilError
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.swapping.rank_swapping import RankSwapping
@@ -35,7 +37,8 @@ def test_the_battery_runs_the_general_attacks_and_finds_the_worst(people: Microd
 
 def test_vulnerability_is_the_highest_chance_of_any_linkage(people: Microdata) -> None:
     found = run_battery(people, Noise(alpha=0.05).mask(people, seed=1))
-    linked = [r.per_record for label, r in found.risks.items() if found.attacks[label].family == "linkage"]
+    families = ("linkage", "uniqueness")
+    linked = [r.per_record for label, r in found.risks.items() if found.attacks[label].family in families]
     assert np.allclose(found.vulnerability, np.nanmax(linked, axis=0), equal_nan=True)
 
 
@@ -83,3 +86,26 @@ def test_it_can_be_cancelled(people: Microdata) -> None:
 def test_tables_that_do_not_fit_are_refused(people: Microdata) -> None:
     with pytest.raises(DataError):
         run_battery(people, people.take(np.arange(3)))
+
+
+def test_stronger_variants_are_tried_and_named_by_what_sets_them_apart(people: Microdata) -> None:
+    found = run_battery(people, RankSwapping(p=10).mask(people, seed=1), contributions=False)
+    assert "distance-linkage (one_to_one=True)" in found.risks
+    assert "rank-swapping-linkage (propagate=True)" in found.risks
+    assert len(found.risks["rank-swapping-linkage (propagate=True)"].certain) >= len(
+        found.risks["rank-swapping-linkage"].certain
+    )
+
+
+def test_what_is_not_run_says_why(people: Microdata) -> None:
+    found = run_battery(people, MDAV(k=3).mask(people), contributions=False)
+    assert found.passed_over["inference"] == "no attribute is declared confidential"
+    assert "no use" in found.passed_over["rank-swapping-linkage"]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"), [({"workers": 0}, "workers = 0"), ({"attacks": []}, "no attack to run")]
+)
+def test_wrong_wishes_are_refused_in_a_sentence(people: Microdata, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(MicroveilError, match=problem):
+        run_battery(people, people, **options)

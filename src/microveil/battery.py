@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks import Attack, Risk
-from microveil.errors import Cancelled, DataError, MicroveilError
+from microveil.errors import Cancelled, DataError, MicroveilError, ParameterError
 from microveil.microdata.pairs import Pair
-from microveil.progress import Progress, silent
+from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, names
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _LINKAGE = "linkage"
+_IDENTIFYING = (_LINKAGE, "uniqueness")
 _SHOWN = 20  # characters of a value in an example
 
 
@@ -54,8 +55,8 @@ class Battery:
 
     @property
     def vulnerability(self) -> FloatArray:
-        """For each record its greatest probability of being linked by any attack; NaN where none attacked it."""
-        linked = [r.per_record for label, r in self.risks.items() if self.attacks[label].family == _LINKAGE]
+        """For each record its greatest probability of being identified by any attack; NaN where none attacked it."""
+        linked = [r.per_record for label, r in self.risks.items() if self.attacks[label].family in _IDENTIFYING]
         found = np.full(self.records, np.nan)
         for per_record in linked:
             found = np.fmax(found, per_record)
@@ -119,14 +120,20 @@ def run_battery(
     'distance-linkage'
     """
     pair = Pair.of(original, release, known)
+    if isinstance(attacks, str):
+        attacks = [attacks]
+    if workers is not None and workers < 1:
+        raise ParameterError(f"workers = {workers} is not allowed; at least one is needed")
     chosen, passed_over = _suited(pair, attacks)
     if not chosen:
-        raise DataError("there is no attack for attributes of these kinds")
-    risks, failed = _side_by_side(chosen, pair, workers, progress)
+        why = "; ".join(f"{name}: {reason}" for name, reason in passed_over.items()) or "none was named"
+        raise DataError(f"there is no attack to run ({why})")
+    risks, failed = _side_by_side(chosen, pair, workers, Part(progress, 0.0, 0.7 if contributions else 1.0))
     worst = _worst_linkage(chosen, risks)
     shares: dict[str, float] = {}
     if contributions and worst is not None and len(risks[worst].known) > 1 and chosen[worst].known_is_all:
-        shares = _contributions(chosen[worst], pair, risks[worst])
+        shares = _contributions(chosen[worst], pair, risks[worst], Part(progress, 0.7, 1.0))
+    progress(1.0, "attacking")
     kept = {label: chosen[label] for label in risks}
     return Battery(risks, kept, {**passed_over, **failed}, shares, pair.attributes, len(pair))
 
@@ -139,10 +146,19 @@ def _suited(pair: Pair, wanted: Sequence[str] | None) -> tuple[dict[str, Attack]
         cls: type[Attack] = find("attack", name)
         suited = cls.suited(pair)
         if not suited:
-            passed_over[name] = "of no use against this release"
-        for number, attack in enumerate(suited, start=1):
-            chosen[name if len(suited) == 1 else f"{name} ({number})"] = attack
+            passed_over[name] = cls.why_not(pair)
+        for attack in suited:
+            chosen[_label(attack, suited[0])] = attack
+    for name in pair.recoded:
+        passed_over[f"all, with '{name}'"] = "its released values are of another kind"
     return chosen, passed_over
+
+
+def _label(attack: Attack, usual: Attack) -> str:
+    """The attack's name, and what sets it apart from its usual form."""
+    usually = usual.parameters()
+    apart = [f"{name}={value}" for name, value in attack.parameters().items() if value != usually[name]]
+    return f"{attack.name} ({', '.join(apart)})" if apart else attack.name
 
 
 def _side_by_side(
@@ -177,13 +193,15 @@ def _worst_linkage(attacks: Mapping[str, Attack], risks: Mapping[str, Risk]) -> 
     return max(linkages, key=lambda label: risks[label].value, default=None)
 
 
-def _contributions(attack: Attack, pair: Pair, risk: Risk) -> dict[str, float]:
+def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -> dict[str, float]:
     """How much of a risk goes when the intruder does not know one of the attributes, the largest first."""
     lost = {}
-    for name in risk.known:
+    for name, part in zip(risk.known, parts(progress, len(risk.known)), strict=True):
         others = tuple(other for other in risk.known if other != name)
         try:
-            lost[name] = risk.value - attack.assess_pair(pair.knowing(others)).value
+            lost[name] = risk.value - attack.assess_pair(pair.knowing(others), progress=part).value
+        except Cancelled:
+            raise
         except MicroveilError:
             continue  # the attack needs this attribute
     return dict(sorted(lost.items(), key=lambda item: -item[1]))

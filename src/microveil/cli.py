@@ -524,6 +524,8 @@ def assess(
     ] = False,
     losses: Annotated[str | None, _names("Losses to measure; default: all that fit.")] = None,
     keys: _Keys = None,
+    confidential: _Confidential = None,
+    weight: _Weight = None,
     nominal: _Nominal = None,
     ordinal: _Ordinal = None,
     numeric: _Numeric = None,
@@ -553,7 +555,7 @@ def assess(
     if attributes is not None or keys is not None:
         chosen = _split(keys if attributes is None else attributes)
     wishes = _wishes(delimiter, encoding, decimal, sheet)
-    said = _said(keys, None, None, None, nominal, ordinal, numeric)
+    said = _said(keys, confidential, None, weight, nominal, ordinal, numeric)
     with _bar(f"assessing {masked.name}") as bar:
         before = _read(original, schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **said)
         after = _read(masked, None, Part(bar, 0.1, 0.2), like=before, **wishes)

@@ -321,7 +321,7 @@ def test_a_sample_of_the_records_estimates_the_same_risk() -> None:
 def test_it_suits_releases_made_by_rank_swapping() -> None:
     data = table(np.random.default_rng(5).normal(size=(60, 2)))
     swapped = Pair.of(data, RankSwapping(p=5).mask(data, seed=1))
-    assert RankSwappingLinkage.suited(swapped) == (RankSwappingLinkage(),)
+    assert RankSwappingLinkage.suited(swapped) == (RankSwappingLinkage(), RankSwappingLinkage(propagate=True))
     assert RankSwappingLinkage.suited(Pair.of(data, MDAV(k=3).mask(data))) == ()
     assert RankSwappingLinkage.suited(Pair.of(data, data)) == ()
 

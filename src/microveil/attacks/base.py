@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,15 @@ class Attack(Parameterised, ABC):
         `pair.release` has the provenance; an attack on one method takes its parameters from there.
         """
         return (cls(),) if pair.of_kinds(cls.kinds) else ()
+
+    def changed(self, **parameters: Any) -> Self:
+        """The same attack with some parameters changed."""
+        return type(self)(**{**self.parameters(), **parameters})
+
+    @classmethod
+    def why_not(cls, pair: Pair) -> str:
+        """Why the attack is not suited, for those that are not."""
+        return "of no use against this release" if pair.of_kinds(cls.kinds) else "no attribute of its kind"
 
     def assess(
         self, original: Any, release: Any, known: Sequence[str] | None = None, *, progress: Progress = silent

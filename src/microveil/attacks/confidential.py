@@ -72,6 +72,12 @@ class ConfidentialAttack(Attack):
         known = [name for name in pair.of_kinds(cls.kinds) if name not in wanted]
         return (cls(),) if wanted and known else ()
 
+    @classmethod
+    def why_not(cls, pair: Pair) -> str:
+        if not pair.original.schema.confidential:
+            return "no attribute is declared confidential"
+        return super().why_not(pair)
+
     def targets(self, pair: Pair, attributes: tuple[str, ...]) -> list[Target]:
         """The attributes this attack is after, each with what is known to get at it."""
         given = self.confidential

@@ -98,7 +98,10 @@ class Uniqueness(Attack):
             return np.ones(len(pair))
         if self.population is not None:
             return np.full(len(pair), max(1.0, self.population / len(pair)))
-        return np.ones(len(pair)) if weight is None else np.nan_to_num(pair.original.numbers(weight).values)
+        if weight is None:
+            return np.ones(len(pair))
+        released = pair.masked if weight in pair.masked.names else pair.original  # a sample has weights of its own
+        return np.nan_to_num(released.numbers(weight).values)
 
     def _chances(self, found: IntArray, weight: FloatArray) -> FloatArray:
         from microveil.numerics.individual_risk import expected_inverse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from microveil.attacks.base import Attack, Risk
 from microveil.attacks.confidential import known_tables
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.ranking_intervals import beside
-from microveil.errors import ParameterError
+from microveil.errors import DataError, ParameterError
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts, silent
@@ -77,6 +77,11 @@ def attack_versions(
     """
     if len(releases) < 2:
         raise ParameterError(f"a multi-version attack needs at least two releases of the file, not {len(releases)}")
+    if link not in get_args(Link):
+        raise ParameterError(f"link = '{link}' is not allowed; it is one of {', '.join(get_args(Link))}")
+    chosen_rows = [getattr(release, "rows", None) if hasattr(release, "provenance") else None for release in releases]
+    if any(not _same_rows(chosen_rows[0], rows) for rows in chosen_rows[1:]):
+        raise DataError("the releases have different records of the file, so they cannot be put together")
     chosen = attack or _USUAL()
     pairs = [Pair.of(original, release, known) for release in releases]
     attributes = tuple(name for name in pairs[0].attributes if all(name in pair.attributes for pair in pairs))
@@ -96,6 +101,10 @@ def attack_versions(
     }
     together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes), progress=whole)
     return Versions(data, tuple(alone), together, gains)
+
+
+def _same_rows(one: Any, other: Any) -> bool:
+    return one is None and other is None if one is None or other is None else bool(np.array_equal(one, other))
 
 
 def combine_versions(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.attacks.base import Attack
 from microveil.attacks.linkage.base import (
     Hits,
     Linkage,
@@ -31,6 +32,7 @@ IntArray = npt.NDArray[np.int64]
 # a direction in which the files do not differ counts as if they differed by a millionth of their spread
 _LEAST_VARIANCE = 1e-12
 _NO_VARIANCE = 1e-12
+_QUICKLY_PAIRED = 2_000  # records that are linked one to one in seconds
 
 
 @parameterised
@@ -99,6 +101,11 @@ class DistanceLinkage(Linkage):
     )
     neighbours: int = parameter(1, help="how many nearest records the intruder takes; one of them must be right", ge=1)
     one_to_one: bool = parameter(False, help="link all records at once and use every released record once")
+
+    @classmethod
+    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
+        usual = super().suited(pair)
+        return (*usual, usual[0].changed(one_to_one=True)) if usual and len(pair) <= _QUICKLY_PAIRED else usual
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from microveil.numerics.boxes import Boxes, Inside, Order, PlaceArray
 
 _MOST_PAIRS = 60_000_000  # candidates in all, when they must be listed
+_QUICKLY_PROPAGATED = 20_000  # records whose links are followed up in seconds
 
 
 @parameterised
@@ -98,7 +99,8 @@ class RankSwappingLinkage(Attack):
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        return super().suited(pair) if is_swapped(pair) else ()
+        usual = super().suited(pair) if is_swapped(pair) else ()
+        return (*usual, usual[0].changed(propagate=True)) if usual and len(pair) <= _QUICKLY_PROPAGATED else usual
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.boxes import Boxes, Order, link_inside
