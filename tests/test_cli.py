@@ -396,3 +396,30 @@ def test_a_terminated_run_leaves_nothing_half_written(tmp_path: Path) -> None:
             assert process.returncode != 0
             continue
         break
+
+
+def test_parameters_of_attacks_are_set_by_their_names(people: Path) -> None:
+    attack = ("assess", people, people, "--attributes", "age,income", "--json", "--attacks", "distance-linkage")
+    done = microveil(*attack, "--set", "distance-linkage.metric=manhattan")
+    assert done.returncode == 0, done.stderr
+    for setting, problem in (
+        ("metric=manhattan", "attack.name=value"),
+        ("uniqueness.seed=1", "--attacks uniqueness"),
+        ("distance-linkage.metric=x", "metric"),
+    ):
+        refused = microveil(*attack, "--set", setting)
+        assert refused.returncode == 2
+        assert problem in refused.stderr
+
+
+def test_all_attacks_know_what_a_release_was_made_with(people: Path, tmp_path: Path) -> None:
+    out = tmp_path / "swapped.csv"
+    common = ("--attributes", "age,income")
+    made = microveil(
+        "protect", people, *common, "--method", "rank-swapping", "--set", "p=10", "--seed", 1, "--out", out
+    )
+    assert made.returncode == 0, made.stderr
+    shown = microveil("assess", people, out, "--attacks", "all", "--explain")
+    assert shown.returncode == 0, shown.stderr
+    for words in ("rank-swapping-linkage", "worst linkage", "linked beyond doubt", "Scenario:", "Example: record"):
+        assert words in shown.stdout

@@ -519,6 +519,10 @@ def assess(
         str | None,
         _names("Attacks to run; default: the general ones; 'all': also those of an intruder who knows the method."),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter of an attack named with --attacks.", metavar="ATTACK.NAME=VALUE"),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="With --attacks all: say what each risk means, with an example record.")
     ] = False,
@@ -545,8 +549,10 @@ def assess(
     if explain and (not every or as_json):
         raise ParameterError("--explain goes with --attacks all, and not with --json: it shows values of a record")
     chosen_attacks: Any = "all" if every else None
+    named = [] if every else _split(attacks) or []
+    given = _settings_of_attacks(settings, named)
     if attacks is not None and not every:
-        chosen_attacks = [make("attack", name) for name in _split(attacks) or ()]
+        chosen_attacks = [make("attack", name, given.get(name, {}), text=True) for name in named]
     chosen_losses = None if losses is None else [make("loss", name) for name in _split(losses) or ()]
     plan, manifest = _from_manifest(masked)
     chosen = None
@@ -576,6 +582,19 @@ def assess(
         for label in assessment.battery.risks:
             _say("")
             _say(assessment.battery.explain(label, before, release))
+
+
+def _settings_of_attacks(settings: Sequence[str] | None, named: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What --set says, by attack: `distance-linkage.metric=gower`."""
+    by_attack: dict[str, dict[str, str]] = {}
+    for place, value in _settings(settings).items():
+        attack, dot, parameter = place.partition(".")
+        if not dot:
+            raise ParameterError(f"--set takes attack.name=value, such as distance-linkage.metric=gower, not '{place}'")
+        if attack not in named:
+            raise ParameterError(f"--set {place} needs the attack to be named: --attacks {attack}")
+        by_attack.setdefault(attack, {})[parameter] = value
+    return by_attack
 
 
 def _from_manifest(masked: Path) -> tuple[Plan | None, dict[str, Any] | None]:

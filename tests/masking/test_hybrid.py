@@ -43,7 +43,7 @@ def test_means_and_covariances_are_exactly_those_of_the_original(
     release = first.mask(census, seed=1)
     hybrid = Hybrid().mask(release, original=census)
     check_moments(values(census), values(hybrid.data))
-    assert hybrid.provenance.notes == ()
+    assert not any("part of the covariances" in note for note in hybrid.provenance.notes)
     # the records stay similar to their masked ones
     for name in census.names:
         assert np.corrcoef(hybrid.data.numbers(name).values, release.data.numbers(name).values)[0, 1] > 0.8
@@ -76,7 +76,7 @@ def test_records_that_vary_in_fewer_directions_are_said_to() -> None:
     """All records in one group: there is no covariance to stretch."""
     original = Microdata.of({"x": np.arange(5.0), "y": np.arange(5.0) ** 2})
     hybrid = Hybrid().mask(MDAV(k=5).mask(original), original=original)
-    assert "only a part of the covariances" in hybrid.provenance.notes[-1]
+    assert any("only a part of the covariances" in note for note in hybrid.provenance.notes)
     assert hybrid.frame["x"].to_pylist() == [2.0] * 5
 
 
@@ -106,7 +106,7 @@ def test_a_range_that_keeps_it_from_being_exact_is_said() -> None:
     people = Microdata.of({"income": np.random.default_rng(1).exponential(size=100)})
     people = people.with_schema(people.schema.replacing(people["income"].changed(range=(0, 9))))
     hybrid = Hybrid().mask(Noise(alpha=1.0).mask(people, seed=1), original=people)
-    assert "brought back into the declared ranges" in hybrid.provenance.notes[-1]
+    assert any("brought back into the declared ranges" in note for note in hybrid.provenance.notes)
     assert hybrid.data.numbers("income").values.min() == 0
 
 
@@ -158,3 +158,10 @@ def test_an_attribute_that_nobody_masked_is_masked_first(mend: type[Hybrid | Res
     assert np.corrcoef(published, grouped)[0, 1] > 0.99
     assert any("y had not been masked before, so mdav was applied first" in n for n in mended.provenance.notes)
     assert mended.data.numbers("c").values.tolist() == [1.0] * 60
+
+
+def test_it_reports_how_close_the_released_records_come_to_original_ones() -> None:
+    rng = np.random.default_rng(2)
+    people = Microdata.of({"a": rng.normal(size=80), "b": rng.normal(size=80)})
+    notes = Hybrid().mask(Noise(alpha=0.5).mask(people, seed=1), original=people).provenance.notes
+    assert any("original" in note and "%" in note for note in notes)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from microveil.masking.base import Masked
 from microveil.masking.columns import restored_moments
 from microveil.masking.mending import Mending
+from microveil.masking.synthesis.closeness import closeness
 from microveil.microdata import Microdata
 from microveil.parameters import parameterised
-from microveil.progress import Progress
+from microveil.progress import Part, Progress
+from microveil.randomness import Streams
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -23,7 +27,8 @@ class Hybrid(Mending):
     With M the masked records, U'U the covariance of the original and W'W that of the masked records (Cholesky):
     H = (M - mean of M) W^-1 U + mean of the original. Records stay similar to their masked ones. Where a covariance is
     singular it is decomposed by its eigenvalues instead; masked records that vary in fewer directions than the original
-    can reach only a part of its covariances, and a note says so.
+    can reach only a part of its covariances, and a note says so. Other notes say how close the released records come to
+    original ones: what is mixed with synthetic records (`synthetic`, then `hybrid`) can be judged by them.
 
     It is a later step: of a plan, or as `mask(release, original=table)`. A table that nothing has masked yet is masked
     by the method `first` before, so that an original is never released as it is.
@@ -44,6 +49,19 @@ class Hybrid(Mending):
         "missing cells, and other records are mapped by the attributes they have"
     )
     source: ClassVar[str] = "Dandekar, Domingo-Ferrer and Sebé (2002); specification 01, 6.4 (MK-12)"
+
+    def _mask_beside(
+        self,
+        original: Microdata | None,
+        data: Microdata,
+        attributes: tuple[str, ...],
+        streams: Streams,
+        progress: Progress,
+    ) -> Masked:
+        masked = super()._mask_beside(original, data, attributes, streams, Part(progress, 0.0, 0.6))
+        released = data.with_columns(masked.columns)
+        found = closeness(original, released, attributes, streams=streams, progress=Part(progress, 0.6, 1.0))
+        return replace(masked, notes=(*masked.notes, *found.sentences))
 
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
