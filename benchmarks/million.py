@@ -29,6 +29,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "data-swapping": {},
     "pram": {},
     "noise": {},
+    "noise-swapping": {},
     "rounding": {},
     "resampling": {},
     "lossy": {},
@@ -43,6 +44,8 @@ JOBS: dict[str, dict[str, Any]] = {
     "mdav-generic": {},
     "within": {"method": {"name": "mdav", "k": 3, "chunk": 50_000}},
     "synthetic": {},
+    "hybrid": {"first": {"name": "noise", "alpha": 0.1}},
+    "restore": {"first": {"name": "noise", "alpha": 0.1}},
 }
 
 

@@ -95,7 +95,8 @@ class Battery:
             lines.append(f"Formula: {attack.formula}")
         if len(risk.certain):
             lines.append(f"Beyond doubt: {len(risk.certain):,} records. {risk.proof}")
-        example = _example(Pair.of(original, release, risk.known), risk)
+        pair = Pair.of(original, release, risk.known)
+        example = _example(pair, risk, pair.release.rows if pair.release is not None else None)
         return "\n".join([*lines, *([example] if example else [])])
 
 
@@ -207,17 +208,18 @@ def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -
     return dict(sorted(lost.items(), key=lambda item: -item[1]))
 
 
-def _example(pair: Pair, risk: Risk) -> str:
+def _example(pair: Pair, risk: Risk, rows: IntArray | None) -> str:
     """The most endangered record: what the intruder knows of it, what is released, and the chance of a right link."""
     if np.isnan(risk.per_record).all():
         return ""
     record = int(np.nanargmax(risk.per_record))
+    number = (record if rows is None else int(rows[record])) + 1  # its number in the original file
     cells = []
     for name in pair.attributes:
         before, after = (table.arrow(name)[record].as_py() for table in (pair.original, pair.masked))
         cells.append(f"{name} {_short(before)} released as {_short(after)}")
     return (
-        f"Example: record {record + 1} has {', '.join(cells)}; the attack succeeds for it with probability "
+        f"Example: record {number} has {', '.join(cells)}; the attack succeeds for it with probability "
         f"{risk.per_record[record]:.2f}."
     )
 

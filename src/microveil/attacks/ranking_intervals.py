@@ -55,6 +55,8 @@ class RankingIntervals(Attack):
         return super().suited(pair) if in_order else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
+        # of a release whose making is known, only what was masked in order is bounded by its neighbours
+        attributes = tuple(name for name in attributes if masked_in_order(pair, name)) or attributes
         shape = len(attributes), len(pair)
         counted, contained, narrow = (np.zeros(shape, dtype=np.bool_) for _ in range(3))
         widths = []
