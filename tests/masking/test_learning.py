@@ -384,7 +384,7 @@ def test_what_omma_cannot_do_with_categories_is_refused(monkeypatch: pytest.Monk
     data = mixed(40, 1)
     with pytest.raises(ParameterError, match="start = 'k-ward' is not allowed with categories"):
         OMMA(start="k-ward").mask(data, ["level"], seed=1)
-    with pytest.raises(DataError, match="'job' is nominal, not numeric"):
+    with pytest.raises(ParameterError, match="select = 'normal' is not allowed with attribute 'job', which is nominal"):
         OMMA(select="normal", selected=1).mask(data, data.names, seed=1)
     monkeypatch.setattr(coordinates_module, "_MOST_CELLS", 100)
     with pytest.raises(DataError, match="'job' has 3 categories, too many to group 40 records by"):
