@@ -117,8 +117,9 @@ def run_battery(
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
-    >>> run_battery(people, MDAV(k=3).mask(people)).worst_linkage
-    'distance-linkage'
+    >>> found = run_battery(people, MDAV(k=3).mask(people))
+    >>> found.known, found.risks["distance-linkage"].value < 34
+    (('age', 'height'), True)
     """
     pair = Pair.of(original, release, known)
     if isinstance(attacks, str):
