@@ -11,6 +11,7 @@ import secrets
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from microveil.errors import ParameterError
 
@@ -45,3 +46,13 @@ class Streams:
         digest = hashlib.sha256("\x1f".join(labels).encode()).digest()
         words = np.frombuffer(digest[:16], dtype="<u4").tolist()
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence([self.seed, self.step, *words])))
+
+    def some_of(self, records: int, wanted: int, *labels: str) -> npt.NDArray[np.int64]:
+        """The numbers of so many records drawn without repetition, ascending; of all if no more are there.
+
+        >>> Streams(7).some_of(3, 5, "attack").tolist()
+        [0, 1, 2]
+        """
+        if wanted >= records:
+            return np.arange(records)
+        return np.sort(self.generator(*labels).choice(records, size=wanted, replace=False)).astype(np.int64)

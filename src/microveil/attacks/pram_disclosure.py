@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.confidential import mean_over, percent
-from microveil.errors import MicroveilError, ParameterError, nearest_name
-from microveil.masking.randomising.matrices import Given, matrix_for, plain_matrix
+from microveil.errors import ParameterError, nearest_name
+from microveil.masking.randomising.matrices import Given, matrix_for, plain_matrices
 from microveil.masking.randomising.pram import Variable, variable_of
+from microveil.masking.release import JOINT
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
 from microveil.numerics.posterior import Convention, Ratios, expected_ratios, likeliest, map_disclosure, observed_matrix
@@ -22,7 +23,6 @@ from microveil.progress import Progress, parts
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-_JOINT = "+"
 _GIVEN = (
     "for attributes by name, the transition matrix: rows of numbers, tables by category, or a CSV file; unset: those "
     "of the release, else the transitions that happened"
@@ -59,10 +59,10 @@ def transitions_of(
 ) -> Iterator[Transitions]:
     """Every variable with its matrix: attributes that were drawn together are one, the others stand alone."""
     matrices = {} if pair.release is None else dict(pair.release.matrices)
-    joint = [name for name in matrices if set(name.split(_JOINT)) <= set(attributes) and name not in attributes]
-    within = {member for name in joint for member in name.split(_JOINT)}
-    blocks = [tuple(name.split(_JOINT)) for name in joint] + [(name,) for name in attributes if name not in within]
-    names = [_JOINT.join(block) for block in blocks]
+    joint = [block for block in _matrix_blocks(pair) if len(block) > 1 and set(block) <= set(attributes)]
+    within = {member for block in joint for member in block}
+    blocks = joint + [(name,) for name in attributes if name not in within]
+    names = [JOINT.join(block) for block in blocks]
     for name in given or ():
         if name not in names:
             raise ParameterError(
@@ -80,6 +80,11 @@ def transitions_of(
             both = (variable.codes >= 0) & (after >= 0)
             matrix = observed_matrix(variable.codes[both], after[both], size)
         yield Transitions(name, variable.codes, after, matrix)
+
+
+def _matrix_blocks(pair: Pair) -> list[tuple[str, ...]]:
+    """The attributes of each matrix that the release has."""
+    return [] if pair.release is None else [pair.release.attributes_of_matrix(n) for n in pair.release.matrices]
 
 
 def _variable(pair: Pair, block: tuple[str, ...], matrix: FloatArray | None) -> tuple[Variable, IntArray]:
@@ -117,18 +122,11 @@ class _MatrixAttack(Attack):
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
         known = set(pair.of_kinds(cls.kinds))
-        matrices = () if pair.release is None else pair.release.matrices
-        return (cls(),) if any(set(name.split(_JOINT)) <= known for name in matrices) else ()
+        return (cls(),) if any(set(block) <= known for block in _matrix_blocks(pair)) else ()
 
     def __post_init__(self) -> None:
         if self.given is not None:
-            object.__setattr__(self, "given", {name: self._plain(name, matrix) for name, matrix in self.given.items()})
-
-    def _plain(self, name: str, matrix: Any) -> Given:
-        try:
-            return plain_matrix(matrix)
-        except MicroveilError as problem:
-            raise ParameterError(f"{self.name}: the matrix given for '{name}' is not allowed; {problem}") from None
+            object.__setattr__(self, "given", plain_matrices(self.given, self.name))
 
 
 @dataclass(frozen=True)

@@ -147,9 +147,8 @@ class Shared:
     @cached_property
     def unique_before(self) -> BoolArray:
         """The original records with which no other original record agrees."""
-        left, right = self.released.agreeing
-        held = np.bincount(self.before, minlength=len(self.released))
-        return np.asarray(np.bincount(left, weights=held[right], minlength=len(self.released))[self.before] == 1)
+        held = np.bincount(self.before, minlength=len(self.released)).astype(np.float64)
+        return np.asarray(self.released.agreeing_with_each(held[:, None])[self.before, 0] == 1)
 
 
 def _codes(pair: Pair, name: str, classes: int) -> IntArray:

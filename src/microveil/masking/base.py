@@ -22,8 +22,6 @@ from microveil.parameters import Parameterised
 from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, draw_seed
 
-_JOINT = "+"  # between the names of attributes that share a matrix
-
 
 @dataclass(frozen=True)
 class Masked:
@@ -47,30 +45,6 @@ def _dialect(table: Microdata) -> dict[str, str]:
     if origin is None or origin.format not in ("csv", "tsv"):
         return {}
     return {"delimiter": origin.delimiter, "encoding": origin.encoding, "decimal": origin.decimal}
-
-
-def _attributes_of_matrix(name: str, release: Release) -> Sequence[str]:
-    """The attributes that a release's matrix is about: one, or those whose names joined make up its name.
-
-    The last step that fits decides; the name alone cannot, because an attribute's own name may hold a "+".
-    """
-    for step in reversed(release.provenance.steps):
-        attributes = step.attributes or ()
-        if name in attributes:
-            break
-        if _JOINT.join(attributes) == name:
-            return attributes
-    return (name,)
-
-
-def _matrices_apart_from(attributes: Sequence[str], release: Release) -> dict[str, npt.NDArray[np.float64]]:
-    """The matrices of a release that are about none of these attributes."""
-    masked = set(attributes)
-    return {
-        name: matrix
-        for name, matrix in release.matrices.items()
-        if masked.isdisjoint(_attributes_of_matrix(name, release))
-    }
 
 
 def _beside(data: Any, original: Any) -> Microdata | None:
@@ -133,7 +107,7 @@ class Method(Parameterised, ABC):
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
         kept = data if isinstance(data, Release) else None
         partitions = {b: p for b, p in (kept.partitions if kept else {}).items() if not set(b) & set(chosen)}
-        matrices = _matrices_apart_from(chosen, kept) if kept else {}
+        matrices = kept.matrices_apart_from(chosen) if kept else {}
         rows = kept.rows if kept else None
         if masked.rows is not None:
             released = released.take(masked.rows)

@@ -173,18 +173,18 @@ def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> D
     starts, sizes = table.indptr[:-1], np.diff(table.indptr)
     shares = table.data / np.repeat(np.add.reduceat(table.data, starts), sizes)
     entropy = -np.add.reduceat(shares * np.log(shares), starts)
-    weights = ones
+    weights, weighed = ones, table
     if data.schema.weight is not None:
         weights = np.nan_to_num(data.numbers(data.schema.weight).values)[known]
-        table = _by_class(classes, of_record, codes, weights)
+        weighed = _by_class(classes, of_record, codes, weights)
     whole = np.bincount(codes, weights=weights).astype(np.float64)
     ordered = data[name].kind in ("numeric", "ordinal")
     return Diversity(
         name,
         int(sizes.min()),
         float(np.exp(entropy.min())),
-        _recursive(_by_class(classes, of_record, codes, ones), c),
-        _closeness(table, whole, ordered=ordered),
+        _recursive(table, c),
+        _closeness(weighed, whole, ordered=ordered),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -20,6 +20,7 @@ from microveil.masking.partition import Partition
 from microveil.masking.plan import Plan, Step
 from microveil.microdata import Attribute, Microdata, Schema
 
+JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
 PRIVATE = (
     "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
@@ -103,6 +104,24 @@ class Release:
     @property
     def plan(self) -> Plan:
         return self.provenance.plan
+
+    def attributes_of_matrix(self, name: str) -> tuple[str, ...]:
+        """The attributes that a matrix is about: one, or those whose names joined make up its name.
+
+        The last step that fits decides; the name alone cannot, because an attribute's own name may hold a "+".
+        """
+        for step in reversed(self.provenance.steps):
+            attributes = step.attributes or ()
+            if name in attributes:
+                break
+            if JOINT.join(attributes) == name:
+                return attributes
+        return (name,)
+
+    def matrices_apart_from(self, attributes: Sequence[str]) -> dict[str, npt.NDArray[np.float64]]:
+        """The matrices that are about none of these attributes."""
+        masked = set(attributes)
+        return {n: matrix for n, matrix in self.matrices.items() if masked.isdisjoint(self.attributes_of_matrix(n))}
 
     def __len__(self) -> int:
         return len(self.data)

@@ -44,27 +44,6 @@ class Combinations:
     def __len__(self) -> int:
         return len(self.codes)
 
-    @cached_property
-    def agreeing(self) -> tuple[IntArray, IntArray]:
-        """The pairs of combinations that agree, each with itself and in both directions: two arrays of numbers.
-
-        With many wildcards these are very many; sums over them are better taken by `agreeing_with_each`.
-        """
-        own = np.arange(len(self), dtype=np.int64)
-        known = self.codes >= 0
-        if known.all():
-            return own, own
-        pattern_of, first = number_rows([column.astype(np.int64) for column in known.T], [2] * known.shape[1])
-        patterns = known[first]
-        members = [np.flatnonzero(pattern_of == p) for p in range(len(patterns))]
-        left, right = [], []
-        for p, one in enumerate(patterns):
-            for q, other in enumerate(patterns):
-                first, second = _joined(self.codes, members[p], members[q], np.flatnonzero(one & other))
-                left.append(first)
-                right.append(second)
-        return np.concatenate(left), np.concatenate(right)
-
     def agreeing_with_each(self, masses: FloatArray) -> FloatArray:
         """For each combination the sums of some columns of masses over the combinations that agree with it."""
         return agreeing_sums(self.codes, masses)
@@ -135,20 +114,3 @@ def key_codes(data: Microdata, name: str) -> IntArray:
         missing = codes < 0  # every kind of missing is a value of its own
         codes = np.where(missing, codes.max(initial=-1) + states.astype(np.int64), codes)
     return codes
-
-
-def _joined(codes: IntArray, one: IntArray, other: IntArray, on: IntArray) -> tuple[IntArray, IntArray]:
-    """All pairs of a combination of `one` and a combination of `other` that are equal on the columns `on`."""
-    both = np.concatenate([one, other])
-    if len(on):
-        columns = [codes[both, j] for j in on]
-        rows, _ = number_rows(columns, [int(column.max()) + 1 for column in columns])
-    else:
-        rows = np.zeros(len(both), dtype=np.int64)
-    mine, theirs = rows[: len(one)], rows[len(one) :]
-    order = np.argsort(theirs, kind="stable")
-    begin = np.searchsorted(theirs[order], mine, side="left")
-    end = np.searchsorted(theirs[order], mine, side="right")
-    many = end - begin
-    places = np.repeat(begin - (np.cumsum(many) - many), many) + np.arange(many.sum())
-    return np.repeat(one, many), other[order][places]

@@ -23,11 +23,12 @@ from microveil.numerics.exact_sums import exact_total
 from microveil.numerics.mdav import (
     _MANY_RECORDS,
     _SAFETY,
-    _close_exactly,
+    _close_group,
     _distances_to,
     _farthest_from_centre,
     _nearest,
     _square_distance,
+    _take_out,
     mdav_groups,
 )
 from microveil.progress import Progress, silent
@@ -49,10 +50,9 @@ def centroid_groups(
     label: str = "grouping",
 ) -> tuple[IntArray, IntArray]:
     """Groups of k, the last of up to 2k-1; labels in the order of the groups, and the records in order of entry."""
-    left = _Left(columns)
     if len(columns) >= max(_MANY_RECORDS, k):
-        seeds = np.empty(0, dtype=np.int64) if recomputed else np.argsort(-left.bound, kind="stable")
-        return centroid_groups_in_leaves(columns, k, seeds, interaction, progress, label)
+        return centroid_groups_in_leaves(columns, k, recomputed, interaction, progress, label)
+    left = _Left(columns)
     while left.size >= k:
         left.take_sum_anew()
         left.size, left.groups = _fixed_size_groups(
@@ -198,7 +198,8 @@ def _fixed_size_groups(
             _grow_by_interaction(alive, ids, members, distances, size)
         for m in range(k):
             entry[n - size + m] = ids[members[m]]
-        size = _close_exactly(alive, ids, total, bound, labels, members, size, groups)
+        _take_out(total, alive, members)
+        size = _close_group(alive, ids, bound, labels, members, size, groups)
         groups += 1
     return size, groups
 
@@ -301,7 +302,8 @@ def _extended_groups(
             grown += 1
         for m in range(grown):
             entry[n - size + m] = ids[members[m]]
-        size = _close_exactly(alive, ids, total, bound, labels, members[:grown], size, groups)
+        _take_out(total, alive, members[:grown])
+        size = _close_group(alive, ids, bound, labels, members[:grown], size, groups)
         groups += 1
     return size, groups
 

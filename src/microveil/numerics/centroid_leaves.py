@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.compiled import kernel
+from microveil.numerics.exact_sums import exact_total
+from microveil.numerics.mdav import _distances_to
 from microveil.numerics.mdav_leaves import (
     _LEAF,
     _SAFETY,
@@ -35,15 +37,16 @@ _ROUNDING = 1e-9  # more than two ways to sum the same squares can differ, relat
 
 
 def centroid_groups_in_leaves(
-    columns: FloatArray, k: int, seeds: IntArray, interaction: bool, progress: Progress, label: str
+    columns: FloatArray, k: int, recomputed: bool, interaction: bool, progress: Progress, label: str
 ) -> tuple[IntArray, IntArray]:
     """Groups of k, the last of up to 2k-1: labels in the order of the groups, and the records in order of entry.
 
-    A group starts with the first of `seeds` that has none; without any, with the record farthest from the mean of those
-    left. At least k records must be given.
+    A group starts with the record farthest from the mean of those left, recomputed for each group, or from the mean of
+    all. At least k records must be given.
     """
     n = len(columns)
     columns = np.ascontiguousarray(columns, dtype=np.float64)
+    seeds = np.empty(0, dtype=np.int64) if recomputed else _farthest_first(columns)
     labels = np.full(n, -1, dtype=np.int64)
     entry = np.empty(n, dtype=np.int64)
 
@@ -56,6 +59,13 @@ def centroid_groups_in_leaves(
     entry[n - len(left) :] = left
     progress(1.0, label)
     return labels, entry
+
+
+def _farthest_first(columns: FloatArray) -> IntArray:
+    """The records by their distance from the mean of all; ties go to the lowest record number."""
+    squares = np.empty(len(columns))
+    _distances_to(np.ascontiguousarray(columns.T), exact_total(columns)[0] / len(columns), squares, len(columns))
+    return np.argsort(-squares, kind="stable")
 
 
 @kernel

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from microveil.numerics.compiled import kernel, over_blocks
 from microveil.numerics.mdav import mdav_groups
+from microveil.numerics.random_bits import StateArray, fraction, whole
 from microveil.progress import Part, Progress, silent
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-StateArray = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ def _evolve(
     for p in range(population):
         for i in range(n):
             # every other division starts near MDAV's, the rest anywhere
-            changed = p > 0 and (p % 2 == 1 or _draw(state) < mutation)
-            now[p, i] = int(_draw(state) * groups) if changed else start[i]
+            changed = p > 0 and (p % 2 == 1 or fraction(state) < mutation)
+            now[p, i] = whole(state, groups) if changed else start[i]
         loss[p] = _repair(rows, now[p], groups, k)
     for _ in range(generations):
         best, second = _two_least(loss)
@@ -103,28 +103,17 @@ def _evolve(
         following[1], loss_following[1] = now[second], loss[second]
         for p in range(2, population):
             following[p] = now[_tournament(loss, state)]
-            if _draw(state) < crossover:
+            if fraction(state) < crossover:
                 partner = now[_tournament(loss, state)]
-                for i in range(int(_draw(state) * n), n):
+                for i in range(whole(state, n), n):
                     following[p, i] = partner[i]
-            if _draw(state) < mutation:
+            if fraction(state) < mutation:
                 _exchange(following[p], state)
             loss_following[p] = _repair(rows, following[p], groups, k)
         now, following = following, now
         loss, loss_following = loss_following, loss
     best, _ = _two_least(loss)
     return np.copy(now[best])
-
-
-@kernel
-def _draw(state: StateArray) -> float:
-    """The next number in [0, 1) of a splitmix64 stream."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    mixed = state[0]
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed = mixed ^ (mixed >> np.uint64(31))
-    return float(mixed >> np.uint64(11)) / 9007199254740992.0
 
 
 @kernel
@@ -142,14 +131,14 @@ def _two_least(loss: FloatArray) -> tuple[int, int]:
 @kernel
 def _tournament(loss: FloatArray, state: StateArray) -> int:
     """The fitter of two drawn divisions; fitness 1 / (1 + SSE) orders them as the SSE does."""
-    one, other = int(_draw(state) * loss.shape[0]), int(_draw(state) * loss.shape[0])
+    one, other = whole(state, loss.shape[0]), whole(state, loss.shape[0])
     return one if loss[one] <= loss[other] else other
 
 
 @kernel
 def _exchange(labels: IntArray, state: StateArray) -> None:
     """Two drawn records exchange their groups."""
-    one, other = int(_draw(state) * labels.shape[0]), int(_draw(state) * labels.shape[0])
+    one, other = whole(state, labels.shape[0]), whole(state, labels.shape[0])
     labels[one], labels[other] = labels[other], labels[one]
 
 

@@ -1,4 +1,4 @@
-"""Means and medians of groups of records."""
+"""Means and medians of groups of records, and groups that are too small."""
 
 from __future__ import annotations
 
@@ -46,3 +46,21 @@ def medians_by_group(values: FloatArray, labels: IntArray) -> FloatArray:
     low, high = values[order[starts + (sizes - 1) // 2]], values[order[starts + sizes // 2]]
     medians[labels[order[starts]]] = (low + high) / 2.0
     return np.asarray(medians[labels])
+
+
+def pooled(groups: list[IntArray], least: int) -> list[IntArray]:
+    """Groups of fewer than `least` rows joined to one; if that is too small as well, it joins the largest.
+
+    >>> [g.tolist() for g in pooled([np.array([0, 1]), np.array([2]), np.array([3, 4, 5])], 2)]
+    [[0, 1], [2, 3, 4, 5]]
+    """
+    large = [rows for rows in groups if len(rows) >= least]
+    small = [rows for rows in groups if len(rows) < least]
+    if not small:
+        return large
+    pool = np.sort(np.concatenate(small))
+    if len(pool) >= least or not large:
+        return [*large, pool]
+    largest = max(range(len(large)), key=lambda g: len(large[g]))
+    large[largest] = np.sort(np.concatenate([large[largest], pool]))
+    return large

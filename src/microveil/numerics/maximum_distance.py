@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from microveil.numerics.centroid_groups import _largest, join_nearest
 from microveil.numerics.compiled import kernel
+from microveil.numerics.exact_sums import exact_total
 from microveil.numerics.mdav import (
     _SAFETY,
     _close_group,
@@ -21,6 +22,7 @@ from microveil.numerics.mdav import (
     _farthest_from_centre,
     _farthest_left,
     _nearest,
+    _take_out,
 )
 from microveil.progress import Progress, silent
 
@@ -46,10 +48,10 @@ def _paired_groups(columns: FloatArray, k: int, from_centre: bool, progress: Pro
     n, d = columns.shape
     alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernel moves records about
     ids = np.arange(n, dtype=np.int64)
-    total = alive.sum(axis=1)
+    total = exact_total(columns)
     anchor = np.full(d, np.nan)
     distances = np.empty(n)
-    bound = _bounds_from_the_middle(alive, total / n)
+    bound = _bounds_from_the_middle(alive, total[0] / n)
     farthest = np.full(n, -1, dtype=np.int64)
     labels = np.full(n, -1, dtype=np.int64)
     size, groups = n, 0
@@ -94,17 +96,19 @@ def _group_pairs(
         if size < 2 * k:
             break
         if from_centre:
-            at = _farthest_from_centre(alive, ids, total, anchor, bound, distances, size)
+            at = _farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
         else:
             at = _one_of_the_farthest_pair(alive, ids, bound, farthest, distances, labels, size)
         _nearest(alive, ids, alive[:, at].copy(), at, members, distances, size)
         other = ids[_farthest_left(ids, members, distances, size)]
-        size = _close_group(alive, ids, total, bound, labels, members, size, groups)
+        _take_out(total, alive, members)
+        size = _close_group(alive, ids, bound, labels, members, size, groups)
         at = 0
         while ids[at] != other:
             at += 1
         _nearest(alive, ids, alive[:, at].copy(), at, members, distances, size)
-        size = _close_group(alive, ids, total, bound, labels, members, size, groups + 1)
+        _take_out(total, alive, members)
+        size = _close_group(alive, ids, bound, labels, members, size, groups + 1)
         groups += 2
     return size, groups
 

@@ -93,7 +93,8 @@ def _group_some(
             seed[j] = alive[j, first]
         _nearest(alive, ids, seed, first, members, distances, size)
         opposite_id = ids[_farthest_left(ids, members, distances, size)]
-        size = _close_exactly(alive, ids, total, bound, labels, members, size, groups)
+        _take_out(total, alive, members)
+        size = _close_group(alive, ids, bound, labels, members, size, groups)
         groups += 1
         if size < enough:
             break  # the second seed of the pair is not used
@@ -103,7 +104,8 @@ def _group_some(
         for j in range(d):
             seed[j] = alive[j, at]
         _nearest(alive, ids, seed, at, members, distances, size)
-        size = _close_exactly(alive, ids, total, bound, labels, members, size, groups)
+        _take_out(total, alive, members)
+        size = _close_group(alive, ids, bound, labels, members, size, groups)
         groups += 1
     return size, groups
 
@@ -267,7 +269,6 @@ def _lowest_outside(members: IntArray, ids: IntArray, size: int) -> int:
 def _close_group(
     alive: FloatArray,
     ids: IntArray,
-    total: FloatArray,
     bound: FloatArray,
     labels: IntArray,
     members: IntArray,
@@ -280,7 +281,6 @@ def _close_group(
         labels[ids[place]] = group
         size -= 1
         for j in range(d):
-            total[j] -= alive[j, place]
             alive[j, place] = alive[j, size]
         ids[place] = ids[size]
         bound[place] = bound[size]
@@ -288,24 +288,11 @@ def _close_group(
 
 
 @kernel
-def _close_exactly(
-    alive: FloatArray,
-    ids: IntArray,
-    total: FloatArray,
-    bound: FloatArray,
-    labels: IntArray,
-    members: IntArray,
-    size: int,
-    group: int,
-) -> int:
-    """The same with a total of `exact_sums`."""
-    without = total.copy()
+def _take_out(total: FloatArray, alive: FloatArray, members: IntArray) -> None:
+    """Take members off a total of `exact_sums`."""
     for place in members:
         for j in range(alive.shape[0]):
-            add_exactly(without, j, -alive[j, place])
-    size = _close_group(alive, ids, total[0], bound, labels, members, size, group)
-    total[:] = without
-    return size
+            add_exactly(total, j, -alive[j, place])
 
 
 @kernel

@@ -117,21 +117,3 @@ def _join_cycles(cells: FloatArray, waiting: IntArray, order: IntArray) -> None:
         other = int(np.argmin(apart))
         if np.isfinite(apart[other]):
             order[row], order[other] = order[other], order[row]
-
-
-def pooled(groups: list[IntArray], least: int) -> list[IntArray]:
-    """Groups of fewer than `least` rows joined to one; if that is too small as well, it joins the largest.
-
-    >>> [g.tolist() for g in pooled([np.array([0, 1]), np.array([2]), np.array([3, 4, 5])], 2)]
-    [[0, 1], [2, 3, 4, 5]]
-    """
-    large = [rows for rows in groups if len(rows) >= least]
-    small = [rows for rows in groups if len(rows) < least]
-    if not small:
-        return large
-    pool = np.sort(np.concatenate(small))
-    if len(pool) >= least or not large:
-        return [*large, pool]
-    largest = max(range(len(large)), key=lambda g: len(large[g]))
-    large[largest] = np.sort(np.concatenate([large[largest], pool]))
-    return large

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from microveil.numerics.compiled import kernel, threads
 from microveil.numerics.mdav import mdav_groups
+from microveil.numerics.random_bits import fraction, whole
 from microveil.progress import Part, Progress
 
 FloatArray = npt.NDArray[np.float64]
@@ -243,48 +244,28 @@ def _anneal(
     near = neighbours.shape[1]
     for _ in range(steps):
         temperature *= cooling
-        i = picks[_whole(state, picks.shape[0])]
-        closeness = _fraction(state)
+        i = picks[whole(state, picks.shape[0])]
+        closeness = fraction(state)
         r = neighbours[i, int(near * closeness * closeness)]
-        if _fraction(state) < 0.5:
+        if fraction(state) < 0.5:
             i, r = r, i
         a, b = labels[i], labels[r]
         if a == b:
             continue
-        moves = sizes[a] > k and sizes[b] < 2 * k - 1 and _fraction(state) < 0.5
+        moves = sizes[a] > k and sizes[b] < 2 * k - 1 and fraction(state) < 0.5
         if moves:
             j = -1
             change = _move_change(columns, sums, sizes, i, a, b)
         else:
-            j = members[b, _whole(state, sizes[b])]
+            j = members[b, whole(state, sizes[b])]
             if j == r:
                 continue  # the neighbour is what makes the other group worth joining
             change = _swap_change(columns, sums, sizes, i, j, a, b)
-        if change <= 0.0 or _fraction(state) < np.exp(-change / temperature):
+        if change <= 0.0 or fraction(state) < np.exp(-change / temperature):
             if moves:
                 _move(columns, labels, members, sizes, places, sums, i, b)
             else:
                 _swap(columns, labels, members, places, sums, i, j)
-
-
-@kernel
-def _next(state: npt.NDArray[np.uint64]) -> np.uint64:
-    """The next 64 random bits (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    bits = state[0]
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.uint64(bits ^ (bits >> np.uint64(31)))
-
-
-@kernel
-def _fraction(state: npt.NDArray[np.uint64]) -> float:
-    return float(_next(state) >> np.uint64(11)) * 2.0**-53
-
-
-@kernel
-def _whole(state: npt.NDArray[np.uint64], below: int) -> int:
-    return int(_fraction(state) * below)
 
 
 @kernel

@@ -122,11 +122,7 @@ class Linkage(Attack):
 
     def _attacked(self, records: int, terms: int) -> IntArray:
         affordable = int(_AFFORDABLE_TERMS / max(records * terms * self._effort(), 1e-9))
-        wanted = self.records or max(1000, affordable)
-        if wanted >= records:
-            return np.arange(records)
-        drawn = Streams(self.seed).generator(self.name).choice(records, size=wanted, replace=False)
-        return np.sort(drawn).astype(np.int64)
+        return Streams(self.seed).some_of(records, self.records or max(1000, affordable), self.name)
 
 
 def states_of(pair: Pair, attributes: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:

@@ -85,11 +85,7 @@ def _codes(pair: Pair, name: str) -> tuple[FloatArray, FloatArray, int]:
 
 def attacked(records: int, wanted: int | None, steps: float, seed: int, name: str) -> IntArray:
     """The records that are attacked, where each takes so many steps of work."""
-    number = wanted or max(1000, int(_AFFORDABLE_STEPS / max(steps, 1.0)))
-    if number >= records:
-        return np.arange(records)
-    drawn = Streams(seed).generator(name).choice(records, size=number, replace=False)
-    return np.sort(drawn).astype(np.int64)
+    return Streams(seed).some_of(records, wanted or max(1000, int(_AFFORDABLE_STEPS / max(steps, 1.0))), name)
 
 
 def steps_of(shares: Sequence[float], records: int, every: bool) -> float:

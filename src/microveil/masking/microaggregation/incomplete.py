@@ -17,6 +17,7 @@ import numpy.typing as npt
 from microveil.masking.microaggregation.aggregators import group_counts
 from microveil.masking.partition import Partition
 from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING, count
+from microveil.numerics.groups import pooled
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -37,17 +38,7 @@ def blocks_by_pattern(states: npt.NDArray[np.uint8], k: int, apart: BoolArray | 
 
 def _blocks(states: npt.NDArray[np.uint8], k: int) -> list[IntArray]:
     _, pattern = np.unique(states, axis=0, return_inverse=True)
-    by_pattern = Partition.of(pattern.reshape(-1)).groups
-    blocks = [records for records in by_pattern if len(records) >= k]
-    rare = [records for records in by_pattern if len(records) < k]
-    if not rare:
-        return blocks
-    pool = np.sort(np.concatenate(rare))
-    if len(pool) >= k or not blocks:
-        return [*blocks, pool]
-    largest = max(range(len(blocks)), key=lambda b: len(blocks[b]))
-    blocks[largest] = np.sort(np.concatenate([blocks[largest], pool]))
-    return blocks
+    return pooled(Partition.of(pattern.reshape(-1)).groups, k)
 
 
 def cells_to_suppress(present: BoolArray, partition: Partition, k: int, *, missing_matches: bool) -> BoolArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import FileError, ParameterError
+from microveil.errors import FileError, MicroveilError, ParameterError
 from microveil.microdata.hierarchy import node_text
 
 FloatArray = npt.NDArray[np.float64]
@@ -43,6 +43,17 @@ def plain_matrix(given: Any) -> Given:
             raise ParameterError(f"row {number} of {len(rows)} has {len(row)} numbers")
         _check_row(row, f"row {number}")
     return rows
+
+
+def plain_matrices(given: Mapping[str, Any], asker: str) -> dict[str, Given]:
+    """The matrices given for some attributes; what is wrong with one comes out in a sentence that names it."""
+    plain = {}
+    for name, matrix in given.items():
+        try:
+            plain[name] = plain_matrix(matrix)
+        except MicroveilError as problem:
+            raise ParameterError(f"{asker}: the matrix given for '{name}' is not allowed; {problem}") from None
+    return plain
 
 
 def _number(cell: Any) -> float:

@@ -96,7 +96,7 @@ class NoiseSwapping(Method):
         return Masked(columns_of(data, attributes, masked), notes=(note,))
 
     def _populations(self, data: Microdata, columns: FloatArray) -> list[IntArray]:
-        from microveil.numerics.partners import pooled
+        from microveil.numerics.groups import pooled
 
         least = max(self.smallest, columns.shape[1] + 2)
         strata = data.schema.having("stratum")

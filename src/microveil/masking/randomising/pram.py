@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from microveil.errors import DataError, MicroveilError, ParameterError, nearest_name
+from microveil.errors import DataError, ParameterError, nearest_name
 from microveil.masking.base import Masked, Method
-from microveil.masking.randomising.matrices import Given, label_of, matrix_for, plain_matrix
+from microveil.masking.randomising.matrices import label_of, matrix_for, plain_matrices
+from microveil.masking.release import JOINT
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
@@ -21,7 +22,6 @@ from microveil.randomness import Streams
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _MOST_CATEGORIES = 5000
-_JOINT = "+"
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Variable:
 
     @property
     def name(self) -> str:
-        return _JOINT.join(column.name for column in self.columns)
+        return JOINT.join(column.name for column in self.columns)
 
     @property
     def labels(self) -> list[str]:
         """The names of the categories, as a given matrix has them."""
         return [
-            _JOINT.join(label_of(c.domain[code]) for c, code in zip(self.columns, row, strict=True))
+            JOINT.join(label_of(c.domain[code]) for c, code in zip(self.columns, row, strict=True))
             for row in self.members
         ]
 
@@ -147,19 +147,13 @@ class PRAM(Method):
         if self.diagonal is not None and not 0 <= self.diagonal[0] <= self.diagonal[1] <= 1:
             raise ParameterError(f"{self.name}: diagonal = {self.diagonal} is not allowed; it is a range within 0 to 1")
         if self.given is not None:
-            object.__setattr__(self, "given", {name: self._plain(name, matrix) for name, matrix in self.given.items()})
-
-    def _plain(self, name: str, matrix: Any) -> Given:
-        try:
-            return plain_matrix(matrix)
-        except MicroveilError as problem:
-            raise ParameterError(f"{self.name}: the matrix given for '{name}' is not allowed; {problem}") from None
+            object.__setattr__(self, "given", plain_matrices(self.given, self.name))
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         from microveil.numerics.transition import draw_categories
 
         blocks = [attributes] if self.compound else [(name,) for name in attributes]
-        self._check_given([_JOINT.join(block) for block in blocks])
+        self._check_given([JOINT.join(block) for block in blocks])
         columns: dict[str, pa.Array] = {}
         matrices: dict[str, FloatArray] = {}
         notes: list[str] = []

@@ -119,9 +119,7 @@ def _copies(pair: Pair) -> tuple[float, float]:
 def _sample(pair: Pair, records: int | None, streams: Streams) -> IntArray:
     n = len(pair)
     wanted = records or max(_FEWEST_COMPARED, int(_AFFORDABLE_TERMS / (2 * n * len(pair.attributes))))
-    if wanted >= n:
-        return np.arange(n)
-    return np.sort(streams.generator("closeness").choice(n, size=wanted, replace=False)).astype(np.int64)
+    return streams.some_of(n, wanted, "closeness")
 
 
 def _distances(pair: Pair, sample: IntArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
