@@ -190,7 +190,7 @@ def describe(sort: str, name: str) -> dict[str, Any]:
         "source": cls.source,
         "missing": cls.missing,
     }
-    for extra in ("weights", "meaning"):
+    for extra in ("weights", "meaning", "route", "scope"):
         if hasattr(cls, extra):
             entry[extra] = getattr(cls, extra)
     if sort == "method":

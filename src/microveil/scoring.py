@@ -179,10 +179,11 @@ def score_index(
 
 
 def _chosen(sort: str, wanted: Sequence[Any] | None, pair: Pair) -> list[Any]:
-    """The measures asked for; without a wish all losses and the general attacks that have an attribute to work on."""
+    """The measures asked for; without a wish the usual losses and general attacks that have an attribute to work on."""
     if wanted is not None:
         return [make(sort, item) if isinstance(item, str) else item for item in wanted]
-    usual = [name for name in names(sort) if sort == "loss" or find(sort, name).general]
+    flag = {"loss": "usual", "attack": "general"}[sort]
+    usual = [name for name in names(sort) if getattr(find(sort, name), flag)]
     return [make(sort, name) for name in usual if pair.of_kinds(find(sort, name).kinds)]
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from microveil.microdata.pairs import Pair, fitting
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, silent
+
+Route = Literal["data", "statistic", "mechanism"]
+Scope = Literal["general", "specific"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,12 @@ class LossMeasure(Parameterised, ABC):
     """A way of measuring loss. A subclass is a frozen dataclass of its parameters and implements `_measure`."""
 
     meaning: ClassVar[str]
+    # what is compared: the cells themselves, statistics of the two tables, or how the masking works
+    route: ClassVar[Route] = "statistic"
+    # a measure for a broad range of uses, or for one kind of analysis
+    scope: ClassVar[Scope] = "general"
+    # measured in every assessment; others only when asked for by name
+    usual: ClassVar[bool] = True
 
     def measure(
         self, original: Any, release: Any, attributes: Sequence[str] | None = None, *, progress: Progress = silent

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.losses.base import Loss, LossMeasure
+from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
@@ -30,6 +30,7 @@ class DBIL(LossMeasure):
     meaning: ClassVar[str] = (
         "how far categories moved, from 0 (none did) to 100 (all, as far as can be); lower is better"
     )
+    route: ClassVar[Route] = "data"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
         "a missing cell that is a category counts as 1 away from all others; other cells missing in the original are "

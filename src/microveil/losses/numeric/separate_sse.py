@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.losses.base import Loss, LossMeasure
+from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.microdata.pairs import Pair
 from microveil.numerics.one_dimension import separate_squares
 from microveil.numerics.standard import min_max
@@ -32,6 +32,7 @@ class SeparateSSE(LossMeasure):
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "mean squared change of values scaled to [0, 1] by each table's own range"
     meaning: ClassVar[str] = "squared change of a cell as a share of the greatest possible; lower is better"
+    route: ClassVar[Route] = "data"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "cells missing in the original are left out; a suppressed cell counts as replaced by the mean"

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.losses.base import Loss, LossMeasure
+from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.microdata.pairs import Pair
 from microveil.numerics.standard import Scaling
 from microveil.parameters import parameterised
@@ -32,6 +32,7 @@ class SSE(LossMeasure):
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "sum of squared changes as a share of the total sum of squares (SSE/SST)"
     meaning: ClassVar[str] = "share of the variation of the original values that is gone; lower is better"
+    route: ClassVar[Route] = "data"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "cells missing in the original are left out; a suppressed cell counts as replaced by the mean"
