@@ -12,8 +12,8 @@ from pathlib import Path
 from microveil.registry import SHELVES, describe, find, names
 
 ROOT = Path(__file__).resolve().parents[1]
-TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses"}
-FILES = {"method": "methods", "attack": "attacks", "loss": "losses"}
+TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}
+FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "scores"}
 
 
 def reference_page(sort: str) -> str:
@@ -26,6 +26,7 @@ def reference_page(sort: str) -> str:
         lines += [f"## `{name}`", "", " ".join(doc.split()), ""]
         lines += [f"- Kinds: {', '.join(entry['kinds'])}", f"- Missing values: {entry['missing']}"]
         lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]
+        lines += [f"- Formula: {entry['formula']}"] if entry.get("formula") else []
         lines += [f"- Source: {entry['source']}", f"- In Python: `{module}.{cls}`", ""]
         if entry["parameters"]:
             lines += ["| parameter | type | default | what it is |", "|---|---|---|---|"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from microveil.attacks.singling_out import SinglingOut
 from microveil.battery import run_battery
 from microveil.errors import Cancelled, DataError, MicroveilError
 from microveil.masking.microaggregation.mdav import MDAV
@@ -109,3 +110,92 @@ def test_what_is_not_run_says_why(people: Microdata) -> None:
 def test_wrong_wishes_are_refused_in_a_sentence(people: Microdata, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(MicroveilError, match=problem):
         run_battery(people, people, **options)
+
+
+def broken(*_: Any, **__: Any) -> Any:
+    raise ZeroDivisionError("record 17 has income 123456")
+
+
+def test_an_attack_that_breaks_off_is_named_and_the_others_go_on(
+    people: Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = Noise(alpha=0.05).mask(people, seed=1)
+    whole = run_battery(people, release)
+    monkeypatch.setattr(SinglingOut, "_assess", broken)
+    found = run_battery(people, release)
+    assert isinstance(found.failed["singling-out"], ZeroDivisionError)
+    assert set(found.risks) == set(whole.risks) - {"singling-out"}
+    assert found.value == whole.value
+    assert found.to_plain()["failed"] == {"singling-out": "ZeroDivisionError"}
+    assert "123456" not in f"{found!r} {found.to_plain()}"
+    assert not whole.failed
+
+
+def test_an_attack_that_breaks_off_before_it_starts_is_named_too(
+    people: Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SinglingOut, "suited", broken)
+    found = run_battery(people, MDAV(k=3).mask(people), contributions=False)
+    assert list(found.failed) == ["singling-out"]
+    assert "distance-linkage" in found.risks
+
+
+def test_contributions_that_break_off_leave_the_risks(people: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("microveil.battery._contributions", broken)
+    found = run_battery(people, MDAV(k=3).mask(people), attacks=["distance-linkage"])
+    assert found.failed.keys() == {f"contributions to {found.worst_linkage}"}
+    assert not found.contributions
+    assert found.value > 0
+
+
+def test_no_risk_at_all_is_not_taken_for_no_danger(people: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SinglingOut, "_assess", broken)
+    with pytest.raises(DataError, match=r"no attack could be run to its end \(singling-out: ZeroDivisionError\)$"):
+        run_battery(people, MDAV(k=3).mask(people), attacks=["singling-out"])
+
+
+def test_an_error_of_the_caller_is_not_taken_for_one_of_an_attack(people: Microdata) -> None:
+    def clumsy(fraction: float, label: str) -> None:
+        raise KeyError("the caller's own")
+
+    with pytest.raises(KeyError):
+        run_battery(people, MDAV(k=3).mask(people), progress=clumsy)
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Microdata:
+    rng = np.random.default_rng(7)
+    a = rng.normal(size=150)
+    columns = {"a": a, "b": a + rng.normal(scale=0.1, size=150), "job": rng.choice(list("xyz"), 150)}
+    return Microdata.of(columns)
+
+
+@pytest.mark.parametrize(
+    ("known", "variants"),
+    [
+        (["a"], {"one_to_one=True", "standardisation=joint"}),
+        (["a", "b"], {"one_to_one=True", "standardisation=joint", "metric=mahalanobis"}),
+        (["a", "job"], {"one_to_one=True", "standardisation=joint", "metric=gower"}),
+        (["job"], {"one_to_one=True"}),
+    ],
+)
+def test_variants_of_distances_are_tried_where_they_fit(mixed: Microdata, known: list[str], variants: set[str]) -> None:
+    found = run_battery(mixed, mixed, known, attacks=["distance-linkage"], contributions=False)
+    assert set(found.risks) == {"distance-linkage", *(f"distance-linkage ({variant})" for variant in variants)}
+
+
+def test_numbers_that_vary_together_are_linked_best_by_mahalanobis(mixed: Microdata) -> None:
+    values = []
+    for seed in range(5):
+        release = Noise(form="correlated", alpha=0.1).mask(mixed, ["a", "b"], seed=seed)
+        found = run_battery(mixed, release, attacks=["distance-linkage"], contributions=False)
+        values.append([found.risks[f"distance-linkage{apart}"].value for apart in ("", " (metric=mahalanobis)")])
+    usual, mahalanobis = np.mean(values, axis=0)
+    assert mahalanobis > 1.5 * usual
+
+
+def test_variants_that_take_too_long_say_for_how_many_records_they_are(mixed: Microdata) -> None:
+    longer = mixed.take(np.arange(2_100) % 150)
+    found = run_battery(longer, longer, ["a", "b"], attacks=["distance-linkage"], contributions=False)
+    assert found.passed_over == {"distance-linkage (one_to_one=True)": "tried on files of up to 2,000 records"}
+    assert "distance-linkage (metric=mahalanobis)" in found.risks

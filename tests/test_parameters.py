@@ -9,6 +9,7 @@ from microveil.errors import ParameterError, UnknownNameError
 from microveil.losses.categorical.distance import DBIL
 from microveil.masking import Method
 from microveil.masking.coarsening.recode import Recode
+from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.matrix import Matrix
 from microveil.masking.swapping.data_swapping import DataSwapping
@@ -63,8 +64,15 @@ def test_a_wrong_choice_lists_the_right_ones() -> None:
 
 
 def test_too_many_values_are_refused() -> None:
-    with pytest.raises(ParameterError, match="dbil takes 1 parameters at most"):
-        DBIL("unit", "nominal")  # type: ignore[call-arg]
+    with pytest.raises(ParameterError, match="sampling takes . parameters at most"):
+        Sampling(*[0.5] * 9)  # type: ignore[call-arg]
+
+
+def test_a_value_by_its_place_is_named_in_the_error() -> None:
+    with pytest.raises(ParameterError, match="k = 'many' is not allowed"):
+        MDAV("many")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="k is given twice"):
+        MDAV(3, k=4)  # type: ignore[misc]
 
 
 def test_limits_and_choices_are_described() -> None:
@@ -76,7 +84,7 @@ def test_limits_and_choices_are_described() -> None:
 def test_components_are_equal_when_their_parameters_are() -> None:
     assert MDAV(k=4) == MDAV(k=4) != MDAV(k=5)
     assert len({MDAV(k=4), MDAV(k=4)}) == 1
-    assert repr(DBIL(ordinal_distance="unit")) == "DBIL(ordinal_distance='unit')"
+    assert repr(DBIL(ordinal_distance="unit")).startswith("DBIL(ordinal_distance='unit', ")
 
 
 def test_the_registry_makes_components_by_name() -> None:

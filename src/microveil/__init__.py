@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from microveil.microdata.files import read, write
     from microveil.microdata.sample import survey
     from microveil.protection import protect
-    from microveil.registry import attack, loss, method
-    from microveil.scoring import Assessment, Score, assess
+    from microveil.registry import attack, loss, method, score
+    from microveil.reporting.report import report
+    from microveil.scoring import Assessment, Score, ScoreRule, assess
+    from microveil.study import Candidate, Study, compare, run_study
 
 # the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
 _HOMES = {
@@ -71,18 +73,21 @@ _HOMES = {
     "microdata.files": ("read", "write"),
     "microdata.sample": ("survey",),
     "protection": ("protect",),
-    "registry": ("method", "attack", "loss"),
-    "scoring": ("Assessment", "Score", "assess"),
+    "registry": ("method", "attack", "loss", "score"),
+    "reporting.report": ("report",),
+    "scoring": ("Assessment", "Score", "ScoreRule", "assess"),
+    "study": ("Candidate", "Study", "compare", "run_study"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "survey", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
-    "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "method", "attack", "loss",
+    "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "method", "attack", "loss", "score",
     "protect", "Plan", "Step", "Release", "Partition", "Guarantees", "guarantees_of",
-    "assess", "Assessment", "Score", "Attack", "Risk", "Battery", "run_battery", "DistanceLinkage",
+    "assess", "Assessment", "Score", "ScoreRule", "Attack", "Risk", "Battery", "run_battery", "DistanceLinkage",
     "IntervalDisclosure",
+    "run_study", "compare", "Candidate", "Study", "report",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

@@ -31,6 +31,8 @@ class Battery:
 
     `risks` by the label of the attack, and `attacks` by the same; `passed_over` says why an attack was not run;
     `contributions` are, for each known attribute, the percentage points of the worst linkage that go with it.
+    `failed` are the attacks that broke off with an error that nobody foresaw: what they would have gained is not known,
+    so the risk may be higher than it seems.
     """
 
     risks: Mapping[str, Risk]
@@ -39,6 +41,8 @@ class Battery:
     contributions: Mapping[str, float]
     known: tuple[str, ...]
     records: int
+    # the text of such an error may hold values of records
+    failed: Mapping[str, Exception] = field(default_factory=dict, repr=False)
 
     @property
     def worst_linkage(self) -> str | None:
@@ -80,6 +84,7 @@ class Battery:
             "contributions": dict(self.contributions),
             "risks": {label: risk.to_plain() for label, risk in self.risks.items()},
             "passed_over": dict(self.passed_over),
+            "failed": {label: type(problem).__name__ for label, problem in self.failed.items()},
         }
 
     def explain(self, label: str, original: Any, release: Any) -> str:
@@ -113,7 +118,7 @@ def run_battery(
     """Run every attack that applies to a release, as its provenance suggests, or those named.
 
     `known` are the attributes the intruder knows, by default those the release masked. The attacks run side by side;
-    the result does not depend on how many at a time.
+    the result does not depend on how many at a time. An attack that breaks off is among the `failed`; the others go on.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
@@ -126,34 +131,59 @@ def run_battery(
         attacks = [attacks]
     if workers is not None and workers < 1:
         raise ParameterError(f"workers = {workers} is not allowed; at least one is needed")
-    chosen, passed_over = _suited(pair, attacks)
+    chosen, passed_over, failed = _suited(pair, attacks)
     if not chosen:
-        why = "; ".join(f"{name}: {reason}" for name, reason in passed_over.items()) or "none was named"
-        raise DataError(f"there is no attack to run ({why})")
-    risks, failed = _side_by_side(chosen, pair, workers, Part(progress, 0.0, 0.7 if contributions else 1.0))
+        raise DataError(f"there is no attack to run ({_reasons(passed_over, failed)})")
+    results = _side_by_side(chosen, pair, workers, Part(progress, 0.0, 0.7 if contributions else 1.0))
+    risks = {label: result for label, result in results.items() if isinstance(result, Risk)}
+    passed_over |= {label: str(result) for label, result in results.items() if isinstance(result, MicroveilError)}
+    failed |= {
+        label: result for label, result in results.items() if not isinstance(result, Risk) and label not in passed_over
+    }
+    if not risks:
+        raise DataError(f"no attack could be run to its end ({_reasons(passed_over, failed)})")
     worst = _worst_linkage(chosen, risks)
     shares: dict[str, float] = {}
     if contributions and worst is not None and len(risks[worst].known) > 1 and chosen[worst].known_is_all:
-        shares = _contributions(chosen[worst], pair, risks[worst], Part(progress, 0.7, 1.0))
+        stretch = _Watched(Part(progress, 0.7, 1.0))
+        try:
+            shares = _contributions(chosen[worst], pair, risks[worst], stretch)
+        except Exception as problem:
+            if stretch.raised:
+                raise
+            failed[f"contributions to {worst}"] = problem
     progress(1.0, "attacking")
     kept = {label: chosen[label] for label in risks}
-    return Battery(risks, kept, {**passed_over, **failed}, shares, pair.attributes, len(pair))
+    return Battery(risks, kept, passed_over, shares, pair.attributes, len(pair), failed)
 
 
-def _suited(pair: Pair, wanted: Sequence[str] | None) -> tuple[dict[str, Attack], dict[str, str]]:
-    """The attacks to run by label, and why the others are passed over."""
+def _reasons(passed_over: Mapping[str, str], failed: Mapping[str, Exception]) -> str:
+    why = {**passed_over, **{label: type(problem).__name__ for label, problem in failed.items()}}
+    return "; ".join(f"{label}: {reason}" for label, reason in why.items()) or "none was named"
+
+
+def _suited(pair: Pair, wanted: Sequence[str] | None) -> tuple[dict[str, Attack], dict[str, str], dict[str, Exception]]:
+    """The attacks to run by label, why others are passed over, and those that break off when asked."""
     chosen: dict[str, Attack] = {}
     passed_over: dict[str, str] = {}
+    failed: dict[str, Exception] = {}
     for name in names("attack") if wanted is None else wanted:
         cls: type[Attack] = find("attack", name)
-        suited = cls.suited(pair)
-        if not suited:
-            passed_over[name] = cls.why_not(pair)
-        for attack in suited:
-            chosen[_label(attack, suited[0])] = attack
+        try:
+            suited = cls.suited(pair)
+            if not suited:
+                passed_over[name] = cls.why_not(pair)
+                continue
+            passed_over |= {_label(attack, suited[0]): reason for attack, reason in cls.too_long(pair)}
+        except MicroveilError:
+            raise
+        except Exception as problem:
+            failed[name] = problem
+            continue
+        chosen |= {_label(attack, suited[0]): attack for attack in suited}
     for name in pair.recoded:
-        passed_over[f"all, with '{name}'"] = "its released values are of another kind"
-    return chosen, passed_over
+        passed_over[f"all but distance- and probabilistic-linkage, with '{name}'"] = "its values are of another kind"
+    return chosen, passed_over, failed
 
 
 def _label(attack: Attack, usual: Attack) -> str:
@@ -163,31 +193,47 @@ def _label(attack: Attack, usual: Attack) -> str:
     return f"{attack.name} ({', '.join(apart)})" if apart else attack.name
 
 
+class _Watched:
+    """Progress that remembers whether the caller raised something: that is the caller's error, not an attack's."""
+
+    def __init__(self, whole: Progress) -> None:
+        self.whole, self.raised = whole, False
+
+    def __call__(self, fraction: float, label: str, /) -> None:
+        try:
+            self.whole(fraction, label)
+        except BaseException:
+            self.raised = True
+            raise
+
+
 def _side_by_side(
     attacks: Mapping[str, Attack], pair: Pair, workers: int | None, progress: Progress
-) -> tuple[dict[str, Risk], dict[str, str]]:
+) -> dict[str, Risk | Exception]:
+    """The risk of every attack, or what it ended with."""
     from microveil.numerics.compiled import threads
 
     done = dict.fromkeys(attacks, 0.0)
     lock = Lock()
+    watched = _Watched(progress)
 
-    def run(label: str) -> Risk | str:
+    def run(label: str) -> Risk | Exception:
         def part(fraction: float, _: str) -> None:
             with lock:
                 done[label] = max(done[label], fraction)
-                progress(sum(done.values()) / len(done), f"attacking: {label}")
+                watched(sum(done.values()) / len(done), f"attacking: {label}")
 
         try:
             return attacks[label].assess_pair(pair, progress=part)
         except Cancelled:
             raise
-        except MicroveilError as problem:
-            return str(problem)
+        except Exception as problem:
+            if watched.raised:
+                raise
+            return problem
 
     with ThreadPoolExecutor(max_workers=workers or threads()) as pool:
-        results = dict(zip(attacks, pool.map(run, attacks), strict=True))
-    risks = {label: result for label, result in results.items() if isinstance(result, Risk)}
-    return risks, {label: result for label, result in results.items() if isinstance(result, str)}
+        return dict(zip(attacks, pool.map(run, attacks), strict=True))
 
 
 def _worst_linkage(attacks: Mapping[str, Attack], risks: Mapping[str, Risk]) -> str | None:

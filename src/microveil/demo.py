@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from microveil.microdata import Microdata, files
 from microveil.microdata.files.atomic import check_output, write_text
 from microveil.microdata.sample import survey
 from microveil.progress import Part, Progress, silent
+from microveil.protection import protect
 from microveil.reporting.study_page import study_page
 from microveil.study import Candidate, Study, compare
 
@@ -60,18 +61,15 @@ def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False
     paths = [check_output(folder / name, force=force) for name in names]
     survey_file, schema_file, release_file, _, page = paths
     data = survey(records, seed)
-    study = compare(data, candidates(data), seed=seed, progress=Part(progress, 0.0, 0.98))
+    study = compare(data, candidates(data), seed=seed, progress=Part(progress, 0.0, 0.95))
+    study = replace(study, title="Which release? A sample survey, protected in many ways")
+    release = protect(data, study.plan(), progress=Part(progress, 0.95, 0.98))
     files.write(data, survey_file, force=force)
     data.schema.write(schema_file, force=force)
-    _, manifest_file = study.best.release.save(release_file, force=force)
+    _, manifest_file = release.save(release_file, force=force)
     inputs = ["microveil", "protect", str(survey_file), "--plan", str(manifest_file)]
     again = shlex.join([*inputs, "--out", str(folder / "again.csv")])
-    text = study_page(
-        study,
-        title="Which release? A sample survey, protected in many ways",
-        lead=f"{records:,} fictional persons; {len(study.results)} candidates; keys: {', '.join(data.schema.keys)}.",
-        again=again,
-    )
-    write_text(page, text, force=force)
+    lead = f"{records:,} fictional persons; {len(study.results)} candidates; keys: {', '.join(data.schema.keys)}."
+    write_text(page, study_page(study, again=again, lead=lead), force=force)
     progress(1.0, "demo: writing")
     return Demo(data, study, survey_file, schema_file, release_file, manifest_file, page, again)

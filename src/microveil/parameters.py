@@ -58,11 +58,15 @@ def parameterised(cls: type[Component]) -> type[Component]:
         for name in kwargs:
             if name not in names:
                 raise ParameterError(f"{label} has no parameter '{name}'{nearest_name(name, names)}")
-        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        for name in names[: len(args)]:
+            if name in kwargs:
+                raise ParameterError(f"{label}: {name} is given twice")
+        given = dict(zip(names, args, strict=False)) | kwargs
+        for name, value in given.items():
             if not _is_finite(value):
                 raise ParameterError(f"{label}: {name} = {value!r} is not allowed; it must be a finite number")
         try:
-            original_init(self, *map(_as_python, args), **{k: _as_python(v) for k, v in kwargs.items()})
+            original_init(self, **{name: _as_python(value) for name, value in given.items()})
         except pydantic.ValidationError as problem:
             raise ParameterError(_sentence(label, problem)) from None
 

@@ -1,4 +1,4 @@
-"""Every method, attack and loss by its short name. To add one, write its file and one line here."""
+"""Every method, attack, loss and score by its short name. To add one, write its file and one line here."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from microveil.attacks import Attack
     from microveil.losses import LossMeasure
     from microveil.masking import Method
+    from microveil.scoring import ScoreRule
 
-Sort = Literal["method", "attack", "loss"]
+Sort = Literal["method", "attack", "loss", "score"]
 
 METHODS = {
     "best": "microveil.masking.microaggregation.best:Best",
@@ -104,10 +105,47 @@ LOSSES = {
     "il4": "microveil.losses.numeric.moments:IL4",
     "il5": "microveil.losses.numeric.moments:IL5",
     "g-il": "microveil.losses.numeric.moments:GIL",
+    "matrix-discrepancy": "microveil.losses.numeric.matrices:MatrixDiscrepancy",
+    "pil": "microveil.losses.numeric.probabilistic:PIL",
+    "abim": "microveil.losses.numeric.biases:ABIM",
+    "abisd": "microveil.losses.numeric.biases:ABISD",
+    "abico": "microveil.losses.numeric.biases:ABICO",
+    "quantiles": "microveil.losses.numeric.quantiles:Quantiles",
+    "distribution": "microveil.losses.numeric.distribution:Distribution",
+    "energy": "microveil.losses.numeric.energy:EnergyLoss",
+    "bias": "microveil.losses.analytical.bias_types:BiasTypes",
+    "regression": "microveil.losses.analytical.regression:Regression",
+    "estimates": "microveil.losses.analytical.estimates:SurveyEstimates",
+    "validity": "microveil.losses.analytical.validity:Validity",
+    "quality": "microveil.losses.analytical.quality:Quality",
     "dbil": "microveil.losses.categorical.distance:DBIL",
     "ctbil": "microveil.losses.categorical.tables:CTBIL",
+    "ebil": "microveil.losses.categorical.entropy:EBIL",
+    "record-entropy": "microveil.losses.categorical.entropy:RecordEntropy",
+    "il-categorical": "microveil.losses.categorical.aggregate:ILCategorical",
+    "bivariate-counts": "microveil.losses.categorical.association:BivariateCounts",
+    "chi-square": "microveil.losses.categorical.association:ChiSquare",
+    "propensity": "microveil.losses.modelled.propensity:Propensity",
+    "classification": "microveil.losses.modelled.classification:Classification",
+    "clustering": "microveil.losses.clustering.similarity:Clustering",
 }
-SHELVES: dict[str, dict[str, str]] = {"method": METHODS, "attack": ATTACKS, "loss": LOSSES}
+SCORES = {
+    "mean": "microveil.scoring.rules.usual:Mean",
+    "max": "microveil.scoring.rules.usual:Max",
+    "worst": "microveil.scoring.rules.usual:Worst",
+    "classic": "microveil.scoring.rules.classic:Classic",
+    "swapping": "microveil.scoring.rules.swapping:Swapping",
+    "swapping-stated": "microveil.scoring.rules.swapping:SwappingStated",
+    "projected": "microveil.scoring.rules.projected:Projected",
+    "projected-used": "microveil.scoring.rules.projected:ProjectedUsed",
+    "projected-max": "microveil.scoring.rules.projected:ProjectedMax",
+    "score-index": "microveil.scoring.rules.index:ScoreIndex",
+    "categorical": "microveil.scoring.rules.categorical:Categorical",
+    "categorical-source": "microveil.scoring.rules.categorical:CategoricalSource",
+    "clustering": "microveil.scoring.rules.categorical:Clustering",
+    "time-series": "microveil.scoring.rules.series:TimeSeries",
+}
+SHELVES: dict[str, dict[str, str]] = {"method": METHODS, "attack": ATTACKS, "loss": LOSSES, "score": SCORES}
 
 
 def names(sort: str = "method") -> tuple[str, ...]:
@@ -178,6 +216,12 @@ def loss(name: str, **parameters: Any) -> LossMeasure:
     return made
 
 
+def score(name: str, **parameters: Any) -> ScoreRule:
+    """A score by its name."""
+    made: ScoreRule = make("score", name, parameters)
+    return made
+
+
 def describe(sort: str, name: str) -> dict[str, Any]:
     """Everything a program or a page needs to show an entry."""
     cls: type[Parameterised] = find(sort, name)
@@ -190,7 +234,7 @@ def describe(sort: str, name: str) -> dict[str, Any]:
         "source": cls.source,
         "missing": cls.missing,
     }
-    for extra in ("weights", "meaning", "route", "scope"):
+    for extra in ("weights", "meaning", "formula", "route", "scope"):
         if hasattr(cls, extra):
             entry[extra] = getattr(cls, extra)
     if sort == "method":

@@ -131,7 +131,8 @@ def test_a_wildcard_matches_everything_and_other_missing_cells_their_like() -> N
     data = Microdata.of(columns)
     assert DistanceLinkage().assess(data, data).value == pytest.approx(100)
     only = Microdata.of({"a": [1.0, 2.0, None, None]})
-    assert DistanceLinkage().assess(only, only).per_record.tolist() == [1, 1, 0, 0]
+    for how in ("typical", "left out"):
+        assert DistanceLinkage(missing_cells=how).assess(only, only).per_record.tolist() == [1, 1, 0, 0]  # type: ignore[arg-type]
     state = only.with_schema(only.schema.replacing(only["a"].changed(missing="not applicable")))
     assert DistanceLinkage().assess(state, state).per_record.tolist() == [1, 1, 0.5, 0.5]
 
@@ -244,9 +245,9 @@ def test_a_wildcard_leaves_out_the_weight_of_its_attribute() -> None:
     """Known (0, 0); one released record has a gap of 1 in b and a wildcard in a, the other gaps of 1 in both."""
     known = Microdata.of({"a": [0.0, 9.0], "b": [0.0, 9.0]})
     released = Microdata.of({"a": [None, 1.0], "b": [1.0, 1.0]})
-    attack = DistanceLinkage(metric="manhattan", standardisation="none", weights=(3.0, 1.0))
+    attack = DistanceLinkage(metric="manhattan", standardisation="none", weights=(3.0, 1.0), missing_cells="left out")
     assert attack.assess(known, released).counters["optimistic"] == 100  # (1 * 4 / 1) and 4: they tie
-    light = DistanceLinkage(metric="manhattan", standardisation="none", weights=(1.0, 3.0))
+    light = attack.changed(weights=(1.0, 3.0))
     assert light.assess(known, released).per_record.tolist() == [0.5, 0.5]
 
 
@@ -368,3 +369,64 @@ def test_blocking_compares_only_within_blocks() -> None:
     assert blocked.per_record.tolist() == [1, 1, 1, 0]
     with pytest.raises(UnknownNameError, match="known attribute to block on 'ages'"):
         DistanceLinkage(block=("ages",)).assess(people, release, ["sex", "age"])
+
+
+# --- missing cells, samples -------------------------------------------------------------------------------------------
+
+
+def wildcards(columns: dict[str, list[str | None]]) -> Microdata:
+    data = Microdata.of(columns, nominal=list(columns))
+    return data.with_schema(data.schema.replacing(*(data[name].changed(missing="wildcard") for name in data.names)))
+
+
+def test_a_record_that_agrees_throughout_is_nearer_than_one_with_an_emptied_cell() -> None:
+    known = wildcards({"job": ["cook", "cook", "nurse"], "sex": ["f", "m", "m"]})
+    release = wildcards({"job": ["cook", None, "nurse"], "sex": ["f", "m", "m"]})
+    assert DistanceLinkage().assess(known, release).per_record.tolist() == [1, 1, 1]
+    # left out, an empty cell agrees as well as any: the nurse may be the second or the third
+    left_out = DistanceLinkage(missing_cells="left out").assess(known, release)
+    assert left_out.per_record.tolist() == [1, 1, 0.5]
+
+
+def test_what_the_intruder_does_not_know_draws_no_link_to_emptied_cells() -> None:
+    known = wildcards({"job": [None, "cook"], "sex": ["f", "m"]})
+    release = wildcards({"job": ["cook", None], "sex": ["f", "f"]})
+    assert DistanceLinkage().assess(known, release).per_record[0] == 0.5
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "gower"])
+def test_missing_cells_among_disturbed_numbers_do_not_draw_all_links(metric: str) -> None:
+    """Scaled up, the few cells of a nearly empty record are soon nearer than one's own disturbed record."""
+    rng = np.random.default_rng(2)
+    cells = rng.normal(size=(300, 5))
+    noisy = cells + 0.1 * rng.normal(size=cells.shape)
+    noisy[rng.random(noisy.shape) < 0.4] = np.nan
+    attack = DistanceLinkage(metric=metric)  # type: ignore[arg-type]
+    typical = attack.assess(table(cells), table(noisy)).value
+    assert typical > 2 * attack.changed(missing_cells="left out").assess(table(cells), table(noisy)).value
+
+
+def test_a_release_with_suppressed_cells_is_linked_by_what_is_left() -> None:
+    from microveil.masking.coarsening.suppress import Suppress
+    from microveil.microdata.sample import survey
+
+    people = survey(300, seed=3)
+    release = Suppress(k=5).mask(people, ["region", "sex", "education"])
+    typical = DistanceLinkage().assess(people, release)
+    assert typical.value > DistanceLinkage(missing_cells="left out").assess(people, release).value
+    order = np.random.default_rng(1).permutation(300)
+    turned = DistanceLinkage().assess(people.take(order), release.data.take(order), release.provenance.attributes)
+    assert turned.per_record == pytest.approx(typical.per_record[order])
+
+
+def test_the_risk_of_a_sample_is_that_of_the_persons_in_it() -> None:
+    from microveil.masking.coarsening.sampling import Sampling
+
+    data = table(np.arange(40.0).reshape(20, 2))
+    release = Sampling(share=0.25).mask(data, seed=1)
+    risk = DistanceLinkage().assess(data, release)
+    assert (risk.attacked, len(risk.per_record)) == (5, 5)
+    assert risk.value == pytest.approx(100 * risk.per_record.mean())
+    assert risk.counters["of all"] == pytest.approx(risk.value / 4)
+    assert "that of the 5 of 20 persons who are in the released sample" in risk.scenario
+    assert "of all" not in DistanceLinkage().assess(data, data).counters

@@ -60,6 +60,17 @@ def test_wrong_wishes_are_refused() -> None:
         protect_until(people(30), [MDAV()], DistanceLinkage(), 5, seeds=())
 
 
+def test_progress_rises_from_the_first_method_to_the_end() -> None:
+    seen: list[float] = []
+    protect_until(
+        people(60), stronger(MDAV(), "k", (2, 4, 8, 16)), DistanceLinkage(), 20.0, seeds=(1, 2),
+        progress=lambda fraction, _: seen.append(fraction),
+    )  # fmt: skip
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+    assert len({fraction for fraction in seen if fraction < 0.25}) > 2  # masking and attacking report for themselves
+
+
 def test_it_can_be_cancelled() -> None:
     def stop(fraction: float, label: str) -> None:
         raise Cancelled("enough")

@@ -101,8 +101,8 @@ def _weights(attack: ProbabilisticLinkage, original: Microdata, masked: Microdat
     from microveil.microdata.pairs import Pair
     from microveil.progress import silent
 
-    before, after, scheme = attack._tables(Pair.of(original, masked, columns), tuple(columns))
-    slope = attack._model(scheme, before, after, silent).terms.slope
+    files = attack._files(Pair.of(original, masked, columns), tuple(columns))
+    slope = files.compared(attack._model(files, silent).costs).terms.slope
     return np.column_stack([np.zeros(len(slope)), -slope])
 
 

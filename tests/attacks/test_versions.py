@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,17 @@ def test_the_intervals_of_individual_ranking_are_intersected() -> None:
         assert gain.contained == 100.0, name
         assert gain.width < gain.width_alone
     assert [risk.name for risk in found.alone] == ["interval-disclosure"] * 3
+
+
+def test_the_plain_form_has_nothing_of_single_records() -> None:
+    data = people(40)
+    found = attack_versions(data, [Noise(alpha=0.1).mask(data, seed=seed) for seed in range(2)])
+    plain = found.to_plain()
+    assert json.loads(json.dumps(plain)) == plain
+    assert [risk["value"] for risk in plain["alone"]] == [risk.value for risk in found.alone]
+    assert plain["together"]["value"] == found.together.value
+    assert plain["gains"]["age"]["error"] == found.gains["age"].error
+    assert "per_record" not in plain["together"]
 
 
 def test_other_intervals_can_be_given() -> None:

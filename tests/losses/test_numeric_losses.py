@@ -132,7 +132,8 @@ def test_the_loss_of_a_release_is_that_of_its_partition(n: int, d: int, k: int, 
     release = MDAV(k=k).mask(data)
     assert release.partition is not None
     made, loss = squares(standardise(cells), release.partition.labels), SSE().measure(data, release)
-    assert loss.details == pytest.approx({"sse": made.sse, "ssa": made.ssa, "sst": made.sst}, abs=1e-9)
+    sums = {name: loss.details[name] for name in ("sse", "ssa", "sst")}
+    assert sums == pytest.approx({"sse": made.sse, "ssa": made.ssa, "sst": made.sst}, abs=1e-9)
     assert loss.value == pytest.approx(100 * made.ratio)
 
 
@@ -199,3 +200,79 @@ def test_a_mean_of_changes_beyond_100_is_bounded_and_kept_raw() -> None:
 def test_decimals_cannot_be_negative() -> None:
     with pytest.raises(ParameterError, match="g-il: decimals = -1"):
         GIL(decimals=-1)
+
+
+# --- analysis of variance, and the variance that groups take away --------------------------------------------------
+
+
+@pytest.mark.spec("01:IL-2")
+def test_the_f_ratio_of_a_partition_is_that_of_a_textbook() -> None:
+    from scipy import stats
+
+    values = np.array([1.0, 2.0, 4.0, 10.0, 11.0, 15.0, 30.0, 31.0, 35.0])
+    data = Microdata.of({"x": values})
+    release = MDAV(k=3).mask(data)
+    assert release.partition is not None
+    found = SSE().measure(data, release).details
+    assert found["groups"] == 3
+    expected = stats.f_oneway(*(values[group] for group in release.partition.groups)).statistic
+    assert found["anova_f"] == pytest.approx(expected)
+    assert found["kept"] == pytest.approx(100 * found["ssa"] / found["sst"])
+    assert found["kept"] == pytest.approx(100 - SSE().measure(data, release).value)
+
+
+@pytest.mark.spec("01:IL-2")
+def test_without_a_partition_or_without_variance_there_is_no_f_ratio() -> None:
+    assert "anova_f" not in SSE().measure(BEFORE, AFTER).details
+    constant = Microdata.of({"x": [4.0] * 6})
+    found = SSE().measure(constant, MDAV(k=3).mask(constant)).details
+    assert "anova_f" not in found
+    assert found["kept"] == 100
+
+
+@pytest.mark.spec("01:IL-2")
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(4, 40), d=st.integers(1, 3), k=st.integers(2, 5), seed=st.integers(0, 9999))
+def test_group_means_take_away_exactly_the_variance_within_groups(n: int, d: int, k: int, seed: int) -> None:
+    """Var(x') = Var(x) - SSE / n for each attribute."""
+    cells = np.random.default_rng(seed).gamma(2.0, 3.0, size=(max(n, k), d))
+    release = MDAV(k=k).mask(Microdata.of({f"x{j}": cells[:, j] for j in range(d)}))
+    for j in range(d):
+        masked = release.data.numbers(f"x{j}").values
+        lost = float(((cells[:, j] - masked) ** 2).sum())
+        assert masked.var() == pytest.approx(cells[:, j].var() - lost / len(cells), abs=1e-9)
+
+
+# --- which records belong together ---------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("03:ME-4")
+def test_values_can_be_compared_with_those_of_the_nearest_released_record() -> None:
+    # the nearest of 1, 2, 2.9 and 6 among 1.5 and 4.5
+    before, after = Microdata.of({"a": [1.0, 2.0, 2.9, 6.0]}), Microdata.of({"a": [4.5, 1.5, 1.5, 4.5]})
+    by_row = IL1().measure(before, after).value
+    nearest = IL1(correspondence="nearest").measure(before, after).value
+    assert nearest == pytest.approx(100 * (0.5 / 1 + 0.5 / 2 + 1.4 / 2.9 + 1.5 / 6) / 4)
+    assert nearest < by_row
+    # the order of the release does not matter any more
+    turned = Microdata.of({"a": [1.5, 4.5, 4.5, 1.5]})
+    assert IL1(correspondence="nearest").measure(before, turned).value == nearest
+    parts = IL(correspondence="nearest").measure(before, after)
+    assert parts.details["il1"] == pytest.approx(nearest)
+    assert parts.details["il2"] == pytest.approx(IL2().measure(before, after).raw)
+
+
+@pytest.mark.spec("03:ME-4")
+def test_nearest_records_of_a_long_table_are_sought_for_a_sample() -> None:
+    rng = np.random.default_rng(6)
+    cells = rng.gamma(3.0, 2.0, size=(3000, 2))
+    before, after = (Microdata.of({"a": c[:, 0], "b": c[:, 1]}) for c in (cells, cells + rng.normal(size=cells.shape)))
+    whole = IL1(correspondence="nearest", sample=None).measure(before, after)
+    assert "sampled" not in whole.details
+    drawn = [IL1(correspondence="nearest", sample=300, seed=seed).measure(before, after) for seed in range(30)]
+    assert all(loss.details["sampled"] == 300 for loss in drawn)
+    said = np.mean([loss.details["standard_error"] for loss in drawn])
+    assert said == pytest.approx(np.std([loss.value for loss in drawn]), rel=0.5)
+    assert np.mean([loss.value for loss in drawn]) == pytest.approx(whole.value, abs=3 * said / 30**0.5)
+    of_all = IL(correspondence="nearest", sample=300).measure(before, after)
+    assert of_all.details["standard_error"] == pytest.approx(drawn[0].details["standard_error"] / 5, rel=0.5)

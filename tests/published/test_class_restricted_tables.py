@@ -1,4 +1,4 @@
-"""Table 1, Figure 6 and the counts of the class-restricted experiments, by the study that rebuilds them."""
+"""Table 1, Figure 6 and the counts of the class-restricted experiments, as they are rebuilt."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-Study = Callable[[str], ModuleType]
+Rebuilt = Callable[[str], ModuleType]
 
 
 @pytest.fixture(scope="module")
-def tables(study: Study) -> ModuleType:
-    return study("class_restricted_tables")
+def tables(rebuilt: Rebuilt) -> ModuleType:
+    return rebuilt("class_restricted")
 
 
 @pytest.fixture(scope="module")

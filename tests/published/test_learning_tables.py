@@ -1,4 +1,4 @@
-"""The tables about OMMA, IAMAT and dependence trees, by the studies that rebuild them; small where they are long."""
+"""The tables about OMMA, IAMAT and dependence trees, as they are rebuilt; small where they are long."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from microveil.numerics.centroid_groups import centroid_groups
 from microveil.numerics.squares import squares
 from microveil.numerics.standard import standardise
 from microveil.registry import find, names
-from microveil.reporting.risk_utility import risk_utility_map
+from microveil.reporting.risk_utility import Spot, risk_utility_chart
 
-Study = Callable[[str], ModuleType]
+Rebuilt = Callable[[str], ModuleType]
 FloatArray = npt.NDArray[np.float64]
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def tables(study: Study) -> ModuleType:
-    return study("learning_tables")
+def tables(rebuilt: Rebuilt) -> ModuleType:
+    return rebuilt("learning")
 
 
 @pytest.fixture(scope="module")
-def scores(study: Study) -> ModuleType:
-    return study("learning_scores")
+def scores(rebuilt: Rebuilt) -> ModuleType:
+    return rebuilt("learning_scores")
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_the_scores_of_census_come_out_but_for_linkage(scores: ModuleType) -> No
     data, known = scores.load("census")
     made = scores.scores(data, known, (3, 5), ("cbfs", "iamat"))
     for (method, k), (_, index) in made.items():
-        found, printed = scores.criteria(index), scores.printed()["census", k, method]
+        found, printed = scores.criteria(index), scores.printed_criteria()["census", k, method]
         assert found["g_il"] == pytest.approx(printed["g_il"], abs=6e-6)
         assert found["id"] == pytest.approx(printed["id"], abs=6e-5)
         assert found["rld"] < printed["rld"] - 20
@@ -163,14 +163,14 @@ def test_the_scores_of_omma_are_about_the_known_ones(scores: ModuleType) -> None
 
 @pytest.mark.spec("02:LM20", "02:LM24", "02:LM33")
 def test_the_printed_index_of_census_was_made_with_a_constant(scores: ModuleType) -> None:
-    for (file, k, method), shown in scores.printed().items():
+    for (file, k, method), shown in scores.printed_criteria().items():
         assert (shown["rld"] + shown["id"]) / 2 == pytest.approx(shown["g_dr"], abs=6e-5)
         if file == "census":
             assert shown["si"] == pytest.approx((shown["g_il"] + scores.CONSTANT) / 2, abs=1e-9)
             assert scores.right_index(shown) == pytest.approx(shown["si_right"], abs=6e-5)
         else:
             assert shown["si"] == pytest.approx(scores.right_index(shown), abs=6e-5), (file, k, method)
-    right = {key: scores.right_index(shown) for key, shown in scores.printed().items()}
+    right = {key: scores.right_index(shown) for key, shown in scores.printed_criteria().items()}
     assert right["census", 5, "omma"] > right["census", 5, "cbfs"]
     best = {k: min(scores.METHODS, key=lambda method: right["census", k, method]) for k in (3, 4, 5)}
     assert best == {3: "iamat", 4: "omma", 5: "iamat"}
@@ -179,14 +179,15 @@ def test_the_printed_index_of_census_was_made_with_a_constant(scores: ModuleType
 @pytest.mark.spec("02:LM21")
 def test_larger_groups_lose_more_and_risk_less_on_the_map(scores: ModuleType) -> None:
     data, known = scores.load("census")
-    study = scores.as_study(scores.scores(data, known[:4], (3, 4, 5), ("cbfs", "iamat")))
-    points = {result.candidate.label: (result.loss, result.risk) for result in study.results}
+    made = scores.scores(data, known[:4], (3, 4, 5), ("cbfs", "iamat"))
+    points = {f"{method} k={k}": (index.score.loss, index.score.risk) for (method, k), (_, index) in made.items()}
     assert len(points) == 6
     for method in ("cbfs", "iamat"):
         losses, risks = zip(*(points[f"{method} k={k}"] for k in (3, 4, 5)), strict=True)
         assert list(losses) == sorted(losses)
         assert list(risks) == sorted(risks, reverse=True)
-    svg = risk_utility_map(study)
+    spots = [Spot(label, risk, loss, label.split()[0]) for label, (loss, risk) in points.items()]
+    svg = risk_utility_chart(spots)
     assert svg.count("<svg") == 1
     assert all(label in svg for label in points)
 

@@ -20,9 +20,9 @@ def links(script: ModuleType, name: str, scale: str, operator: str, *families: s
 @pytest.mark.parametrize("column", [2, 3])  # ordered averages with thresholds, Sugeno integrals with exponents
 @pytest.mark.parametrize(("name", "scale"), [("census", "N1"), ("census", "N2"), ("wdbc", "N1"), ("wdbc", "N2")])
 def test_right_links_of_100_are_near_what_is_known(
-    study: Callable[[str], ModuleType], name: str, scale: str, column: int
+    rebuilt: Callable[[str], ModuleType], name: str, scale: str, column: int
 ) -> None:
-    script = study("no_common_attributes_tables")
+    script = rebuilt("representatives")
     found = links(script, name, scale, *script.COLUMNS[column])
     assert found == pytest.approx(script.KNOWN[name, scale][column], abs=NEAR)
 
@@ -30,30 +30,28 @@ def test_right_links_of_100_are_near_what_is_known(
 @pytest.mark.spec("04:FZ-EXP")
 @pytest.mark.parametrize(("name", "scale", "two"), [("census", "N1", "QeQs"), ("wdbc", "N2", "QsQt")])
 def test_twofold_integrals_are_near_what_is_known(
-    study: Callable[[str], ModuleType], name: str, scale: str, two: str
+    rebuilt: Callable[[str], ModuleType], name: str, scale: str, two: str
 ) -> None:
-    script = study("no_common_attributes_tables")
+    script = rebuilt("representatives")
     found = links(script, name, scale, "twofold", two[:2], two[2:])
     assert found == pytest.approx(script.KNOWN_TWOFOLD[name, scale][two], abs=NEAR)
 
 
 @pytest.mark.spec("04:FZ-EXP")
-def test_the_conclusions_of_the_source_hold_on_wdbc(study: Callable[[str], ModuleType]) -> None:
+def test_the_conclusions_of_the_source_hold_on_wdbc(rebuilt: Callable[[str], ModuleType]) -> None:
     """Ordered averages beat Sugeno integrals, thresholds beat exponents, and standardising beats ranging."""
-    script = study("no_common_attributes_tables")
+    script = rebuilt("representatives")
     best = links(script, "wdbc", "N2", "owa", "Qt")
     for scale, operator, family in (("N2", "sugeno", "Qt"), ("N2", "owa", "Qe"), ("N1", "owa", "Qt")):
         assert best > links(script, "wdbc", scale, operator, family)
 
 
 @pytest.mark.spec("04:FZ-BASE")
-def test_simple_scores_link_few_records_of_census(study: Callable[[str], ModuleType]) -> None:
+def test_simple_scores_link_few_records_of_census(rebuilt: Callable[[str], ModuleType]) -> None:
     """5 of 90 in the literature by either; by chance it is one."""
-    from microveil.attacks.linkage.representatives import RepresentativeLinkage
-
-    script = study("no_common_attributes_tables")
+    script = rebuilt("representatives")
     file = script.File.of("census")
     for score in ("component", "z-sum"):
-        attack = RepresentativeLinkage(operator=score, released=tuple(file.names("b")))  # type: ignore[arg-type]
+        attack = script.attack("representative-linkage", operator=score, released=tuple(file.names("b")))
         right = [file.drawn(draw).links(attack).value for draw in range(1, DRAWS + 1)]
         assert 2 < sum(right) / DRAWS < 15

@@ -1,4 +1,4 @@
-"""Pre-clustering on German Credit, by the study that rebuilds its tables."""
+"""Pre-clustering on German Credit, as its tables are rebuilt."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from types import ModuleType
 
 import pytest
 
-Study = Callable[[str], ModuleType]
+Rebuilt = Callable[[str], ModuleType]
 
 
 @pytest.fixture(scope="module")
-def preclustering(study: Study) -> ModuleType:
-    return study("preclustering_tables")
+def preclustering(rebuilt: Rebuilt) -> ModuleType:
+    return rebuilt("preclustering")
 
 
 @pytest.mark.spec("06:PC-06", "06:PC-07", "05:PM-07", "05:PM-08")
@@ -28,7 +28,7 @@ def test_the_known_lines_without_clusters_come_out(preclustering: ModuleType) ->
 @pytest.mark.spec("06:PC-14")
 def test_the_original_method_passes_through_its_printed_point(preclustering: ModuleType) -> None:
     printed = preclustering.printed_tables()["5.2", "german", "original"]
-    ours = preclustering.point(preclustering.german(), "micro", 1, 30)
+    ours = preclustering.point("micro", 1, 30)
     assert abs(ours.il - printed.il) < 1.5
     assert abs(ours.dr - printed.dr) < 1.5
 
@@ -41,8 +41,7 @@ def test_the_best_clustered_protections_are_near_the_printed_ones(
     preclustering: ModuleType, kind: str, clusters: tuple[int, ...], sizes: tuple[int, ...]
 ) -> None:
     """By the larger of IL and DR, over three seeds; with one seed clustered microaggregation misses by 1.9."""
-    data = preclustering.german()
-    points = [p for seed in (1, 2, 3) for p in preclustering.grid(data, kind, clusters, sizes, seed)]
+    points = [p for seed in (1, 2, 3) for p in preclustering.grid(kind, clusters, sizes, seed)]
     best = preclustering.most_balanced(points)
     printed = preclustering.printed_tables()["5.2", "german", f"clustered {kind}"]
     assert abs(best.il - printed.il) < 1.5
@@ -52,8 +51,7 @@ def test_the_best_clustered_protections_are_near_the_printed_ones(
 @pytest.mark.spec("06:PC-16")
 def test_the_loss_rises_with_k_and_for_large_k_with_the_clusters(preclustering: ModuleType) -> None:
     """The merging of small clusters costs more than similar records save, once clusters are as many as groups."""
-    data = preclustering.german()
-    surface = {(p.clusters, p.k): p for p in preclustering.grid(data, "micro", (1, 50), (3, 20, 100))}
+    surface = {(p.clusters, p.k): p for p in preclustering.grid("micro", (1, 50), (3, 20, 100))}
     for clusters in (1, 50):
         losses = [surface[clusters, k].il for k in (3, 20, 100)]
         risks = [surface[clusters, k].dr for k in (3, 20, 100)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +23,8 @@ class Risk:
     """What an attack gains. `value`, `low`, `high` and `counters` are percentages; `per_record` are probabilities.
 
     `low` and `high` bound a 95 % confidence interval. Records that were not attacked have NaN in `per_record`.
-    `certain` are records whose link the intruder can prove, and `proof` says how.
+    `certain` are records whose link the intruder can prove, and `proof` says how. Of a
+    sample, records are those released.
     """
 
     name: str
@@ -64,6 +65,22 @@ class Risk:
         }
 
 
+def _always(pair: Pair) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Other parameters with which an attack may gain more: on files it `fits`, up to so many records."""
+
+    parameters: Mapping[str, Any]
+    fits: Callable[[Pair], bool] = _always
+    most_records: int | None = None
+
+    def too_long(self, pair: Pair) -> bool:
+        return self.most_records is not None and len(pair) > self.most_records
+
+
 class Attack(Parameterised, ABC):
     """What an intruder does. A subclass is a frozen dataclass of its parameters and implements `_assess`."""
 
@@ -75,14 +92,30 @@ class Attack(Parameterised, ABC):
     formula: ClassVar[str] = ""
     # whether leaving an attribute out of what is known only takes knowledge away
     known_is_all: ClassVar[bool] = True
+    # what a battery tries beside the usual form
+    variants: ClassVar[tuple[Variant, ...]] = ()
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        """The attack as it would be run on this release by an intruder who knows how it was made; none if it is no use.
+        """The attack as it would be run on this release by an intruder who knows how it was made, first in its usual
+        form, then in its variants; none if it is no use.
 
         `pair.release` has the provenance; an attack on one method takes its parameters from there.
         """
-        return (cls(),) if pair.of_kinds(cls.kinds) else ()
+        if not pair.of_kinds(cls.kinds):
+            return ()
+        usual = cls()
+        tried = [variant for variant in cls.variants if variant.fits(pair) and not variant.too_long(pair)]
+        return (usual, *(usual.changed(**variant.parameters) for variant in tried))
+
+    @classmethod
+    def too_long(cls, pair: Pair) -> tuple[tuple[Attack, str], ...]:
+        """The variants that would fit but take too long on so many records, each with a sentence that says so."""
+        return tuple(
+            (cls().changed(**variant.parameters), f"tried on files of up to {variant.most_records:,} records")
+            for variant in cls.variants
+            if variant.fits(pair) and variant.too_long(pair)
+        )
 
     def changed(self, **parameters: Any) -> Self:
         """The same attack with some parameters changed."""
@@ -108,11 +141,27 @@ class Attack(Parameterised, ABC):
         progress(0.0, self.name)
         risk = self._assess(pair, attributes, progress)
         progress(1.0, self.name)
-        return risk
+        return _of_sample(pair, risk)
 
     @abstractmethod
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         """The attack itself, with the original values of these attributes as knowledge."""
+
+
+def _of_sample(pair: Pair, risk: Risk) -> Risk:
+    """Where only a sample of the records was released, the risk is that of the persons in it, who alone are attacked.
+
+    The scenario says so, and the counter `of all` has the risk as a share of all original records.
+    """
+    if pair.release is None or pair.release.rows is None or pair.release.provenance.input_records <= len(pair):
+        return risk
+    records = pair.release.provenance.input_records
+    of_all = risk.value * len(pair) / records
+    said = (
+        f" The risk is that of the {len(pair):,} of {records:,} persons who are in the released sample; of all of them "
+        f"it is {of_all:.2f} %."
+    )
+    return replace(risk, scenario=risk.scenario + said, counters={**risk.counters, "of all": of_all})
 
 
 def wilson_interval(successes: float, trials: int, z: float = 1.959963984540054) -> tuple[float, float]:

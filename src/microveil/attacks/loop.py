@@ -10,7 +10,7 @@ from microveil.attacks.base import Attack, Risk
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Method
 from microveil.masking.release import Release
-from microveil.progress import Progress, silent
+from microveil.progress import Progress, parts, silent
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,11 @@ def protect_until(
     tried: list[tuple[Method, float]] = []
     first: tuple[Release, Risk] | None = None
     met = 0
-    for number, method in enumerate(strengths):
-        progress(number / len(strengths), f"trying {method.name}")
-        results = [_attacked(data, method, attack, attributes, known, seed) for seed in seeds]
+    for number, (method, stretch) in enumerate(zip(strengths, parts(progress, len(strengths)), strict=True)):
+        results = [
+            _attacked(data, method, attack, attributes, known, seed, part)
+            for seed, part in zip(seeds, parts(stretch, len(seeds)), strict=True)
+        ]
         value = sum(_value(risk, counter) for _, risk in results) / len(results)
         tried.append((method, value))
         met = met + 1 if value <= limit else 0
@@ -82,10 +84,17 @@ def protect_until(
 
 
 def _attacked(
-    data: Any, method: Method, attack: Attack, attributes: Sequence[str] | None, known: Sequence[str] | None, seed: int
+    data: Any,
+    method: Method,
+    attack: Attack,
+    attributes: Sequence[str] | None,
+    known: Sequence[str] | None,
+    seed: int,
+    progress: Progress,
 ) -> tuple[Release, Risk]:
-    release = method.mask(data, attributes, seed=seed)
-    return release, attack.assess(data, release, known)
+    masking, attacking = parts(progress, 2)
+    release = method.mask(data, attributes, seed=seed, progress=masking)
+    return release, attack.assess(data, release, known, progress=attacking)
 
 
 def _value(risk: Risk, counter: str | None) -> float:

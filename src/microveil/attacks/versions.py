@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -38,6 +38,9 @@ class Gain:
     width: float
     contained: float
 
+    def to_plain(self) -> dict[str, float]:
+        return asdict(self)
+
 
 @dataclass(frozen=True)
 class Versions:
@@ -51,6 +54,14 @@ class Versions:
     alone: tuple[Risk, ...]
     together: Risk
     gains: Mapping[str, Gain]
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON can hold it; nothing of single records."""
+        return {
+            "alone": [risk.to_plain() for risk in self.alone],
+            "together": self.together.to_plain(),
+            "gains": {name: gain.to_plain() for name, gain in self.gains.items()},
+        }
 
 
 def attack_versions(

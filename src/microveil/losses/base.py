@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, ClassVar, Literal
 
 from microveil.microdata.pairs import Pair, fitting
@@ -36,13 +37,18 @@ class Loss:
         return cls(name, min(100.0, raw), raw, attributes, **more)
 
     def to_plain(self) -> dict[str, Any]:
+        """As JSON can hold it: what has no finite value is None."""
         return {
             "value": self.value,
-            "raw": self.raw,
+            "raw": _finite(self.raw),
             "attributes": list(self.attributes),
-            "per_attribute": dict(self.per_attribute),
-            "details": dict(self.details),
+            "per_attribute": {name: _finite(value) for name, value in self.per_attribute.items()},
+            "details": {name: _finite(value) for name, value in self.details.items()},
         }
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
 
 
 class LossMeasure(Parameterised, ABC):

@@ -1,13 +1,17 @@
-"""Distances between two categories of one attribute, the same for methods, attacks and losses."""
+"""Distances between two categories of one attribute, and from a value to those that a label stands for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 OrdinalDistance = Literal["inclusive", "half-open", "unit", "nominal"]
 
 
@@ -18,8 +22,12 @@ class CategoryDistance:
     start: float
     slope: float
 
-    def __call__(self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        return np.where(one == other, 0.0, self.start + self.slope * np.abs(one - other))
+    def __call__(self, one: IntArray, other: IntArray) -> FloatArray:
+        return self.of_gap(np.abs(one - other).astype(np.float64))
+
+    def of_gap(self, gap: FloatArray) -> FloatArray:
+        """The distance over so many positions."""
+        return np.where(gap > 0, self.start + self.slope * gap, 0.0)
 
 
 def category_distance(kind: str, size: int, form: OrdinalDistance = "inclusive") -> CategoryDistance:
@@ -36,3 +44,48 @@ def category_distance(kind: str, size: int, form: OrdinalDistance = "inclusive")
     if form == "inclusive":
         return CategoryDistance(1.0 / size, 1.0 / size)
     return CategoryDistance(0.0, 1.0 / size if form == "half-open" else 1.0 / (size - 1))
+
+
+@dataclass(frozen=True)
+class Regions:
+    """What labels stand for: each some segments of a line, from a low to a high end, ascending and apart.
+
+    The line are numbers, or the positions in a domain.
+    """
+
+    segments: tuple[FloatArray, ...]
+
+    @classmethod
+    def of(cls, regions: Sequence[Sequence[tuple[float, float]]]) -> Regions:
+        return cls(tuple(np.array(sorted(region), dtype=np.float64).reshape(-1, 2) for region in regions))
+
+    def over(self, unit: float) -> Regions:
+        """On a line measured in another unit."""
+        return Regions(tuple(region / unit for region in self.segments))
+
+    @cached_property
+    def _hulls(self) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+        """The lowest and the highest end of each region, and whether there are gaps between."""
+        low = np.array([region[0, 0] for region in self.segments])
+        high = np.array([region[-1, 1] for region in self.segments])
+        return low, high, np.array([len(region) > 1 for region in self.segments], dtype=np.bool_)
+
+    def gaps(self, values: FloatArray, regions: IntArray) -> FloatArray:
+        """How far values are from regions, a row for each value: 0 inside, else the way to the nearest end.
+
+        >>> Regions.of([[(20, 30)], [(1, 1), (25, 27)]]).gaps(np.array([25.0, 18.0]), np.array([0, 1])).tolist()
+        [[0.0, 0.0], [2.0, 7.0]]
+        """
+        low, high, parted = (ends[regions] for ends in self._hulls)
+        column = values[:, None]
+        gaps = np.maximum(np.maximum(low - column, column - high), 0.0)
+        for place in np.flatnonzero(parted):
+            gaps[:, place] = _to_nearest(values, self.segments[regions[place]])
+        return gaps
+
+
+def _to_nearest(values: FloatArray, segments: FloatArray) -> FloatArray:
+    """How far each value is from the nearest of some segments."""
+    low, high = np.append(segments[:, 0], np.inf), np.insert(segments[:, 1], 0, -np.inf)
+    place = np.searchsorted(segments[:, 0], values, side="right")  # so many begin at or below the value
+    return np.minimum(np.maximum(values - high[place], 0.0), low[place] - values)

@@ -217,7 +217,7 @@ class Microdata:
         """
         attribute = self.schema[name]
         self._refuse_numeric(attribute)
-        column = _as_categories(self.arrow(name))
+        column = as_categories(self.arrow(name))
         if attribute.domain is not None:
             valid: list[Category | None] = list(attribute.domain)
         else:
@@ -234,7 +234,7 @@ class Microdata:
         attribute = self.schema[name]
         self._refuse_numeric(attribute)
         domain = tuple(self.domain(name) if domain is None else domain)
-        encoded = pc.dictionary_encode(_as_categories(self.arrow(name)), null_encoding="mask")
+        encoded = pc.dictionary_encode(as_categories(self.arrow(name)), null_encoding="mask")
         place = {category_key(value): i for i, value in enumerate(domain) if value is not None}
         unknown, missing = -2, -1
         lookup = np.full(len(encoded.dictionary) + 1, unknown, dtype=np.int64)
@@ -265,7 +265,7 @@ class Microdata:
         attribute = self.schema[name]
         if attribute.kind == "numeric":
             return self.numbers(name).state
-        column = _as_categories(self.arrow(name))
+        column = as_categories(self.arrow(name))
         encoded = pc.dictionary_encode(column, null_encoding="mask")
         states = [_category_state(attribute, value) for value in encoded.dictionary.to_pylist()]
         by_category = np.array([*states, SYSTEM_MISSING], dtype=np.uint8)
@@ -305,7 +305,7 @@ class Microdata:
         before = self.arrow(masked.name)
         if pa.types.is_null(before.type):
             return before
-        text = _as_categories(before)
+        text = as_categories(before)
         values = pa.array(list(masked.domain), type=text.type)
         column = values.take(pa.array(np.where(masked.codes >= 0, masked.codes, 0)))
         kept = masked.codes < 0
@@ -346,7 +346,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def _as_categories(column: pa.Array) -> pa.Array:
+def as_categories(column: pa.Array) -> pa.Array:
     """A column in a type whose values can be categories: text, numbers or truth values; anything else as text."""
     kind = column.type
     if pa.types.is_null(kind):

@@ -17,7 +17,8 @@ class Pair:
     """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema.
 
     `recoded` are attributes whose masked values are of another kind, such as intervals in the place of numbers: they
-    cannot be compared cell by cell. `release` is what was compared, if it came with its provenance.
+    cannot be compared cell by cell except by linkages that read labels. `release` is what was compared, if it came with
+    its provenance.
     """
 
     original: Microdata
@@ -70,7 +71,8 @@ class Pair:
         """Both columns as positions in one domain; new categories of the masked table come after the original's."""
         domain = self.original.domain(name)
         if self.original[name].domain is None:
-            new = [value for value in self.masked.domain(name) if value not in domain]
+            known = set(domain)
+            new = [value for value in self.masked.domain(name) if value not in known]
             domain = (*(v for v in (*domain, *new) if v is not None), *([None] if None in (*domain, *new) else []))
         return self.original.categories(name, domain), self.masked.categories(name, domain)
 

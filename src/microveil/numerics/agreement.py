@@ -135,14 +135,14 @@ def count_patterns(
         sums = distances(part, laid_targets, terms, silent, label)
         weights = (source_counts[chosen[low : low + step], None] * target_counts).astype(np.float64)
         compared = np.isfinite(sums)
-        found.append(_counted(sums[compared].astype(np.int64), weights[compared], scheme.patterns))
+        found.append(counted(sums[compared].astype(np.int64), weights[compared], scheme.patterns))
         progress(min(1.0, (low + step) / len(chosen)), label)
     numbers, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    numbers, counts = _counted(numbers, counts, scheme.patterns)
+    numbers, counts = counted(numbers, counts, scheme.patterns)
     return Patterns(numbers, scheme.levels_of(numbers), counts)
 
 
-def _counted(numbers: IntArray, weights: FloatArray, possible: float) -> tuple[IntArray, FloatArray]:
+def counted(numbers: IntArray, weights: FloatArray, possible: float) -> tuple[IntArray, FloatArray]:
     """The different numbers, and the sum of the weights of each."""
     if possible <= 4 * len(numbers):
         sums = np.bincount(numbers, weights=weights, minlength=1).astype(np.float64)

@@ -274,14 +274,15 @@ def moment_biases(original: FloatArray, masked: FloatArray) -> MomentBiases:
     varying = (np.ptp(original, axis=0) > 0) & (np.ptp(masked, axis=0) > 0)
     pairs = np.triu_indices(int(varying.sum()), 1)
     before, after = (np.atleast_2d(np.corrcoef(x[:, varying], rowvar=False))[pairs] for x in (original, masked))
-    means, no_means = _relative_bias(original.mean(axis=0), masked.mean(axis=0))
-    deviations, no_deviations = _relative_bias(original.std(axis=0, ddof=1), masked.std(axis=0, ddof=1))
-    correlations, no_correlations = _relative_bias(before, after)
+    means, no_means = relative_bias(original.mean(axis=0), masked.mean(axis=0))
+    deviations, no_deviations = relative_bias(original.std(axis=0, ddof=1), masked.std(axis=0, ddof=1))
+    correlations, no_correlations = relative_bias(before, after)
     change = float(np.abs(after - before).mean()) if before.size else 0.0
     return MomentBiases(means, deviations, correlations, change, no_means + no_deviations + no_correlations)
 
 
-def _relative_bias(before: FloatArray, after: FloatArray) -> tuple[float, int]:
+def relative_bias(before: FloatArray, after: FloatArray) -> tuple[float, int]:
+    """The mean relative change in percent, and how many terms were left out because they began at (nearly) zero."""
     usable = np.abs(before) > _CUT_OFF
     if not usable.any():
         return 0.0, before.size

@@ -2,91 +2,139 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import TYPE_CHECKING
 
-from microveil.reporting.pages import render
-from microveil.study import Result, Study
+from microveil.reporting.charts import Guide, Look, Mark, Region, scatter
+from microveil.reporting.charts.layout import Axis
 
-_WIDTH, _HEIGHT = 860, 520
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 24, 20, 56
-# told apart also without colour: each family has a shape
-_FAMILY_LOOKS = (("circle", "#2563a8"), ("square", "#b4531f"), ("triangle", "#3b7d3c"), ("diamond", "#7a3e93"))
+if TYPE_CHECKING:
+    from microveil.study import Study
+
+_RISK = "disclosure risk, % (what an intruder gains)"
+_LOSS = "information loss, % (what an analyst loses)"
+_DOTTED, _GREY = "2 4", "#9aa1a9"
+_ALL_NUMBERED = 40  # more numbers than this would cover each other: only the front keeps its own
+# an optimiser's candidates before and after it worked on them
+_GENERATIONS = {"initial": Look("cross", "#6b727a"), "final": Look("circle", "#2563a8")}
 
 
 @dataclass(frozen=True)
-class Point:
-    """A candidate placed on the map, named by its place in the ranking."""
+class Spot:
+    """A candidate on the map; the spreads are the ends of error bars, such as over repeats."""
 
-    x: float
-    y: float
-    shape: str
-    colour: str
-    place: int
     label: str
-    hint: str
-    is_best: bool
+    risk: float
+    loss: float
+    family: str
+    risk_spread: tuple[float, float] | None = None
+    loss_spread: tuple[float, float] | None = None
 
 
-def _top_of_axis(values: list[float]) -> float:
-    return max(10.0, 10.0 * ceil((max(values, default=0.0) + 2.0) / 10.0))
+def risk_utility_chart(
+    spots: Sequence[Spot],
+    *,
+    front: Sequence[int] = (),
+    best: int | None = None,
+    knee: int | None = None,
+    risk_below: float | None = None,
+    equal_score: float | None = None,
+    balance: bool = False,
+    looks: Mapping[str, Look] | None = None,
+    numbered: bool = True,
+    title: str = "Risk-utility map",
+) -> str:
+    """The map as SVG text. `front`, `best` and `knee` are places in `spots`, which are numbered from 1 as they come.
 
+    `risk_below` shades what is admissible; `equal_score` draws where the mean of loss and risk is that of the best, so
+    that all below and left of it would be better; `balance` draws the line on which loss and risk are the same.
 
-def risk_utility_map(study: Study) -> str:
-    """The map as SVG text."""
-    risk_top = _top_of_axis([r.risk for r in study.results])
-    loss_top = _top_of_axis([r.loss for r in study.results])
-
-    def x(risk: float) -> float:
-        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * risk / risk_top, 1)
-
-    def y(loss: float) -> float:
-        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * loss / loss_top, 1)
-
-    families = list(dict.fromkeys(family_of(r) for r in sorted(study.results, key=lambda r: family_of(r))))
-    looks = {family: _FAMILY_LOOKS[i % len(_FAMILY_LOOKS)] for i, family in enumerate(families)}
-    front = study.front
-    points = [
-        Point(
-            x(result.risk), y(result.loss), *looks[family_of(result)], place, result.candidate.label,
-            _hint(result, place), is_best=place == 1,
+    >>> risk_utility_chart([Spot("mdav k=3", 20.0, 10.0, "mdav")], best=0).count("<circle")
+    3
+    """
+    risk_top, loss_top = _top([s.risk for s in spots]), _top([s.loss for s in spots])
+    guides = [Guide([(spots[i].risk, spots[i].loss) for i in front])] if front else []
+    if equal_score is not None:
+        guides.append(Guide(_equal_score_line(equal_score, risk_top, loss_top), _DOTTED, _GREY))
+    if balance:
+        end = min(risk_top, loss_top)
+        guides.append(Guide([(0.0, 0.0), (end, end)], _DOTTED, _GREY))
+    with_number = set(range(len(spots)) if len(spots) <= _ALL_NUMBERED else front) if numbered else set()
+    marks = [
+        Mark(
+            spot.risk, spot.loss, spot.family, _hint(place, spot),
+            _label(place, spot, chosen=place in (best, knee), numbered=place in with_number),
+            "ring" if place == best else "box" if place == knee else "",
+            spot.risk_spread, spot.loss_spread,
         )
-        for place, result in enumerate(study.results, start=1)
+        for place, spot in enumerate(spots)
     ]  # fmt: skip
-    from_risk, from_loss, to_risk, to_loss = _equal_score_line(study.best.assessment.score.mean, risk_top, loss_top)
-    return render(
-        "risk_utility.svg",
-        width=_WIDTH,
-        height=_HEIGHT,
-        left=_LEFT,
-        right=_WIDTH - _RIGHT,
-        top=_TOP,
-        bottom=_HEIGHT - _BOTTOM,
-        x_ticks=[(x(t), t) for t in _ticks(risk_top)],
-        y_ticks=[(y(t), t) for t in _ticks(loss_top)],
-        front=" ".join(f"{x(r.risk)},{y(r.loss)}" for r in front),
-        best_line=(x(from_risk), y(from_loss), x(to_risk), y(to_loss)),
-        points=points,
-        legend=[(family, *looks[family]) for family in families],
+    return scatter(
+        marks,
+        title=title,
+        description="Each mark is a candidate release; disclosure risk grows to the right, information loss upwards; "
+        "the best balance is near the lower left corner.",
+        x=Axis(_RISK, 0.0, risk_top),
+        y=Axis(_LOSS, 0.0, loss_top),
+        guides=guides,
+        region=None if risk_below is None else Region(risk_below, f"admissible: risk below {risk_below:g}"),
+        looks=looks,
     )
 
 
-def family_of(result: Result) -> str:
-    """What a candidate is told apart by: the methods it uses."""
-    return " + ".join(step.method for step in result.candidate.steps)
+def risk_utility_map(study: Study) -> str:
+    """The map of a study: its candidates by rank, the front, the best, the knee and what is admissible."""
+    spots = [
+        Spot(r.candidate.label, r.risk, r.loss, r.candidate.family, r.spread("risk"), r.spread("loss"))
+        for r in study.results
+    ]
+    places = {id(result): place for place, result in enumerate(study.results)}
+    best = study.best if study.admissible else None
+    return risk_utility_chart(
+        spots,
+        front=[places[id(result)] for result in study.front],
+        best=None if best is None else places[id(best)],
+        knee=None if study.knee is None else places[id(study.knee)],
+        risk_below=study.risk_bound,
+        equal_score=best.score if best is not None and study.score.name == "mean" else None,
+    )
 
 
-def _hint(result: Result, place: int) -> str:
-    score = result.assessment.score
-    return f"{place}. {result.candidate.label}: risk {score.risk:.1f}, loss {score.loss:.1f}, score {score.mean:.1f}"
+def generations_map(initial: Sequence[tuple[float, float]], final: Sequence[tuple[float, float]]) -> str:
+    """What an optimiser made of its candidates, as (loss, risk): the first ones as crosses, the last as circles, with
+    the line on which loss and risk are the same.
+    """
+    spots = [
+        Spot(f"{family} {number}", risk, loss, family)
+        for family, pairs in (("initial", initial), ("final", final))
+        for number, (loss, risk) in enumerate(pairs, start=1)
+    ]
+    return risk_utility_chart(
+        spots, balance=True, looks=_GENERATIONS, numbered=False, title="Initial and final candidates"
+    )
 
 
-def _ticks(top: float) -> list[int]:
-    step = 10 if top <= 60 else 20
-    return list(range(0, int(top) + 1, step))
+def _top(values: Sequence[float]) -> float:
+    return max(10.0, 10.0 * ceil((max(values, default=0.0) + 2.0) / 10.0))
 
 
-def _equal_score_line(score: float, risk_top: float, loss_top: float) -> tuple[float, float, float, float]:
-    """Where loss + risk is the best candidate's (risk, loss, risk, loss): all below and left of it would be better."""
+def _label(place: int, spot: Spot, *, chosen: bool, numbered: bool) -> str:
+    if chosen:
+        return f"{place + 1} {spot.label}"
+    return str(place + 1) if numbered else ""
+
+
+def _hint(place: int, spot: Spot) -> str:
+    score = (spot.loss + spot.risk) / 2
+    return f"{place + 1}. {spot.label}: risk {spot.risk:.1f}, loss {spot.loss:.1f}, score {score:.1f}"
+
+
+def _equal_score_line(score: float, risk_top: float, loss_top: float) -> list[tuple[float, float]]:
+    """Where the mean of loss and risk is this score, from end to end of the map, as (risk, loss)."""
     total = 2 * score
-    return max(0.0, total - loss_top), min(loss_top, total), min(risk_top, total), max(0.0, total - risk_top)
+    return [
+        (max(0.0, total - loss_top), min(loss_top, total)),
+        (min(risk_top, total), max(0.0, total - risk_top)),
+    ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import comb, fsum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,11 @@ from microveil.errors import ParameterError, UnknownNameError
 from microveil.microdata.pairs import Pair
 from microveil.numerics.standard import Scaling, min_max, standardise
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, parts, silent
 from microveil.randomness import Streams
 
 if TYPE_CHECKING:
+    from microveil.attacks.linkage.labels import Labels
     from microveil.numerics.nearest import Table
 
 FloatArray = npt.NDArray[np.float64]
@@ -27,12 +29,20 @@ IntArray = npt.NDArray[np.int64]
 Standardisation = Literal["separate", "joint", "minmax", "none"]
 # for each record attacked and each counter, the chance that its link is right
 Hits = dict[str, FloatArray]
-Linker = Callable[[list[int], IntArray, Progress], Hits]
 
 # distance terms computed by default: about twenty seconds on two processors
 _AFFORDABLE_TERMS = 1.5e11
+EFFORT_OF_LABELS = 10.0  # labels are compared in so many times the time of values
 _MOST_CHOICES = 10_000  # choices of known attributes
 MOST_PAIRED = 5_000  # different records in a one-to-one assignment: half a minute
+
+
+class Linker(NamedTuple):
+    """What links by some of the attributes, and how many terms of a distance an attribute costs: none where all
+    records are always attacked."""
+
+    link: Callable[[list[int], IntArray, Progress], Hits]
+    effort: float
 
 
 @parameterised
@@ -66,6 +76,13 @@ class Linkage(Attack):
                 f"{self.name}: known_sizes = {self.known_sizes} is not allowed; each must be at least 1"
             )
 
+    @classmethod
+    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
+        return super().suited(_reading_labels(pair))
+
+    def assess_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Risk:
+        return super().assess_pair(_reading_labels(pair), explicit=explicit, progress=progress)
+
     @abstractmethod
     def _linker(self, pair: Pair, attributes: tuple[str, ...]) -> Linker:
         """What links by some of the attributes; made once for all choices of them."""
@@ -74,20 +91,18 @@ class Linkage(Attack):
     def _scenario(self, attributes: tuple[str, ...]) -> str:
         """The intruder in one sentence."""
 
-    def _effort(self) -> float:
-        """How many terms of a distance an attribute costs; nothing if all records are always attacked."""
-        return 1.0
-
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         for name in self.block or ():
             if name not in attributes:
                 raise UnknownNameError("known attribute to block on", name, attributes)
-        link = self._linker(pair, attributes)
+        linker = self._linker(pair, attributes)
         scenarios = self._scenarios(len(attributes))
-        attacked = self._attacked(len(pair), sum(len(subset) for subsets in scenarios for subset in subsets))
+        terms = linker.effort * sum(len(subset) for subsets in scenarios for subset in subsets)
+        attacked = self._attacked(len(pair), terms)
         stretches = iter(parts(progress, sum(len(subsets) for subsets in scenarios)))
         by_size = [
-            self._together([link(subset, attacked, next(stretches)) for subset in subsets]) for subsets in scenarios
+            self._together([linker.link(subset, attacked, next(stretches)) for subset in subsets])
+            for subsets in scenarios
         ]
         counters = {name: np.mean([hits[name] for hits in by_size], axis=0) for name in by_size[0]}
         per_record = np.full(len(pair), np.nan)
@@ -120,26 +135,44 @@ class Linkage(Attack):
             )
         return [[list(subset) for subset in combinations(range(attributes), size)] for size in self.known_sizes]
 
-    def _attacked(self, records: int, terms: int) -> IntArray:
-        affordable = int(_AFFORDABLE_TERMS / max(records * terms * self._effort(), 1e-9))
+    def _attacked(self, records: int, terms: float) -> IntArray:
+        affordable = int(_AFFORDABLE_TERMS / max(records * terms, 1e-9))
         return Streams(self.seed).some_of(records, self.records or max(1000, affordable), self.name)
 
 
-def states_of(pair: Pair, attributes: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """The missing states of both tables, a row for each attribute."""
-    before, after = (
-        np.stack([data.missing_states(name) for name in attributes]) for data in (pair.original, pair.masked)
-    )
-    return before, after
+def _reading_labels(pair: Pair) -> Pair:
+    """Attributes released as labels can be compared too, so none is left out."""
+    return replace(pair, recoded=())
 
 
-def refuse_long_assignment(name: str, one: Table, other: Table) -> None:
+def columns_of(
+    pair: Pair, attributes: Sequence[str], columns: Sequence[tuple[FloatArray, FloatArray]]
+) -> tuple[Table, Table]:
+    """The known and the released cells of attributes with values; missing ones are 0 and have their state."""
+    from microveil.numerics.nearest import Table
+
+    tables = []
+    for side, data in enumerate((pair.original, pair.masked)):
+        cells = np.array([column[side] for column in columns]).reshape(len(attributes), len(pair))
+        states = np.array([data.missing_states(name) for name in attributes], dtype=np.uint8).reshape(cells.shape)
+        tables.append(Table(np.where(states > 0, 0.0, cells), states))
+    return tables[0], tables[1]
+
+
+def labelled_of(pair: Pair, attributes: Sequence[str]) -> dict[int, Labels]:
+    """Those of the attributes, by number, that are released as labels for several values."""
+    from microveil.attacks.linkage.labels import labels_of
+
+    found = {number: labels_of(pair, name) for number, name in enumerate(attributes)}
+    return {number: labels for number, labels in found.items() if labels is not None}
+
+
+def refuse_long_assignment(name: str, *different: int) -> None:
     """A one-to-one assignment looks at all pairs of different records at once."""
-    longest = max(one.cells.shape[1], other.cells.shape[1])
-    if longest > MOST_PAIRED:
+    if max(different) > MOST_PAIRED:
         raise ParameterError(
-            f"{name}: a one-to-one assignment is not possible with {longest:,} different records; it takes at most "
-            f"{MOST_PAIRED:,}, so assess a part of the file or let every record be linked for itself"
+            f"{name}: a one-to-one assignment is not possible with {max(different):,} different records; it takes at "
+            f"most {MOST_PAIRED:,}, so assess a part of the file or let every record be linked for itself"
         )
 
 
@@ -152,3 +185,12 @@ def scaled(before: FloatArray, after: FloatArray, how: Standardisation) -> tuple
         return scaling.apply(before[:, None])[:, 0], scaling.apply(after[:, None])[:, 0]
     scale = min_max if how == "minmax" else standardise
     return scale(before[:, None])[:, 0], scale(after[:, None])[:, 0]
+
+
+def unit_of(known: FloatArray, how: Standardisation) -> float:
+    """What numbers that are compared with labels are divided by: released labels have no scale of their own."""
+    if how == "none":
+        return 1.0
+    deviation = float(Scaling.of(known[:, None]).deviation[0])
+    width = float(np.nanmax(known, initial=-np.inf) - np.nanmin(known, initial=np.inf))
+    return (width if how == "minmax" and np.isfinite(width) else deviation) or 1.0

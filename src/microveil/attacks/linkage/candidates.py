@@ -117,5 +117,5 @@ def risk_of(
     }
     per_record = np.full(len(pair), np.nan)
     per_record[own] = expected
-    counters = {key: 100 * float(np.mean(share)) for key, share in shares.items()}
+    counters = {key: 100 * float(np.mean(of)) for key, of in shares.items()}
     return Risk.of(name, per_record, attributes, scenario, counters=counters, **details)

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.base import Attack
+from microveil.attacks.base import Variant
 from microveil.attacks.linkage.base import (
+    EFFORT_OF_LABELS,
     Hits,
     Linkage,
     Linker,
     Standardisation,
+    columns_of,
+    labelled_of,
     refuse_long_assignment,
     scaled,
-    states_of,
+    unit_of,
 )
 from microveil.errors import DataError, ParameterError
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
-from microveil.microdata.schema import KINDS
+from microveil.microdata.schema import CATEGORICAL, KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
-    from microveil.numerics.nearest import Table, Terms
+    from microveil.attacks.linkage.comparison import Comparison, Labelled
+    from microveil.attacks.linkage.labels import Labels
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -33,6 +38,19 @@ IntArray = npt.NDArray[np.int64]
 _LEAST_VARIANCE = 1e-12
 _NO_VARIANCE = 1e-12
 _QUICKLY_PAIRED = 2_000  # records that are linked one to one in seconds
+_QUICKLY_COMPARED = 50_000  # records that are compared each with each in seconds
+
+
+def _has_numbers(pair: Pair) -> bool:
+    return bool(pair.of_kinds(("numeric",)))
+
+
+def _has_several_numbers(pair: Pair) -> bool:
+    return len(pair.of_kinds(("numeric",))) > 1
+
+
+def _is_mixed(pair: Pair) -> bool:
+    return _has_numbers(pair) and bool(pair.of_kinds(CATEGORICAL))
 
 
 @parameterised
@@ -43,6 +61,9 @@ class DistanceLinkage(Linkage):
     records are equally near, `value` counts the chance that a random one of them is right; the counters give the
     other conventions: `first` (the first in the file), `optimistic` (right if any is) and `strict` (right only if it
     is the one nearest).
+
+    Where an attribute is released as intervals, sets or nodes of its hierarchy, a value that lies inside is at distance
+    0, and any other as far as from the nearest value inside; numbers are then measured in the original's scale.
 
     The metric `mahalanobis` takes into account how the numbers vary together; an intruder who does not know which
     records belong together takes the sum of both files' covariances (`separate`), while `joint` takes the covariance
@@ -73,8 +94,10 @@ class DistanceLinkage(Linkage):
     formula: ClassVar[str] = "mean over records of [own among the nearest] / number of nearest"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
-        "a wildcard is left out of the distance and the rest scaled up; other missing cells are near each other when "
-        "they are missing for the same reason and far from every value; refused in numbers by metric mahalanobis"
+        "a wildcard says nothing: it costs what its attribute typically differs by between nearest records, or is left "
+        "out and the rest scaled up (missing_cells), and a record of nothing else is not linked; other missing cells "
+        "are near each other when they are missing for the same reason and far from every value; refused in numbers by "
+        "metric mahalanobis"
     )
     source: ClassVar[str] = (
         "Pagliuca and Seri (1999); specification 01, 3.4; specification 02, LM18; specification 03, RL-2; "
@@ -101,11 +124,18 @@ class DistanceLinkage(Linkage):
     )
     neighbours: int = parameter(1, help="how many nearest records the intruder takes; one of them must be right", ge=1)
     one_to_one: bool = parameter(False, help="link all records at once and use every released record once")
+    missing_cells: Literal["typical", "left out"] = parameter(
+        "typical",
+        help="what a missing wildcard adds to a distance: what its attribute typically differs by between nearest "
+        "records; or nothing, and the rest is scaled up, which draws links to records with few cells",
+    )
 
-    @classmethod
-    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        usual = super().suited(pair)
-        return (*usual, usual[0].changed(one_to_one=True)) if usual and len(pair) <= _QUICKLY_PAIRED else usual
+    variants: ClassVar[tuple[Variant, ...]] = (
+        Variant({"one_to_one": True}, most_records=_QUICKLY_PAIRED),
+        Variant({"standardisation": "joint"}, _has_numbers, _QUICKLY_COMPARED),
+        Variant({"metric": "mahalanobis"}, _has_several_numbers, _QUICKLY_COMPARED),
+        Variant({"metric": "gower"}, _is_mixed, _QUICKLY_COMPARED),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,36 +152,32 @@ class DistanceLinkage(Linkage):
                 raise ParameterError(f"{self.name}: metric = 'mahalanobis' is not allowed with weights")
 
     def _linker(self, pair: Pair, attributes: tuple[str, ...]) -> Linker:
-        original, masked, terms = self._tables(pair, attributes)
+        whole = self._comparison(pair, attributes)
 
         def link(subset: list[int], attacked: IntArray, progress: Progress) -> Hits:
-            tables = original.of(subset), masked.of(subset), terms.of(subset)
+            comparison = whole.of(subset)
             if self.metric == "mahalanobis":
-                tables = _whitened(*tables, joint=self.covariance == "joint")
+                comparison = _whitened(comparison, joint=self.covariance == "joint")
+            charged = comparison.charging_for_wildcards() if self.missing_cells == "typical" else comparison
             if self.one_to_one:
-                return self._assigned(*tables, attacked, progress)
-            return self._hits(*tables, attacked, progress)
+                return self._assigned(charged, attacked, progress)
+            told = ~comparison.says_nothing(attacked)
+            return {name: found * told for name, found in self._hits(charged, attacked, progress).items()}
 
-        return link
+        return Linker(link, 0.0 if self.one_to_one else EFFORT_OF_LABELS if whole.labelled else 1.0)
 
-    def _effort(self) -> float:
-        return 0.0 if self.one_to_one else 1.0
-
-    def _hits(self, original: Table, masked: Table, terms: Terms, attacked: IntArray, progress: Progress) -> Hits:
+    def _hits(self, comparison: Comparison, attacked: IntArray, progress: Progress) -> Hits:
         """For each record attacked, by every convention for ties, the chance that its link is right."""
-        from microveil.numerics.nearest import link, places_of_own
-
-        sources, targets = (original, masked) if self.direction == "original" else (masked, original)
         label = f"{self.name}: linking records"
         if self.neighbours == 1:
-            links = link(sources, targets, terms, attacked, progress, label)
+            links = comparison.link(attacked, progress, label)
             return {
                 "expected": np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0),
                 "first": (links.first == attacked).astype(np.float64),
                 "optimistic": links.own.astype(np.float64),
                 "strict": (links.own & (links.ties == 1)).astype(np.float64),
             }
-        places = places_of_own(sources, targets, terms, attacked, self.neighbours, progress, label)
+        places = comparison.places(attacked, self.neighbours, progress, label)
         within = [np.clip((count - places.closer) / places.ties, 0.0, 1.0) for count in (1, self.neighbours)]
         return {
             "expected": within[1],
@@ -162,15 +188,14 @@ class DistanceLinkage(Linkage):
             "later": within[1] - within[0],
         }
 
-    def _assigned(self, original: Table, masked: Table, terms: Terms, attacked: IntArray, progress: Progress) -> Hits:
+    def _assigned(self, comparison: Comparison, attacked: IntArray, progress: Progress) -> Hits:
         """The same for the even mixture of the assignments with the least sum of distances."""
         from microveil.numerics.assignment import even_assignment
-        from microveil.numerics.nearest import distances, distinct
 
-        (rows, row_of), (columns, column_of) = distinct(original), distinct(masked)
-        refuse_long_assignment(self.name, rows, columns)
+        (rows, _), (columns, _) = comparison.different
+        refuse_long_assignment(self.name, len(rows), len(columns))
         label, (first, second) = f"{self.name}: assigning records", parts(progress, 2)
-        cost = distances(rows, columns, terms, first, label)
+        cost, row_of, column_of = comparison.distances(first, label)
         mixture = even_assignment(cost, np.bincount(row_of), np.bincount(column_of), second, label)
         own = mixture.of_pairs(row_of[attacked], column_of[attacked])
         return {
@@ -194,56 +219,151 @@ class DistanceLinkage(Linkage):
         nearest = "person who is" if self.neighbours == 1 else f"{self.neighbours} persons who are"
         return f"An intruder knows {known} of everyone and takes for each released record the {nearest} nearest to it."
 
-    def _tables(self, pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Terms]:
-        from microveil.numerics.nearest import Table, Terms
+    # --- what records are compared by ------------------------------------------------------------------------------
+
+    def _comparison(self, pair: Pair, attributes: tuple[str, ...]) -> Comparison:
+        from microveil.attacks.linkage.comparison import Comparison
+        from microveil.numerics.nearest import Terms
 
         if self.weights is not None and len(self.weights) != len(attributes):
             raise ParameterError(
                 f"{self.name}: weights = {self.weights} is not allowed; there are {len(attributes)} known attributes"
             )
         weights = np.ones(len(attributes)) if self.weights is None else np.array(self.weights)
-        states = states_of(pair, attributes)
-        compared = [
-            self._compared(pair, name, weight, complete=not (states[0][j].any() or states[1][j].any()))
-            for j, (name, weight) in enumerate(zip(attributes, weights.tolist(), strict=True))
-        ]
-        before, after, form, start, slope, penalty = zip(*compared, strict=True)
-        wildcard = np.array([pair.original[name].missing == "wildcard" for name in attributes])
-        return (
-            Table(np.where(states[0] > 0, 0.0, np.stack(before)), states[0]),
-            Table(np.where(states[1] > 0, 0.0, np.stack(after)), states[1]),
-            Terms(np.array(form), np.array(start), np.array(slope), wildcard, np.array(penalty), weights),
+        labels = labelled_of(pair, attributes)
+        plain = tuple(j for j in range(len(attributes)) if j not in labels)
+        compared = [self._compared(pair, attributes[j], float(weights[j])) for j in plain]
+        tables = columns_of(pair, [attributes[j] for j in plain], [one.cells for one in compared])
+        terms = Terms(
+            np.array([one.form for one in compared], dtype=np.int64),
+            np.array([one.start for one in compared]),
+            np.array([one.slope for one in compared]),
+            np.array([one.wildcard for one in compared], dtype=np.bool_),
+            np.array([one.missing for one in compared]),
+            weights[list(plain)],
+        )
+        labelled = {j: self._labelled(pair, attributes[j], found, float(weights[j])) for j, found in labels.items()}
+        comparison = Comparison(*tables, terms, plain, labelled, flipped=self.direction == "masked")
+        if labels and self.missing_cells == "left out" and any(comparison.lacks(j) for j in range(len(attributes))):
+            raise ParameterError(
+                f"{self.name}: missing_cells = 'left out' is not allowed where attributes are released as intervals or "
+                "sets and cells are missing"
+            )
+        return comparison
+
+    def _compared(self, pair: Pair, name: str, weight: float) -> Compared:
+        from microveil.numerics.nearest import CATEGORY
+
+        kind, wildcard = pair.original[name].kind, pair.original[name].missing == "wildcard"
+        if kind == "numeric":
+            before, after = (column.values for column in pair.numbers(name))
+            if not self._blocks(name):
+                return self._numbers(before, after, name, weight, wildcard)
+            size = 0
+        else:
+            columns = pair.categories(name)
+            before, after = (column.codes.astype(np.float64) for column in columns)
+            size = len(columns[0].domain)
+        if self._blocks(name):
+            return Compared((before, after), CATEGORY, np.inf, 0.0, wildcard, weight if wildcard else np.inf)
+        distance = category_distance(kind, size, self.ordinal_distance)
+        missing = _mean_distance(_told(before), _told(after), distance.start, distance.slope) if wildcard else 1.0
+        return Compared(
+            (before, after), CATEGORY, weight * distance.start, weight * distance.slope, wildcard, weight * missing
         )
 
-    def _compared(
-        self, pair: Pair, name: str, weight: float, *, complete: bool
-    ) -> tuple[FloatArray, FloatArray, int, float, float, float]:
-        """The cells of an attribute in both tables; its form, start and slope; and what a missing cell costs."""
-        from microveil.numerics.nearest import ABSOLUTE, CATEGORY, SQUARED
+    def _numbers(self, before: FloatArray, after: FloatArray, name: str, weight: float, wildcard: bool) -> Compared:
+        from microveil.numerics.nearest import ABSOLUTE, SQUARED
 
-        blocks = self.block is not None and name in self.block
-        if pair.original[name].kind != "numeric":
-            columns = pair.categories(name)
-            distance = category_distance(pair.original[name].kind, len(columns[0].domain), self.ordinal_distance)
-            before, after = (column.codes.astype(np.float64) for column in columns)
-            start = np.inf if blocks else weight * distance.start
-            return before, after, CATEGORY, start, weight * distance.slope, np.inf if blocks else weight
-        before, after = (column.values for column in pair.numbers(name))
-        if blocks:
-            return before, after, CATEGORY, np.inf, 0.0, np.inf
-        if self.metric == "gower":
-            before, after = _over_common_range(before, after)
-            return weight * before, weight * after, ABSOLUTE, 0.0, 0.0, weight
-        before, after = scaled(before, after, self.standardisation)
-        if self.metric == "mahalanobis" and not complete:
+        if self.metric == "mahalanobis" and np.isnan([before, after]).any():
             raise DataError(
                 f"{self.name}: metric = 'mahalanobis' needs numbers without missing values, and '{name}' has some"
             )
-        # a missing cell costs the mean (squared) difference of two independent standard normal values
-        if self.metric == "manhattan":
-            return weight * before, weight * after, ABSOLUTE, 0.0, 0.0, weight * 2.0 / np.sqrt(np.pi)
-        root = np.sqrt(weight)
-        return root * before, root * after, SQUARED, 0.0, 0.0, weight * 2.0
+        if self.metric == "gower":
+            before, after = _over_common_range(before, after)
+        else:
+            before, after = scaled(before, after, self.standardisation)
+        missing = self._mean_of(before, after) if wildcard else self._unlike
+        factor = np.sqrt(weight) if self._squares else weight
+        form = SQUARED if self._squares else ABSOLUTE
+        return Compared((factor * before, factor * after), form, 0.0, 0.0, wildcard, weight * missing)
+
+    def _labelled(self, pair: Pair, name: str, labels: Labels, weight: float) -> Labelled:
+        """An attribute released as labels: a value inside is at distance 0, any other as far as from the nearest
+        value inside."""
+        from microveil.attacks.linkage.comparison import Labelled
+
+        kind, wildcard = pair.original[name].kind, pair.original[name].missing == "wildcard"
+        if self._blocks(name):
+            return Labelled(labels, lambda gap: np.where(gap > 0, np.inf, 0.0), wildcard, weight, np.inf)
+        if kind != "numeric":
+            distance = category_distance(kind, labels.size, self.ordinal_distance)
+            unknown = _mean_distance(labels.values, labels.values, distance.start, distance.slope)
+            return Labelled(labels, lambda gap: weight * distance.of_gap(gap), wildcard, weight * unknown, weight)
+        found = labels.over(unit_of(labels.values, "minmax" if self.metric == "gower" else self.standardisation))
+        power, unknown = 2 if self._squares else 1, self._mean_of(found.values, found.values)
+        return Labelled(
+            found,
+            lambda gap: weight * gap**power,
+            wildcard,
+            weight * unknown,
+            weight * self._unlike,
+            squared=self._squares,
+        )
+
+    def _blocks(self, name: str) -> bool:
+        return self.block is not None and name in self.block
+
+    @property
+    def _squares(self) -> bool:
+        return self.metric in ("euclidean", "mahalanobis")
+
+    @property
+    def _unlike(self) -> float:
+        """What missing for another reason costs: the mean (squared) difference of two standard normal values."""
+        return 2.0 if self._squares else 1.0 if self.metric == "gower" else 2.0 / float(np.sqrt(np.pi))
+
+    def _mean_of(self, one: FloatArray, other: FloatArray) -> float:
+        return _mean_square(one, other) if self._squares else _mean_distance(one, other, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An attribute with values: its cells in both files, how it adds to a distance, and what a missing cell adds.
+
+    For a wildcard that is the mean distance of two records picked at random.
+    """
+
+    cells: tuple[FloatArray, FloatArray]
+    form: int
+    start: float
+    slope: float
+    wildcard: bool
+    missing: float
+
+
+def _told(codes: FloatArray) -> FloatArray:
+    return np.where(codes < 0, np.nan, codes)
+
+
+def _mean_square(one: FloatArray, other: FloatArray) -> float:
+    """The mean squared difference over all pairs of present values."""
+    present = [values[~np.isnan(values)] for values in (one, other)]
+    if not all(map(len, present)):
+        return 0.0
+    return float(sum(map(np.var, present)) + (present[0].mean() - present[1].mean()) ** 2)
+
+
+def _mean_distance(one: FloatArray, other: FloatArray, start: float, slope: float) -> float:
+    """The mean over all pairs of present values of `start + slope * difference`, equal ones being at 0."""
+    present = [np.sort(values[~np.isnan(values)]) for values in (one, other)]
+    if not all(map(len, present)):
+        return 0.0
+    steps = np.unique(np.concatenate(present))
+    below = [np.searchsorted(values, steps, side="right") / len(values) for values in present]
+    apart = below[0] * (1 - below[1]) + below[1] * (1 - below[0])
+    equal = float(np.prod([np.diff(share, prepend=0.0) for share in below], axis=0).sum())
+    return start * (1 - equal) + slope * float((apart[:-1] * np.diff(steps)).sum())
 
 
 def _over_common_range(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -255,18 +375,18 @@ def _over_common_range(before: FloatArray, after: FloatArray) -> tuple[FloatArra
     return (before - low) / (width or 1.0), (after - low) / (width or 1.0)
 
 
-def _whitened(original: Table, masked: Table, terms: Terms, *, joint: bool) -> tuple[Table, Table, Terms]:
-    """The tables with their numbers turned and stretched, so that Euclidean distances are Mahalanobis distances.
+def _whitened(comparison: Comparison, *, joint: bool) -> Comparison:
+    """The same with its numbers turned and stretched, so that Euclidean distances are Mahalanobis distances.
 
     A direction in which neither file varies is left out, which is the pseudo-inverse. One in which they vary and do
     not differ would be infinitely telling; it is stretched a millionfold.
     """
     from microveil.numerics.nearest import SQUARED, Table
 
-    numbers = np.flatnonzero(terms.form == SQUARED)
+    numbers = np.flatnonzero(comparison.terms.form == SQUARED)
     if len(numbers) == 0:
-        return original, masked, terms
-    x, y = original.cells[numbers], masked.cells[numbers]
+        return comparison
+    x, y = comparison.known.cells[numbers], comparison.released.cells[numbers]
     spread = np.cov(x, ddof=0) + np.cov(y, ddof=0) if x.shape[1] > 1 else np.zeros((len(numbers), len(numbers)))
     spread = np.atleast_2d(spread)
     deviations = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
@@ -276,8 +396,8 @@ def _whitened(original: Table, masked: Table, terms: Terms, *, joint: bool) -> t
     varies = along > _NO_VARIANCE * max(1.0, float(along.max()))
     stretch = np.where(varies, 1.0 / np.sqrt(np.maximum(np.maximum(values, _LEAST_VARIANCE * along), 1e-300)), 0.0)
     tables = []
-    for table, cells in ((original, x), (masked, y)):
+    for table, cells in ((comparison.known, x), (comparison.released, y)):
         turned = table.cells.copy()
         turned[numbers] = stretch[:, None] * (directions.T @ cells)
         tables.append(Table(turned, table.states))
-    return tables[0], tables[1], terms
+    return comparison.between(tables[0], tables[1], comparison.terms)

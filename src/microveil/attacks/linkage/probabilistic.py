@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -9,13 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.linkage.base import (
+    EFFORT_OF_LABELS,
     Hits,
     Linkage,
     Linker,
     Standardisation,
+    columns_of,
+    labelled_of,
     refuse_long_assignment,
     scaled,
-    states_of,
+    unit_of,
 )
 from microveil.errors import ParameterError
 from microveil.microdata.pairs import Pair
@@ -25,8 +29,10 @@ from microveil.progress import Part, Progress
 from microveil.randomness import Streams
 
 if TYPE_CHECKING:
+    from microveil.attacks.linkage.comparison import Comparison, Labelled
+    from microveil.attacks.linkage.labels import Labels
     from microveil.numerics.agreement import Patterns, Scheme
-    from microveil.numerics.nearest import Table, Terms
+    from microveil.numerics.nearest import Table
     from microveil.numerics.two_classes import Classes
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,6 +42,7 @@ Agreement = Literal["tolerance", "equal", "round", "nearest", "bins", "quantile"
 _EQUAL = 1e-9  # numbers that differ by less, in deviations, are equal
 _MOST_INTERACTING = 2**17  # patterns a model with interactions is fitted to
 _SAME_WEIGHT = 1e-9
+_PAIRS = 10**8  # that agreements with labels are counted over
 _PREFERENCE = 1e-3  # bits: too few to outweigh anything that was estimated
 
 
@@ -53,6 +60,9 @@ class ProbabilisticLinkage(Linkage):
     rest of all pairs; both can be estimated too, which easily locks on another class. With `interactions`
     coincidences between different persons (or both classes) may depend on each other, two attributes at a time; with
     less than three attributes nothing is left to tell the classes apart, and levels stay independent.
+
+    Where an attribute is released as intervals, sets or nodes of its hierarchy, a value that lies inside agrees fully,
+    and the gap to the nearest value inside decides the level of any other.
 
     The two bounds, on the probability that a pair of different persons is linked (`false_links`) and that a pair of
     the same person is not (`missed_links`), give two thresholds. The counters say how many right links lie above the
@@ -128,28 +138,26 @@ class ProbabilisticLinkage(Linkage):
                 raise ParameterError(f"{self.name}: {name} = {limits} is not allowed; give them rising from 0 or more")
 
     def _linker(self, pair: Pair, attributes: tuple[str, ...]) -> Linker:
-        original, masked, scheme = self._tables(pair, attributes)
+        files = self._files(pair, attributes)
 
         def link(subset: list[int], attacked: IntArray, progress: Progress) -> Hits:
-            known, tables = scheme.of(subset), (original.of(subset), masked.of(subset))
-            model = self._model(known, *tables, Part(progress, 0.0, 0.3))
-            rest = Part(progress, 0.3, 1.0)
-            laid = known.table(tables[0]), known.table(tables[1])
-            if self.assignment == "one-to-one":
-                return self._assigned(*laid, model, attacked, rest)
-            return self._hits(*laid, model, attacked, rest)
+            known = files.of(subset)
+            model = self._model(known, Part(progress, 0.0, 0.3))
+            comparison, rest = known.compared(model.costs, model.table), Part(progress, 0.3, 1.0)
+            return (self._assigned if self.assignment == "one-to-one" else self._hits)(
+                comparison, model, attacked, rest
+            )
 
-        return link
+        return Linker(link, self._effort() * (EFFORT_OF_LABELS if files.labels else 1.0))
 
     def _effort(self) -> float:
+        """How many terms of a distance an attribute costs."""
         if self.assignment == "one-to-one":
             return 0.0
         return float(max(len(self.tolerances) if self.agreement == "tolerance" else 1, len(self.steps)))
 
-    def _hits(self, original: Table, masked: Table, model: Model, attacked: IntArray, progress: Progress) -> Hits:
-        from microveil.numerics.nearest import link
-
-        links = link(original, masked, model.terms, attacked, progress, f"{self.name}: linking records")
+    def _hits(self, comparison: Comparison, model: Model, attacked: IntArray, progress: Progress) -> Hits:
+        links = comparison.link(attacked, progress, f"{self.name}: linking records")
         expected = np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0)
         weight = model.highest - links.nearest
         linked, clerical = weight >= model.upper, (weight > model.lower) & (weight < model.upper)
@@ -163,14 +171,13 @@ class ProbabilisticLinkage(Linkage):
             "wrong": (1.0 - expected) * linked,
         }
 
-    def _assigned(self, original: Table, masked: Table, model: Model, attacked: IntArray, progress: Progress) -> Hits:
+    def _assigned(self, comparison: Comparison, model: Model, attacked: IntArray, progress: Progress) -> Hits:
         from microveil.numerics.assignment import even_assignment
-        from microveil.numerics.nearest import distances, distinct
 
-        (rows, row_of), (columns, column_of) = distinct(original), distinct(masked)
-        refuse_long_assignment(self.name, rows, columns)
+        (rows, _), (columns, _) = comparison.different
+        refuse_long_assignment(self.name, len(rows), len(columns))
         label, (first, second) = f"{self.name}: assigning records", (Part(progress, 0.0, 0.3), Part(progress, 0.3, 1.0))
-        cost = distances(rows, columns, model.terms, first, label)
+        cost, row_of, column_of = comparison.distances(first, label)
         places = np.bincount(column_of)
         mixture = even_assignment(cost, np.bincount(row_of), places, second, label)
         these, those = row_of[attacked], column_of[attacked]
@@ -201,13 +208,18 @@ class ProbabilisticLinkage(Linkage):
 
     # --- what a pair is compared by --------------------------------------------------------------------------------
 
-    def _tables(self, pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Scheme]:
+    def _files(self, pair: Pair, attributes: tuple[str, ...]) -> Files:
         from microveil.numerics.agreement import Scheme
-        from microveil.numerics.nearest import Table
 
-        before, after, limits = zip(*(self._compared(pair, name) for name in attributes), strict=True)
-        states = states_of(pair, attributes)
-        incomplete = states[0].any(axis=1) | states[1].any(axis=1)
+        labels = labelled_of(pair, attributes)
+        plain = tuple(j for j in range(len(attributes)) if j not in labels)
+        compared = {j: self._compared(pair, attributes[j]) for j in plain}
+        tables = columns_of(pair, [attributes[j] for j in plain], [compared[j][:2] for j in plain])
+        limits = [compared[j][2] if j in compared else self._limits(pair, name) for j, name in enumerate(attributes)]
+        incomplete = np.zeros(len(attributes), dtype=np.bool_)
+        incomplete[list(plain)] = tables[0].states.any(axis=1) | tables[1].states.any(axis=1)
+        for j, found in labels.items():
+            incomplete[j] = found.states.any() or (found.codes < 0).any()
         wildcard = np.array([pair.original[name].missing == "wildcard" for name in attributes]) & incomplete
         blocks = np.array([self.block is not None and name in self.block for name in attributes])
         scheme = Scheme(tuple(limits), wildcard & ~blocks, blocks)
@@ -222,18 +234,24 @@ class ProbabilisticLinkage(Linkage):
                 f"and so many levels; they make {scheme.patterns:,.0f} patterns, and at most {_MOST_INTERACTING:,} "
                 "are fitted"
             )
-        return (
-            Table(np.where(states[0] > 0, 0.0, np.stack(before)), states[0]),
-            Table(np.where(states[1] > 0, 0.0, np.stack(after)), states[1]),
-            scheme,
-        )
+        numeric = [j for j in labels if pair.original[attributes[j]].kind == "numeric"]
+        labels |= {j: labels[j].over(unit_of(labels[j].values, self.standardisation)) for j in numeric}
+        return Files(*tables, scheme, plain, labels)
+
+    def _limits(self, pair: Pair, name: str) -> tuple[float, ...]:
+        """Up to which gaps a value agrees with a label; 0 is inside."""
+        kind = pair.original[name].kind
+        if kind == "numeric":
+            blocks = self.block is not None and name in self.block
+            beyond = self.tolerances if self.agreement == "tolerance" and not blocks else ()
+            return (_EQUAL, *(limit for limit in beyond if limit > _EQUAL))
+        return tuple(map(float, self.steps)) if kind == "ordinal" else (0.0,)
 
     def _compared(self, pair: Pair, name: str) -> tuple[FloatArray, FloatArray, tuple[float, ...]]:
         """The cells of an attribute in both tables, and up to which differences they agree."""
-        kind = pair.original[name].kind
-        if kind != "numeric":
+        if pair.original[name].kind != "numeric":
             before, after = (column.codes.astype(np.float64) for column in pair.categories(name))
-            return before, after, tuple(map(float, self.steps)) if kind == "ordinal" else (0.0,)
+            return before, after, self._limits(pair, name)
         before, after = (column.values for column in pair.numbers(name))
         if self.block is not None and name in self.block:
             return before, after, (0.0,)
@@ -252,17 +270,13 @@ class ProbabilisticLinkage(Linkage):
 
     # --- what agreement means --------------------------------------------------------------------------------------
 
-    def _model(self, scheme: Scheme, original: Table, masked: Table, progress: Progress) -> Model:
-        from microveil.numerics.agreement import count_patterns
-        from microveil.numerics.nearest import distinct
+    def _model(self, files: Files, progress: Progress) -> Model:
         from microveil.numerics.two_classes import dependent_classes, independent_classes
 
-        (rows, row_of), (columns, column_of) = distinct(original), distinct(masked)
-        counts = np.bincount(row_of), np.bincount(column_of)
+        scheme = files.scheme
         generator = Streams(self.seed).generator(self.name, "pairs")
-        label = f"{self.name}: counting agreements"
-        patterns = count_patterns(scheme, rows, counts[0], columns, counts[1], generator, progress, label)
-        share = min(1.0 / original.cells.shape[1], 0.5)
+        patterns = files.patterns(generator, progress, f"{self.name}: counting agreements")
+        share = min(1.0 / files.known.cells.shape[1], 0.5)
         classes = independent_classes(
             patterns,
             scheme.levels.tolist(),
@@ -278,13 +292,93 @@ class ProbabilisticLinkage(Linkage):
 
 
 @dataclass(frozen=True)
+class Files:
+    """Both files and the levels at which their records may agree.
+
+    The tables have the attributes with values, whose numbers are `plain`; `labels` are the others.
+    """
+
+    known: Table
+    released: Table
+    scheme: Scheme
+    plain: tuple[int, ...]
+    labels: Mapping[int, Labels]
+
+    def of(self, chosen: Sequence[int]) -> Files:
+        """With some of the attributes, numbered anew."""
+        columns = [self.plain.index(j) for j in chosen if j in self.plain]
+        plain = tuple(number for number, j in enumerate(chosen) if j in self.plain)
+        labels = {number: self.labels[j] for number, j in enumerate(chosen) if j in self.labels}
+        return Files(self.known.of(columns), self.released.of(columns), self.scheme.of(chosen), plain, labels)
+
+    def compared(self, costs: Sequence[FloatArray], table: FloatArray | None = None) -> Comparison:
+        """Records at distances that are sums of what each level of each attribute costs, or places in a table."""
+        from microveil.attacks.linkage.comparison import Comparison
+
+        part = self.scheme.of(self.plain)
+        terms = part.terms([costs[j] for j in self.plain], table)
+        known, released = (part.table(side) if self.plain else side for side in (self.known, self.released))
+        labelled = {j: self._labelled(j, costs[j]) for j in self.labels}
+        return Comparison(known, released, terms, tuple(range(len(terms.form))), labelled)
+
+    def _labelled(self, attribute: int, cost: FloatArray) -> Labelled:
+        from microveil.attacks.linkage.comparison import Labelled
+
+        limits = np.array(self.scheme.limits[attribute])
+        levels, wildcard = len(limits) + 1, bool(self.scheme.wildcard[attribute])
+        steps = np.array([0.0, *[np.inf] * len(limits)]) if self.scheme.blocks[attribute] else cost[:levels]
+        unknown = float(cost[-1]) if wildcard else 0.0
+        return Labelled(
+            self.labels[attribute],
+            lambda gap: steps[np.searchsorted(limits, gap, side="left")],
+            wildcard,
+            unknown,
+            float(steps[-1]),
+        )
+
+    def patterns(self, generator: np.random.Generator, progress: Progress, label: str) -> Patterns:
+        """How often pairs of records agree in which way."""
+        from microveil.numerics.agreement import count_patterns
+        from microveil.numerics.nearest import distinct
+
+        if self.labels:
+            return self._patterns_with_labels(generator, progress, label)
+        (rows, row_of), (columns, column_of) = distinct(self.known), distinct(self.released)
+        counts = np.bincount(row_of), np.bincount(column_of)
+        return count_patterns(self.scheme, rows, counts[0], columns, counts[1], generator, progress, label)
+
+    def _patterns_with_labels(self, generator: np.random.Generator, progress: Progress, label: str) -> Patterns:
+        from microveil.numerics.agreement import Patterns, counted
+
+        comparison, possible = self.compared(_pattern_costs(self.scheme)), self.scheme.patterns
+        (rows, row_of), (columns, column_of) = comparison.different
+        sorts, most = np.arange(len(rows)), max(1, _PAIRS // len(columns))
+        if len(sorts) > most:
+            sorts = np.sort(generator.choice(len(sorts), size=most, replace=False))
+        counts = np.bincount(row_of), np.bincount(column_of).astype(np.float64)
+
+        def agreeing(block: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
+            compared = np.isfinite(sums)
+            weights = counts[0][block][:, None] * counts[1]
+            return counted(sums[compared].astype(np.int64), weights[compared], possible)
+
+        found = comparison.over_known(sorts, agreeing, progress, label)
+        numbers, sizes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        different, sizes = counted(numbers, sizes, possible)
+        return Patterns(different, self.scheme.levels_of(different), sizes)
+
+
+@dataclass(frozen=True)
 class Model:
     """Distances that are lower the more an agreement speaks for a pair: the `highest` weight less the pair's own.
+
+    They are the sums of what levels of agreement cost, or have these sums for places in a table.
 
     Pairs with a weight of at least `upper` are linked, and those with at most `lower` are ruled out.
     """
 
-    terms: Terms
+    costs: Sequence[FloatArray]
+    table: FloatArray | None
     highest: float
     upper: float
     lower: float
@@ -301,7 +395,7 @@ class Model:
             highest += float(weights[0])
             weight += weights[patterns.levels[:, j]]
         thresholds = _thresholds(weight, np.exp(classes.log_rare), np.exp(classes.log_common), *bounds)
-        return cls(scheme.terms(costs), highest, *thresholds)
+        return cls(costs, None, highest, *thresholds)
 
     @classmethod
     def tabular(cls, scheme: Scheme, patterns: Patterns, classes: Classes, bounds: tuple[float, float]) -> Model:
@@ -315,7 +409,12 @@ class Model:
             weight -= _preference(scheme, j)[patterns.levels[:, j]]
         thresholds = _thresholds(weight, np.exp(classes.log_rare), np.exp(classes.log_common), *bounds)
         highest = float(weight.max())
-        return cls(scheme.pattern_terms(highest - weight), highest, *thresholds)
+        return cls(_pattern_costs(scheme), highest - weight, highest, *thresholds)
+
+
+def _pattern_costs(scheme: Scheme) -> list[FloatArray]:
+    """Levels so that their sum is the number of a pattern."""
+    return [stride * np.arange(digits) for stride, digits in zip(scheme.strides, scheme.digits, strict=True)]
 
 
 def _preference(scheme: Scheme, attribute: int) -> FloatArray:

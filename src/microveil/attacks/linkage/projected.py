@@ -101,7 +101,7 @@ class ProjectedLinkage(Attack):
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
         known = pair.of_kinds(cls.kinds)
-        together = any(len(block) > 1 for block in _blocks_masked(pair, known))
+        together = any(len(block) > 1 for block in blocks_masked(pair, known))
         return super().suited(pair) if together else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
@@ -140,7 +140,7 @@ class ProjectedLinkage(Attack):
                 f"{self.name}: loadings needs a number for each of the {len(attributes)} known attributes"
             )
         if self.blocks is None and self.block is None:
-            made: Sequence[Sequence[str]] = _blocks_masked(pair, attributes) or [attributes]
+            made: Sequence[Sequence[str]] = blocks_masked(pair, attributes) or [attributes]
         else:
             made = self.blocks or segments_of(attributes, self.block or 1)
         for name in (name for block in made for name in block):
@@ -198,7 +198,7 @@ def _table(scores: list[FloatArray]) -> Table:
     return Table(np.where(absent, 0.0, cells), absent.astype(np.uint8))
 
 
-def _blocks_masked(pair: Pair, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
+def blocks_masked(pair: Pair, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The known attributes that were grouped together, as the provenance has it."""
     if pair.release is None:
         return []

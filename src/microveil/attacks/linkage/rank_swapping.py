@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from microveil.attacks.base import Attack, Risk
+from microveil.attacks.base import Attack, Risk, Variant
 from microveil.attacks.linkage.candidates import (
     METRIC,
     MISSING,
@@ -97,10 +97,11 @@ class RankSwappingLinkage(Attack):
                 f"{self.name}: records = {self.records} is not allowed with propagate, which needs all"
             )
 
+    variants: ClassVar[tuple[Variant, ...]] = (Variant({"propagate": True}, most_records=_QUICKLY_PROPAGATED),)
+
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        usual = super().suited(pair) if is_swapped(pair) else ()
-        return (*usual, usual[0].changed(propagate=True)) if usual and len(pair) <= _QUICKLY_PROPAGATED else usual
+        return super().suited(pair) if is_swapped(pair) else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.boxes import Boxes, Order, link_inside

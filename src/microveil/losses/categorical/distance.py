@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.losses.base import Loss, LossMeasure, Route
+from microveil.losses.categorical.coding import ADD_MISSING, domain_size
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
@@ -17,6 +18,10 @@ from microveil.progress import Progress
 @parameterised
 class DBIL(LossMeasure):
     """The mean distance between original and released category, cell by cell.
+
+    Different nominal categories are at distance 1, ordered ones by their places in a domain of L: `inclusive` counts
+    the categories from one to the other, both included, over L; `half-open` the steps between them over L; `unit` the
+    steps over L - 1; `nominal` does not look at the order.
 
     >>> from microveil.microdata import Microdata
     >>> one, other = ({"job": list(text)} for text in ("cook", "cool"))
@@ -36,17 +41,17 @@ class DBIL(LossMeasure):
         "a missing cell that is a category counts as 1 away from all others; other cells missing in the original are "
         "left out, and a suppressed cell counts as 1"
     )
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 05, IL-02"
+    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 05, IL-02; specification 01, IL-4"
 
     ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories")
+    add_missing_category: bool = parameter(False, help=ADD_MISSING)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         total, cells, per_attribute = 0.0, 0, {}
         for name in attributes:
             one, other = pair.categories(name)
-            moved = category_distance(pair.original[name].kind, len(one.domain), self.ordinal_distance)(
-                one.codes, other.codes
-            )
+            size = domain_size(pair, name, add_missing_category=self.add_missing_category)
+            moved = category_distance(pair.original[name].kind, size, self.ordinal_distance)(one.codes, other.codes)
             # a missing cell has no place in the order of the categories
             missing = (pair.original.missing_states(name) > 0) | (pair.masked.missing_states(name) > 0)
             moved = np.where(missing, one.codes != other.codes, moved)[one.codes >= 0]

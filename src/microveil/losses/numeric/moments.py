@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from microveil.losses.base import Loss, LossMeasure
+from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.microdata.pairs import Pair
+from microveil.numerics.compiled import threads
+from microveil.numerics.standard import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+from microveil.randomness import Streams
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 Zero = Literal["ignore", "skip", "scale", "released"]
 _NO_COVARIANCE = 1e-12  # of the product of the deviations: below it a covariance is rounding, and counts as 0
 
@@ -78,13 +82,17 @@ def _mean(values: FloatArray) -> float:
     return float(kept.mean()) if kept.size else 0.0
 
 
-def il1(before: Moments, after: Moments, zero: Zero) -> FloatArray:
-    """Relative change of each value, by attribute; a suppressed cell is lost whole."""
-    scale = np.sqrt(before.variances)
-    relative = relative_change(before.cells, after.cells, scale, zero)
+def value_changes(before: Moments, after: Moments, zero: Zero) -> FloatArray:
+    """Relative change of each value; a suppressed cell is lost whole, and one that was missing stays missing."""
+    relative = relative_change(before.cells, after.cells, np.sqrt(before.variances), zero)
     relative = np.where(np.isnan(after.cells) & ~np.isnan(before.cells), 1.0, relative)
-    relative = np.where(np.isnan(before.cells), np.nan, relative)
-    return np.array([_mean(relative[:, j]) for j in range(relative.shape[1])])
+    return np.where(np.isnan(before.cells), np.nan, relative)
+
+
+def il1(before: Moments, after: Moments, zero: Zero) -> FloatArray:
+    """Mean relative change of the values, by attribute."""
+    relative = value_changes(before, after, zero)
+    return np.array([_mean(column) for column in relative.T])
 
 
 def il2(before: Moments, after: Moments, zero: Zero) -> FloatArray:
@@ -118,11 +126,11 @@ _SOURCE_ORDER = ("il1", "il2", "il4", "il3", "il5")
 PARTS: dict[str, Change] = {"il1": il1, "il2": il2, "il3": il3, "il4": il4, "il5": il5}
 
 
-def _moments(pair: Pair, attributes: tuple[str, ...]) -> tuple[Moments, Moments]:
+def moments_of(pair: Pair, attributes: tuple[str, ...]) -> tuple[Moments, Moments]:
+    """The moments of both tables; a cell that was missing in the original is missing in both."""
     columns = [pair.numbers(name) for name in attributes]
     before = np.column_stack([one.values for one, _ in columns])
     after = np.column_stack([other.values for _, other in columns])
-    # a value invented for a missing cell has nothing to be compared with
     return Moments(before), Moments(np.where(np.isnan(before), np.nan, after))
 
 
@@ -142,7 +150,7 @@ class _MomentLoss(LossMeasure):
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        before, after = _moments(pair, attributes)
+        before, after = moments_of(pair, attributes)
         return self._loss(before, after, attributes)
 
     def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
@@ -150,6 +158,7 @@ class _MomentLoss(LossMeasure):
         return self._part(self.name, before, after, attributes)
 
     def _part(self, name: str, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        """One of the five, as a loss."""
         changes = PARTS[name](before, after, self.zero)
         by_attribute = len(changes) == len(attributes) and name in ("il1", "il2", "il4")
         per_attribute = (
@@ -159,12 +168,51 @@ class _MomentLoss(LossMeasure):
 
 
 @parameterised
-class IL1(_MomentLoss):
+class _ValueLoss(_MomentLoss):
+    """A loss in which values are compared, and so a measure that must know which records belong together."""
+
+    correspondence: Literal["row", "nearest"] = parameter(
+        "row",
+        help="values are compared with those of the same record, or of the nearest released record (z-scores of the "
+        "original, missing cells as the mean)",
+    )
+    sample: int | None = parameter(
+        5000, help="with nearest: compare so many original records drawn at random; none: all", ge=2
+    )
+    seed: int = parameter(0, help="seed of the sample", ge=0)
+
+    def _part(self, name: str, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
+        if name != "il1" or self.correspondence == "row":
+            return super()._part(name, before, after, attributes)
+        records = len(before.cells)
+        rows = Streams(self.seed).some_of(records, self.sample or records, self.name)
+        asked, found = Moments(before.cells[rows]), Moments(_nearest(before.cells, after.cells, rows))
+        loss = super()._part(name, asked, found, attributes)
+        if len(rows) == records:
+            return loss
+        changes = value_changes(asked, found, self.zero)
+        cells = max(1, int((~np.isnan(changes)).sum())) / len(rows)
+        error = 100 * float((np.nansum(changes, axis=1) / cells).std()) * (1 / len(rows) - 1 / records) ** 0.5
+        return replace(loss, details={"standard_error": error, "sampled": float(len(rows))})
+
+
+def _nearest(before: FloatArray, after: FloatArray, rows: IntArray) -> FloatArray:
+    """For these rows of one table the nearest row of the other."""
+    from scipy.spatial import cKDTree
+
+    scaling = Scaling.of(before)
+    one, other = (np.nan_to_num(scaling.apply(cells)) for cells in (before[rows], after))
+    return np.asarray(after[cKDTree(other).query(one, workers=threads())[1]])
+
+
+@parameterised
+class IL1(_ValueLoss):
     """Mean relative change of the values."""
 
     name: ClassVar[str] = "il1"
     summary: ClassVar[str] = "mean relative change of the values"
     meaning: ClassVar[str] = "how far values moved, relative to themselves; lower is better"
+    route: ClassVar[Route] = "data"
 
 
 @parameterised
@@ -204,7 +252,7 @@ class IL5(_MomentLoss):
 
 
 @parameterised
-class IL(_MomentLoss):
+class IL(_ValueLoss):
     """The mean of IL1 to IL5. For `value` each part is bounded by 100 first; `raw` is the plain mean.
 
     >>> from microveil.microdata import Microdata
@@ -216,13 +264,17 @@ class IL(_MomentLoss):
     name: ClassVar[str] = "il"
     summary: ClassVar[str] = "mean of IL1 to IL5"
     meaning: ClassVar[str] = "changes of values, means, covariances, variances and correlations; lower is better"
+    route: ClassVar[Route] = "data"
 
     def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
         parts = {name: self._part(name, before, after, attributes) for name in PARTS}
         value = sum(part.value for part in parts.values()) / len(parts)
         raw = sum(part.raw for part in parts.values()) / len(parts)
         details = {name: part.raw for name, part in parts.items()}
-        return Loss(self.name, value, raw, attributes, details=details)
+        sampling = dict(parts["il1"].details)
+        if "standard_error" in sampling:
+            sampling["standard_error"] /= len(parts)
+        return Loss(self.name, value, raw, attributes, details={**details, **sampling})
 
 
 @parameterised
@@ -242,7 +294,9 @@ class GIL(_MomentLoss):
     name: ClassVar[str] = "g-il"
     summary: ClassVar[str] = "plain mean of the changes of values, means, variances, covariances and correlations"
     meaning: ClassVar[str] = "changes of values and moments, dominated by small values; lower is better"
+    route: ClassVar[Route] = "data"
     source: ClassVar[str] = "Fayyoumi and Oommen (2009), G_IL; specification 02, LM17"
+    usual: ClassVar[bool] = False
 
     zero: Zero = parameter(
         "released",

@@ -36,8 +36,8 @@ class Mondrian(Method):
     with no record or at least k; without one they are cut in the order of their domain.
 
     Every combination of published values has at least k records. Intervals and sets tell what they hide, but an
-    attribute published so is a list of texts and no measure compares it with the original cell by cell; medians, means,
-    middles and modes stay values of the attribute.
+    attribute published so is a list of texts, which only distance- and probabilistic-linkage compare with the original;
+    medians, means, middles and modes stay values of the attribute.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43], "sex": ["f", "m", "f", "f"]}, keys=["age", "sex"])

@@ -1,0 +1,285 @@
+"""Known records against released ones, in attributes with values and attributes with labels that stand for several.
+
+Without labels everything is left to the compiled search. Labels cover the released records of whole groups, so there
+are few different ones; then distances are looked at in blocks of known records against all different released ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.linkage.labels import Labels
+from microveil.numerics.compiled import over_blocks
+from microveil.numerics.gathering import add_from_table
+from microveil.numerics.nearest import Links, Places, Table, Terms, distances, distinct, link, places_of_own
+from microveil.progress import Progress, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Result = TypeVar("Result")
+
+_AT_ONCE = 1 << 20  # distances in a block
+_ROUNDING = 1e-12  # by how much two equal distances may differ, over the largest number at work
+_ASKED = 500  # different records that tell what a missing cell should cost
+_UNLIKE_ANY = 255  # a state that no released cell has
+_LESS_COMPLETE = 1e-6  # of equally near records the more complete is nearer, by this share of a cell
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An attribute with labels, and what it adds to a distance.
+
+    `cost` makes a distance of the gap between a value and what its label covers, `squared` or not. Where a wildcard is
+    missing `unknown` is added, where cells are missing for different reasons `penalty`.
+    """
+
+    labels: Labels
+    cost: Callable[[FloatArray], FloatArray]
+    wildcard: bool
+    unknown: float
+    penalty: float
+    squared: bool = False
+
+    def add_to(self, apart: FloatArray, known: IntArray, released: IntArray) -> None:
+        """Add the attribute's part to the distances of some known records to some released ones."""
+        states = self.labels.states[known].astype(np.int64)
+        values, value_of = np.unique(np.where(states > 0, -np.inf, self.labels.values[known]), return_inverse=True)
+        kinds, row_of = np.unique(value_of * (_UNLIKE_ANY + 1) + states, return_inverse=True)
+        cells, reasons = values[kinds // (_UNLIKE_ANY + 1)][:, None], kinds[:, None] % (_UNLIKE_ANY + 1)
+        codes, column_of = np.unique(self.labels.codes[released], return_inverse=True)
+        gaps = self.labels.regions.gaps(np.where(reasons > 0, 0.0, cells)[:, 0], np.maximum(codes, 0))
+        lacking = self.unknown if self.wildcard else np.where(reasons == np.maximum(-codes, 0), 0.0, self.penalty)
+        table = np.where((reasons > 0) | (codes < 0), lacking, self.cost(gaps))
+        add_from_table(apart, table, row_of, column_of)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Record i of `known` is the true version of record i of `released`; their columns are those with values.
+
+    `plain` and `labelled` are the numbers of the attributes with values and with labels. If `flipped`, the released
+    records look for their nearest known one. The sums of distances may be places in a table, as in the terms.
+    """
+
+    known: Table
+    released: Table
+    terms: Terms
+    plain: tuple[int, ...]
+    labelled: dict[int, Labelled]
+    flipped: bool = False
+
+    def of(self, chosen: Sequence[int]) -> Comparison:
+        """On some of the attributes."""
+        columns = [self.plain.index(j) for j in chosen if j in self.plain]
+        kept = {j: self.labelled[j] for j in chosen if j in self.labelled}
+        tables = self.known.of(columns), self.released.of(columns), self.terms.of(columns)
+        return replace(self, plain=tuple(self.plain[c] for c in columns), labelled=kept).between(*tables)
+
+    def between(self, known: Table, released: Table, terms: Terms) -> Comparison:
+        """The same with other columns of values."""
+        return replace(self, known=known, released=released, terms=terms)
+
+    # --- who is nearest --------------------------------------------------------------------------------------------
+
+    def link(self, records: IntArray, progress: Progress, label: str) -> Links:
+        """Each of these records linked to the nearest of the other file."""
+        if not self.labelled:
+            sources, targets = (self.released, self.known) if self.flipped else (self.known, self.released)
+            return link(sources, targets, self.terms, records, progress, label)
+        _, sort = self._targets
+        count, never = np.bincount(sort), len(sort)
+        lowest = np.full(len(count), never)
+        np.minimum.at(lowest, sort, np.arange(len(sort)))
+
+        def linked(block: IntArray, apart: FloatArray) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
+            tied, nearest = self._tied(apart)
+            first = np.where(tied, lowest, never).min(axis=1)
+            own = tied[np.arange(len(block)), sort[block]]
+            return tied @ count, np.where(first < never, first, -1), own, nearest
+
+        found = self._over_sources(records, linked, progress, label)
+        return Links(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    def places(self, records: IntArray, enough: int, progress: Progress, label: str) -> Places:
+        """Where each of these records' own record stands among those of the other file."""
+        if not self.labelled:
+            sources, targets = (self.released, self.known) if self.flipped else (self.known, self.released)
+            return places_of_own(sources, targets, self.terms, records, enough, progress, label)
+        _, sort = self._targets
+        count = np.bincount(sort)
+
+        def placed(block: IntArray, apart: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+            reached = apart[np.arange(len(block)), sort[block]]
+            closer = apart < self._border(reached, -1)[:, None]
+            tied = ~closer & (apart <= self._border(reached, 1)[:, None])
+            earlier = np.array([np.count_nonzero(tied[q, sort[:own]]) for q, own in enumerate(block)])
+            return np.where(np.isinf(reached), enough, closer @ count), tied @ count, earlier
+
+        found = self._over_sources(records, placed, progress, label)
+        return Places(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    def distances(self, progress: Progress, label: str) -> tuple[FloatArray, IntArray, IntArray]:
+        """The distances of all different records, and which of these each known and each released record is."""
+        (rows, row_of), (_, column_of) = self.different
+        blocks = self.over_known(np.arange(len(rows)), lambda _, apart: apart, progress, label)
+        return np.concatenate(blocks), row_of, column_of
+
+    def _tied(self, apart: FloatArray) -> tuple[BoolArray, FloatArray]:
+        """Which records are nearest in each row of distances, and how near they are; none where all are infinite."""
+        nearest = apart.min(axis=1)
+        return (apart <= self._border(nearest, 1)[:, None]) & np.isfinite(nearest)[:, None], nearest
+
+    def _border(self, distance: FloatArray, side: int) -> FloatArray:
+        """The distance that is just told apart from this one."""
+        values = [np.nan_to_num(one.labels.values) for one in self.labelled.values()]
+        largest = [float(np.abs(cells).max(initial=1.0)) for cells in (self.known.cells, self.released.cells, *values)]
+        tolerance = side * _ROUNDING * max(largest)
+        if self.terms.is_squared or any(one.squared for one in self.labelled.values()):
+            return np.maximum(np.sqrt(distance) + tolerance, 0.0) ** 2
+        return distance + tolerance
+
+    def says_nothing(self, records: IntArray) -> BoolArray:
+        """Whether all cells of the records that look for their nearest are missing wildcards."""
+        sources = self.released if self.flipped else self.known
+        missing = (sources.states[:, records] > 0) & self.terms.wildcard[:, None]
+        lacking = [one.labels.codes < 0 if self.flipped else one.labels.states > 0 for one in self.labelled.values()]
+        wildcards = [one.wildcard for one in self.labelled.values()]
+        parts = [missing.all(axis=0), *(cells[records] & wild for cells, wild in zip(lacking, wildcards, strict=True))]
+        return np.asarray(np.logical_and.reduce(parts))
+
+    # --- what a missing cell costs ---------------------------------------------------------------------------------
+
+    def charging_for_wildcards(self) -> Comparison:
+        """The same, but a missing wildcard is not left out: it costs what its attribute typically differs by.
+
+        That is the mean over pairs of a known record and the nearest released one, which are first found with the cost
+        in the terms, that of two records picked at random. Of records equally near the more complete is nearer.
+        """
+        start = dict(zip(self.plain, self.terms.penalty.tolist(), strict=True))
+        start |= {j: one.unknown for j, one in self.labelled.items()}
+        unsure = [j for j in start if self.lacks(j)]
+        if not unsure:
+            return self
+        typical = self._charging(start)._typical(unsure)
+        return self._charging({j: typical.get(j, cost) + _LESS_COMPLETE * cost for j, cost in start.items()})
+
+    def lacks(self, attribute: int) -> bool:
+        """Whether a wildcard of this attribute is missing."""
+        if attribute in self.labelled:
+            one = self.labelled[attribute]
+            return one.wildcard and bool(one.labels.states.any() or (one.labels.codes < 0).any())
+        column = self.plain.index(attribute)
+        missing = self.known.states[column].any() or self.released.states[column].any()
+        return bool(self.terms.wildcard[column] and missing)
+
+    def _charging(self, cost: Mapping[int, float]) -> Comparison:
+        wildcard = self.terms.wildcard
+        unlike = np.where(wildcard[:, None] & (self.known.states > 0), _UNLIKE_ANY, self.known.states)
+        costs = np.array([cost[j] for j in self.plain])
+        terms = replace(
+            self.terms,
+            wildcard=np.zeros_like(wildcard),
+            penalty=np.where(wildcard, costs, self.terms.penalty),
+        )
+        labelled = {j: replace(one, unknown=cost[j]) for j, one in self.labelled.items()}
+        known = Table(self.known.cells, unlike.astype(np.uint8))
+        return replace(self, labelled=labelled).between(known, self.released, terms)
+
+    def _typical(self, attributes: Sequence[int]) -> dict[int, float]:
+        """How far apart, in each of these attributes, known records and the released ones nearest to them are."""
+        (rows, row_of), (columns, column_of) = self.different
+        asked = np.unique(np.linspace(0, len(rows) - 1, _ASKED).astype(np.int64))
+        alone = [self.of([j]) for j in attributes]
+
+        def differing(block: IntArray, apart: FloatArray) -> FloatArray:
+            """For each attribute the sum of differences between nearest records that both tell it, and their number."""
+            chance = self._tied(apart)[0] * np.bincount(column_of)
+            chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1) * np.bincount(row_of)[block][:, None]
+            sums = np.empty((2, len(alone)))
+            for j, one in enumerate(alone):
+                share = np.where(one._told(rows[block], columns), chance, 0.0)
+                added = np.where(share > 0, one._apart(rows[block], columns), 0.0)
+                sums[:, j] = (share * added).sum(), share.sum()
+            return sums
+
+        sums, numbers = np.sum(self.over_known(asked, differing, silent, ""), axis=0)
+        return {j: sums[place] / numbers[place] for place, j in enumerate(attributes) if numbers[place] > 0}
+
+    def _told(self, known: IntArray, released: IntArray) -> BoolArray:
+        """Between which records all attributes are told by both."""
+        before, after = (table.states == 0 for table in (self.known, self.released))
+        told: BoolArray = before[:, known].all(axis=0)[:, None] & after[:, released].all(axis=0)
+        for one in self.labelled.values():
+            told = told & ((one.labels.states[known] == 0)[:, None] & (one.labels.codes[released] >= 0))
+        return told
+
+    # --- distances in blocks ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def different(self) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+        """One record of each sort in the known and in the released file, and the sort of each record.
+
+        Sorts are in an order that does not depend on that of the files.
+        """
+        labels = [one.labels for one in self.labelled.values()]
+        known = [Table(np.where(one.states > 0, 0.0, one.values)[None], one.states[None]) for one in labels]
+        released = [Table(one.codes.astype(np.float64)[None], np.zeros_like(one.states)[None]) for one in labels]
+        return _sorts([self.known, *known]), _sorts([self.released, *released])
+
+    def over_known(
+        self, sorts: IntArray, work: Callable[[IntArray, FloatArray], Result], progress: Progress, label: str
+    ) -> list[Result]:
+        """What `work` makes of blocks of these sorts of known records with their distances to all sorts of released
+        ones, block by block."""
+        (rows, _), (columns, _) = self.different
+
+        def block(start: int, end: int) -> Result:
+            return work(sorts[start:end], self._apart(rows[sorts[start:end]], columns))
+
+        return over_blocks(block, len(sorts), max(1, _AT_ONCE // len(columns)), progress, label)
+
+    def _over_sources(
+        self, records: IntArray, work: Callable[[IntArray, FloatArray], Result], progress: Progress, label: str
+    ) -> list[Result]:
+        """The same for records that look for their nearest, with their distances to all sorts of the other file."""
+        targets, _ = self._targets
+
+        def block(start: int, end: int) -> Result:
+            these = records[start:end]
+            return work(these, self._apart(targets, these).T if self.flipped else self._apart(these, targets))
+
+        return over_blocks(block, len(records), max(1, _AT_ONCE // len(targets)), progress, label)
+
+    @property
+    def _targets(self) -> tuple[IntArray, IntArray]:
+        return self.different[0 if self.flipped else 1]
+
+    def _apart(self, known: IntArray, released: IntArray) -> FloatArray:
+        """The distances of some known records to some released ones."""
+        apart = np.zeros((len(known), len(released)))
+        if self.plain:
+            tables = _records(self.known, known), _records(self.released, released)
+            apart = distances(*tables, replace(self.terms, table=None), silent, "")
+        for one in self.labelled.values():
+            one.add_to(apart, known, released)
+        if self.terms.table is None:
+            return apart
+        places = np.where(np.isinf(apart), 0.0, apart).astype(np.int64)
+        return np.where(np.isinf(apart), np.inf, self.terms.table[places])
+
+
+def _records(table: Table, records: IntArray) -> Table:
+    return Table(np.ascontiguousarray(table.cells[:, records]), np.ascontiguousarray(table.states[:, records]))
+
+
+def _sorts(tables: Sequence[Table]) -> tuple[IntArray, IntArray]:
+    cells, states = np.vstack([one.cells for one in tables]), np.vstack([one.states for one in tables])
+    _, sort = distinct(Table(cells, states))
+    return np.unique(sort, return_index=True)[1], sort

@@ -1,0 +1,3 @@
+from microveil.cli import main
+
+main()

@@ -1,0 +1,89 @@
+"""The application: its commands, and how whatever goes wrong ends. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+import microveil
+from microveil.cli import assess, demo, describe, methods, protect, report, reproduce, study
+from microveil.cli.printing import BAD_USAGE, FAILED, fail, say, speak_of_compiling
+from microveil.errors import MicroveilError, ParameterError, SchemaError, UnknownNameError
+
+_INTERRUPTED = 130  # what typer makes of an interruption
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong ends in one sentence and a status."""
+    speak_of_compiling()
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupt)
+    try:
+        # not standalone: typer would answer in paragraphs of its own
+        status = app(standalone_mode=False)
+        if status == _INTERRUPTED:
+            fail("cancelled; nothing was written")
+        sys.exit(status if isinstance(status, int) else 0)
+    except TyperException as problem:
+        fail(f"{problem.format_message().rstrip('.')}; see --help", BAD_USAGE)
+    except MicroveilError as problem:
+        fail(
+            str(problem), BAD_USAGE if isinstance(problem, ParameterError | SchemaError | UnknownNameError) else FAILED
+        )
+    except KeyboardInterrupt:
+        fail("cancelled; nothing was written")
+    except MemoryError:
+        fail("there is not enough memory for this")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+    except Exception as problem:
+        if os.environ.get("MICROVEIL_DEBUG"):
+            raise
+        # the text of an unforeseen error may hold values of records, so only its type is shown
+        fail(f"internal error ({type(problem).__name__}); MICROVEIL_DEBUG=1 shows the details")
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Ending a process from outside is an interruption too: what is half written goes away."""
+    raise KeyboardInterrupt
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"microveil {microveil.__version__}")
+        raise typer.Exit
+
+
+def _microveil(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Statistical disclosure control: mask a table, measure what an intruder could learn and what an analyst loses."""
+
+
+app = typer.Typer(
+    name="microveil",
+    epilog=protect.EXAMPLE,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+app.callback()(_microveil)
+# in the order in which --help lists them
+app.command(epilog=methods.EXAMPLE)(methods.methods)
+app.command(epilog=describe.EXAMPLE)(describe.describe)
+app.command(epilog=f"{protect.EXAMPLE}\n\n{protect.MORE}")(protect.protect)
+app.command(epilog=assess.EXAMPLE)(assess.assess)
+app.command(epilog=study.EXAMPLE)(study.study)
+app.command(epilog=report.EXAMPLE)(report.report)
+app.command(epilog=reproduce.EXAMPLE)(reproduce.reproduce)
+app.command(epilog=demo.EXAMPLE)(demo.demo)

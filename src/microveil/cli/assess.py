@@ -1,0 +1,230 @@
+"""`microveil assess`: what an intruder gains and what an analyst loses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from microveil.cli.options import (
+    Confidential,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Json,
+    Keys,
+    Nominal,
+    Numeric,
+    Ordinal,
+    SchemaFile,
+    Sheet,
+    Weight,
+    columns,
+    said_of,
+    settings_of,
+    split,
+    wishes_of,
+)
+from microveil.cli.printing import bar_for, console, fail, print_json, say
+from microveil.cli.tables import from_manifest, read_release, read_table
+from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
+from microveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from microveil.battery import Battery
+    from microveil.scoring import Assessment
+
+EXAMPLE = (
+    "Example: microveil assess people.csv safe.csv --keys age,zip,income --json\n\n"
+    "Several releases of one table: microveil assess people.csv safe.csv --also safe2.csv --also safe3.csv"
+)
+
+
+def assess(
+    original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
+    masked: Annotated[Path, typer.Argument(help="The masked table, same records in the same order.", metavar="MASKED")],
+    attributes: Annotated[
+        str | None,
+        columns("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
+    ] = None,
+    known: Annotated[str | None, columns("What the intruder knows; default: the columns compared.")] = None,
+    attacks: Annotated[
+        str | None,
+        columns("Attacks to run; default: the general ones; 'all': also those of an intruder who knows the method."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="A parameter of an attack, a loss or the score that is named, such as distance-linkage.metric=gower.",
+            metavar="MEASURE.NAME=VALUE",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="With --attacks all: say what each risk means, with an example record.")
+    ] = False,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Another masked version of the same table, once for each: the attacks named by --attacks (default: "
+            "distance-linkage) are run on each by itself and on all put together.",
+            metavar="MASKED2",
+        ),
+    ] = None,
+    link: Annotated[
+        Literal["order", "nearest"],
+        typer.Option(help="With --also: whose records are put together, those in the same place or the nearest."),
+    ] = "order",
+    losses: Annotated[
+        str | None, columns("Losses to measure; default: the usual ones; 'all': every one that fits the columns.")
+    ] = None,
+    score: Annotated[
+        str, typer.Option(help="The rule that makes one number of it all; see microveil methods --kind score.")
+    ] = "mean",
+    keys: Keys = None,
+    confidential: Confidential = None,
+    weight: Weight = None,
+    nominal: Nominal = None,
+    ordinal: Ordinal = None,
+    numeric: Numeric = None,
+    schema: SchemaFile = None,
+    as_json: Json = False,
+    sheet: Sheet = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+) -> None:
+    """Measure what an intruder could learn from a masked table and what an analyst has lost."""
+    from microveil.progress import Part, parts
+    from microveil.registry import make
+    from microveil.scoring import assess as measure
+
+    every, every_loss = split(attacks) == ["all"], split(losses) == ["all"]
+    if explain and (not every or as_json):
+        raise ParameterError("--explain goes with --attacks all, and not with --json: it shows values of a record")
+    named = {"attack": [] if every else split(attacks), "loss": [] if every_loss else split(losses), "score": [score]}
+    given = _settings_of_measures(settings, [name for group in named.values() for name in group or ()])
+    made_by_sort = {
+        sort: [make(sort, name, given.get(name, {}), text=True) for name in group or ()]
+        for sort, group in named.items()
+    }
+    chosen_attacks: Any = "all" if every else made_by_sort["attack"] if attacks is not None else None
+    chosen_losses: Any = "all" if every_loss else made_by_sort["loss"] if losses is not None else None
+    (rule,) = made_by_sort["score"]
+    others = also or []
+    check_versions(masked, others, link)
+    made = from_manifest(masked)
+    plan, _ = made
+    chosen = None
+    if plan is not None:
+        chosen = list(dict.fromkeys(name for step in plan.steps for name in step.attributes or ())) or None
+    if attributes is not None or keys is not None:
+        chosen = split(keys if attributes is None else attributes)
+    wishes = wishes_of(delimiter, encoding, decimal, sheet)
+    said = said_of(keys, confidential, None, weight, nominal, ordinal, numeric)
+    with bar_for(f"assessing {masked.name}") as bar:
+        before = read_table(original, schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **said)
+        readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
+        release, *versions = [
+            read_release(place, before, beside, part, whole=every or rule.name != "mean", **wishes)
+            for place, beside, part in zip(
+                (masked, *others), (made, *map(from_manifest, others)), readings, strict=True
+            )
+        ]
+        assessment = measure(
+            before, release, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses,
+            score=rule, progress=Part(bar, 0.2, 0.8 if others else 1.0),
+        )  # fmt: skip
+        together = None
+        if others:
+            attacking = [make("attack", "distance-linkage")] if every or chosen_attacks is None else chosen_attacks
+            together = attack_together(
+                before, [release, *versions], split(known) or chosen, attacking, link, Part(bar, 0.8, 1.0)
+            )
+    files = [place.name for place in (masked, *others)]
+    if as_json:
+        more = {} if together is None else {"versions": plain_versions(files, together)}
+        print_json({**assessment.to_plain(), **more})
+    else:
+        _print_assessment(assessment)
+        if assessment.battery is not None:
+            _print_battery(assessment.battery)
+        if together is not None:
+            print_versions(files, together)
+        if explain and assessment.battery is not None:
+            for label in assessment.battery.risks:
+                say("")
+                say(assessment.battery.explain(label, before, release))
+    if assessment.battery is not None and assessment.battery.failed:
+        _fail_with(assessment.battery.failed)
+
+
+def _fail_with(failed: Mapping[str, Exception]) -> None:
+    """Everything else has been printed; the status must still say that not all attacks were run to their end."""
+    if os.environ.get("MICROVEIL_DEBUG"):
+        raise next(iter(failed.values()))
+    told = ", ".join(f"{label} ({type(problem).__name__})" for label, problem in failed.items())
+    fail(f"not run to the end by an internal error, so the risk may be higher: {told}; MICROVEIL_DEBUG=1 shows details")
+
+
+def _settings_of_measures(settings: Sequence[str] | None, named: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What --set says, by measure: `distance-linkage.metric=gower`."""
+    by_measure: dict[str, dict[str, str]] = {}
+    for place, value in settings_of(settings).items():
+        measure, dot, parameter = place.partition(".")
+        if not dot:
+            raise ParameterError(
+                f"--set takes measure.name=value, such as distance-linkage.metric=gower, not '{place}'"
+            )
+        if measure not in named:
+            raise ParameterError(f"--set {place} needs {measure} to be named in --attacks, --losses or --score")
+        by_measure.setdefault(measure, {})[parameter] = value
+    return by_measure
+
+
+def _print_battery(battery: Battery) -> None:
+    """What all attacks together say: the worst, who is in danger, what gives them away, what was not run."""
+    from microveil.microdata.microdata import count
+
+    plain = battery.to_plain()
+    if battery.worst_linkage is not None:
+        risk = battery.risks[battery.worst_linkage]
+        say(
+            f"worst linkage: {battery.worst_linkage}, {risk.value:.2f} % of the records "
+            f"(95 % interval {risk.low:.2f} to {risk.high:.2f})"
+        )
+    vulnerable = plain["vulnerable"]
+    say(
+        f"{count(plain['certain'], 'record')} linked beyond doubt; {vulnerable['0.5']:,} with a probability of one "
+        f"half or more, {vulnerable['0.1']:,} of one tenth or more"
+    )
+    if battery.contributions:
+        told = ", ".join(f"{name} {points:+.2f}" for name, points in battery.contributions.items())
+        say(f"what gives them away (points of the worst linkage that go without the attribute): {told}")
+    reasons: dict[str, list[str]] = {}
+    for name, reason in battery.passed_over.items():
+        reasons.setdefault(reason, []).append(name)
+    for reason, attacks in reasons.items():
+        say(f"not run ({reason}): {', '.join(attacks)}")
+    if battery.failed:
+        say(f"failed (internal error; the risk may be higher): {', '.join(battery.failed)}")
+
+
+def _print_assessment(assessment: Assessment) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"{assessment.records:,} records; {', '.join(assessment.attributes)}", title_justify="left")
+    table.add_column("")
+    table.add_column("measure")
+    table.add_column("%", justify="right")
+    table.add_column("95 % interval", justify="right")
+    table.add_column("what it means", overflow="fold")
+    for sort, name, value, meaning in assessment.rows():
+        risk = assessment.risks.get(name) if sort == "risk" else None
+        interval = f"{risk.low:.2f} to {risk.high:.2f}" if risk else ""
+        sampled = f" ({risk.attacked:,} records attacked)" if risk and risk.attacked < assessment.records else ""
+        table.add_row(sort, name, f"{value:.2f}", interval, meaning + sampled)
+    console().print(table)

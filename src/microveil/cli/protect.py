@@ -1,0 +1,249 @@
+"""`microveil protect`: mask a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from microveil.cli.options import (
+    Confidential,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Force,
+    Identifiers,
+    Input,
+    Json,
+    Keys,
+    Nominal,
+    Numeric,
+    Ordinal,
+    SchemaFile,
+    Sheet,
+    Weight,
+    columns,
+    said_of,
+    settings_of,
+    split,
+    wishes_of,
+)
+from microveil.cli.printing import bar_for, note, print_json, say
+from microveil.cli.tables import read_table
+from microveil.cli.trial import trial_of
+from microveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from microveil.masking import Plan, Release
+    from microveil.masking.guarantees import Guarantees
+    from microveil.microdata import Microdata
+
+EXAMPLE = "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
+MORE = (
+    "As strong as needed: microveil protect people.csv --keys age,zip,income --method mdav --vary k=3,5,10,20 "
+    "--until distance-linkage=5 --out safe.csv"
+)
+
+
+def protect(
+    path: Input,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; its manifest is written beside it.")],
+    method: Annotated[str | None, typer.Option("--method", "-m", help="The method; see 'microveil methods'.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the method.", metavar="NAME=VALUE")
+    ] = None,
+    attributes: Annotated[
+        str | None, columns("Columns to mask; default: the keys, or all numeric columns where no role is given.")
+    ] = None,
+    keys: Keys = None,
+    confidential: Confidential = None,
+    identifiers: Identifiers = None,
+    weight: Weight = None,
+    nominal: Nominal = None,
+    ordinal: Ordinal = None,
+    numeric: Numeric = None,
+    schema: SchemaFile = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="A plan (TOML) or a manifest (JSON) to carry out, instead of --method.")
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the release must guarantee over its keys: k, population, l, entropy-l, recursive-l (at least), "
+            "or t (at most); counted before anything is written.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            help="With --vary: take the first value with which this attack gains at most so many per cent; an attack "
+            "of 'microveil methods --kind attack', or one of its counters, such as inference.explained=30.",
+            metavar="ATTACK=PERCENT",
+        ),
+    ] = None,
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            help="With --until: values of a parameter of the method to try, from weak to strong.",
+            metavar="NAME=A,B,...",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
+    ] = None,
+    force: Force = False,
+    as_json: Json = False,
+    sheet: Sheet = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+) -> None:
+    """Mask a table and write the release with a manifest from which it can be made again."""
+    from dataclasses import replace
+
+    from microveil.masking.release import check_place
+    from microveil.progress import Part
+    from microveil.protection import protect as carry_out
+    from microveil.randomness import check_seed, draw_seed
+
+    trial = None if until is None and vary is None else trial_of(method, settings_of(settings), until, vary)
+    the_plan, manifest = _the_plan(plan, method, trial.weakest if trial else settings_of(settings), attributes)
+    the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
+    if seed is not None:
+        check_seed(seed)
+    _check_places(path, out)
+    check_place(out, force=force)
+    wishes = wishes_of(delimiter, encoding, decimal, sheet)
+    said = said_of(keys, confidential, identifiers, weight, nominal, ordinal, numeric)
+    if manifest is not None:
+        wishes.update({k: v for k, v in manifest["input"].get("dialect", {}).items() if wishes[k] is None})
+    with bar_for(f"protecting {path.name}") as bar:
+        # the plan's schema decides how columns are read; what is said on the command line goes on top of it
+        data = read_table(path, schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **said)
+        found = None
+        if trial is not None:
+            seed = draw_seed() if seed is None else seed
+            found = trial.run(data, split(attributes), seed, Part(bar, 0.1, 0.8))
+            the_plan = replace(the_plan, steps=(replace(the_plan.steps[0], parameters=found.method.parameters()),))
+        masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
+        release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=masking)
+        bar(0.9, f"writing {out.name}")
+        written, beside = release.save(out, force=force)
+    _advise(data, release)
+    if manifest is not None:
+        _compare_with(manifest, release, written)
+    if as_json:
+        guarantees = release.guarantees.to_plain()
+        plain = release.provenance.to_plain()
+        tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
+        print_json({"release": str(written), "manifest": str(beside), "guarantees": guarantees, **tried, **plain})
+        return
+    if trial is not None and found is not None:
+        for line in trial.lines(found):
+            say(line)
+    for step in release.provenance.steps:
+        settings_text = ", ".join(f"{k}={_shown(v)}" for k, v in step.parameters.items() if v is not None)
+        say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
+    if release.partition is not None:
+        say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
+    _say_guarantees(release.guarantees)
+    as_they_were = [n for n in release.data.names if n not in release.provenance.attributes]
+    if as_they_were:
+        say(f"released as they were: {', '.join(as_they_were)}")
+    if release.provenance.left_out:
+        say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
+    for remark in release.provenance.notes:
+        say(remark)
+    say(f"seed {release.provenance.seed}; {len(release):,} records written to {written}")
+    say(f"manifest written to {beside}; keep it private, for its seed helps to undo the masking")
+
+
+def _the_plan(
+    plan: Path | None, method: str | None, settings: Mapping[str, str], attributes: str | None
+) -> tuple[Plan, dict[str, Any] | None]:
+    from microveil.masking.plan import Plan, Step, read_plan
+    from microveil.registry import make
+
+    if (plan is None) == (method is None):
+        raise ParameterError("give either --method NAME or --plan FILE")
+    if plan is not None:
+        if settings or attributes:
+            raise ParameterError("--set and --attributes belong to --method; with --plan they stand in the plan")
+        return read_plan(plan)
+    assert method is not None
+    built = make("method", method, settings, text=True)
+    chosen = split(attributes)
+    return Plan((Step(method, built.parameters(), None if chosen is None else tuple(chosen)),)), None
+
+
+def _shown(value: object) -> str:
+    """A parameter as it would be typed; a method inside another as its name and settings."""
+    if isinstance(value, dict) and "name" in value:
+        rest = "".join(f" {k}={v}" for k, v in value.items() if k != "name" and v is not None)
+        return f"{value['name']}{rest}"
+    return str(value)
+
+
+def _required(require: Sequence[str] | None) -> dict[str, float]:
+    from microveil.masking.guarantees import check_requirements
+
+    wanted = {}
+    for name, text in settings_of(require, "--require").items():
+        try:
+            wanted[name] = float(text)
+        except ValueError:
+            raise ParameterError(f"--require takes a number, such as --require k=5, not '{text}'") from None
+    return check_requirements(wanted)
+
+
+def _say_guarantees(guarantees: Guarantees) -> None:
+    """What the release guarantees, by counting."""
+    from microveil.microdata.microdata import count
+
+    over = ", ".join(guarantees.keys)
+    people = "" if guarantees.population is None else f", for {guarantees.population:,.0f} of the population"
+    if guarantees.k < 2:
+        say(f"{count(guarantees.below(2), 'record')} stand alone in their combination of {over}")
+        return
+    say(f"every combination of {over} is shared by at least {guarantees.k:,} records{people}")
+    for name, found in guarantees.diversity.items():
+        say(
+            f"{name}: at least {count(found.distinct, 'different value')} for every combination (entropy "
+            f"{found.entropy:.2f}, recursive {found.recursive}), at most {found.closeness:.2f} from the whole table"
+        )
+
+
+def _check_places(path: Path, out: Path) -> None:
+    if path.exists() and out.exists() and path.samefile(out):
+        raise ParameterError(f"the release would overwrite the original {path}; choose another name for --out")
+
+
+def _advise(data: Microdata, release: Release) -> None:
+    """What a careful colleague would say before this goes out."""
+    from microveil.microdata.inference import suggestions
+
+    for name, hint in suggestions(data).items():
+        if name in release.data.names and name not in release.provenance.attributes:
+            if "identifier" in hint:
+                note(f"column '{name}': {hint} It is in the release as it was; --identifiers {name} leaves it out.")
+            elif "are numbers" in hint:
+                note(f"column '{name}': {hint} It was taken for text and is in the release as it was.")
+
+
+def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> None:
+    """Say where a release made from a manifest differs from the one the manifest came with."""
+    from microveil.masking.release import file_digest
+
+    if manifest.get("input", {}).get("digest") != release.provenance.input_digest:
+        note("the input is not the one this manifest was made from, so the release is a new one")
+        return
+    expected = manifest.get("output", {})
+    if expected.get("file_sha256") == file_digest(written):
+        note("the same bytes as the release this manifest came with")
+    elif expected.get("digest") == release.data.digest():
+        note("the same values as the release this manifest came with, written in another form")
+    else:
+        note(f"the values differ from the release this manifest came with; it was made with {manifest.get('versions')}")

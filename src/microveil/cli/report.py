@@ -1,0 +1,121 @@
+"""`microveil report`: a page about one release."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from microveil.cli.options import (
+    Confidential,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Force,
+    Json,
+    Keys,
+    Nominal,
+    Numeric,
+    Ordinal,
+    SchemaFile,
+    Sheet,
+    Weight,
+    columns,
+    said_of,
+    split,
+    wishes_of,
+)
+from microveil.cli.printing import bar_for, print_json, say
+from microveil.cli.tables import from_manifest, read_back, read_table
+
+EXAMPLE = "Example: microveil report people.csv safe.csv --keys age,zip,income --out report.html"
+
+
+class Attacks(StrEnum):
+    """Which attacks to run."""
+
+    general = "general"
+    all = "all"
+
+
+def report(
+    original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
+    masked: Annotated[Path, typer.Argument(help="The masked table, same records in the same order.", metavar="MASKED")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write; it needs no network.")],
+    public: Annotated[
+        bool, typer.Option("--public", help="For everyone: leave out whatever would help an intruder.")
+    ] = False,
+    attacks: Annotated[
+        Attacks, typer.Option(help="'all': also those of an intruder who knows the method; takes longer.")
+    ] = Attacks.general,
+    attributes: Annotated[
+        str | None,
+        columns("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
+    ] = None,
+    known: Annotated[str | None, columns("What the intruder knows; default: the columns compared.")] = None,
+    losses: Annotated[str | None, columns("Losses to measure; default: the usual ones that fit.")] = None,
+    keys: Keys = None,
+    confidential: Confidential = None,
+    weight: Weight = None,
+    nominal: Nominal = None,
+    ordinal: Ordinal = None,
+    numeric: Numeric = None,
+    schema: SchemaFile = None,
+    force: Force = False,
+    as_json: Json = False,
+    sheet: Sheet = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+) -> None:
+    """Write a page about a masked table: what was done, its risks, its losses, before and after.
+
+    The internal page (the default) shows the original; the public one tells an intruder nothing of use.
+    """
+    from microveil.masking.release import release_from
+    from microveil.microdata.files.atomic import check_output, write_text
+    from microveil.progress import Part
+    from microveil.registry import make
+    from microveil.reporting.report import report as write_report
+
+    _check_place(out, original, masked)
+    check_output(out, force=force)
+    chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
+    plan, manifest = from_manifest(masked)
+    chosen = split(attributes or keys)
+    wishes = wishes_of(delimiter, encoding, decimal, sheet)
+    said = said_of(keys, confidential, None, weight, nominal, ordinal, numeric)
+    with bar_for(f"reporting on {masked.name}") as bar:
+        before = read_table(original, schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **said)
+        after = read_table(masked, None, Part(bar, 0.1, 0.2), like=before, **wishes)
+        release: Any = after
+        again = ""
+        if plan is not None and manifest is not None:
+            needs_more = attacks is Attacks.all or len(after) < len(before)
+            release = read_back(before, after, plan, manifest) if needs_more else release_from(after, plan, manifest)
+            again = shlex.join(
+                ["microveil", "protect", str(original), "--plan", f"{masked}.manifest.json", "--out", "again.csv"]
+            )
+        page = write_report(
+            before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
+            again=again, progress=Part(bar, 0.2, 1.0),
+        )  # fmt: skip
+        write_text(out, page, force=force)
+    variant = "public" if public else "internal"
+    if as_json:
+        print_json({"report": str(out), "variant": variant, "manifest": manifest is not None})
+        return
+    say(f"{variant} report written to {out}; it opens in a browser and needs no network")
+    if not public:
+        say("it shows statistics of the original: keep it to yourself, and make the public one with --public")
+
+
+def _check_place(out: Path, *tables: Path) -> None:
+    from microveil.errors import ParameterError
+
+    for table in tables:
+        if table.exists() and out.exists() and table.samefile(out):
+            raise ParameterError(f"the report would overwrite the table {table}; choose another name for --out")

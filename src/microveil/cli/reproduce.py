@@ -1,0 +1,123 @@
+"""`microveil reproduce`: published tables, printed value beside measured value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from microveil.cli.options import Force, Json
+from microveil.cli.printing import bar_for, console, print_json, say
+from microveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from microveil.reproduction.base import Reproduction
+    from microveil.reproduction.running import Outcome
+
+EXAMPLE = "Example: microveil reproduce k-ward-3.3 swapping-4.2"
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Tables, families of tables (k-ward), or all; see --list.", metavar="NAME"),
+    ] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="List the tables.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Long tables in a short form.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a page (.md) or all values (.csv) to this file.", metavar="FILE")
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep the result of each table in this folder, and take those that lie there.", metavar="FOLDER"
+        ),
+    ] = None,
+    differing: Annotated[bool, typer.Option("--differing", help="Show only values that do not come out.")] = False,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Compute published tables again: printed value, measured value, difference and verdict.
+
+    Needs the reference data, in the folder that MICROVEIL_DATA names.
+    """
+    from microveil.reproduction.catalogue import chosen
+
+    if list_them:
+        _list(chosen(names or ["all"]), as_json)
+        return
+    if not names:
+        raise ParameterError("name at least one table, a family such as k-ward, or all; --list shows what there is")
+    wanted = chosen(names)
+    if out is not None:
+        from microveil.microdata.files.atomic import check_output
+
+        if out.suffix not in (".md", ".csv"):
+            raise ParameterError(f"--out takes a file that ends in .md or .csv, not '{out.name}'")
+        check_output(out, force=force)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+    from microveil.reproduction.running import run_all
+
+    with bar_for("reproduce") as bar:
+        outcomes = run_all(wanted, quick=quick, keep=keep, progress=bar)
+    if out is not None:
+        _write(out, outcomes, force)
+    if as_json:
+        print_json([outcome.to_plain() for outcome in outcomes])
+        return
+    for outcome in outcomes:
+        if out is None:
+            _show(outcome, differing)
+        form = ", quick form" if outcome.quick else ""
+        say(f"{outcome.reproduction.name}{form}: {outcome.summary}")
+    if out is not None:
+        say(f"written to {out}")
+
+
+def _list(wanted: Sequence[Reproduction], as_json: bool) -> None:
+    if as_json:
+        print_json([reproduction.to_plain() for reproduction in wanted])
+        return
+    from rich.table import Table
+
+    table = Table(title=f"{len(wanted)} published tables", title_justify="left")
+    for column in ("name", "what", "source", "values", "seconds", "quick"):
+        table.add_column(column, justify="right" if column in ("values", "seconds", "quick") else "left")
+    for reproduction in wanted:
+        short = "" if reproduction.quick is None else f"{reproduction.quick.seconds:g}"
+        table.add_row(
+            *(reproduction.name, reproduction.title, reproduction.source),
+            *(str(reproduction.length), f"{reproduction.seconds:g}", short),
+        )
+    console().print(table)
+
+
+def _show(outcome: Outcome, differing: bool) -> None:
+    from rich.table import Table
+
+    from microveil.reproduction.page import number, shown
+
+    made = outcome.reproduction
+    table = Table(title=f"{made.title} ({made.source})", title_justify="left", caption_justify="left")
+    if made.why:
+        table.caption = made.why
+    for column in ("value", "printed", "measured", "difference", "specification", "verdict", "note"):
+        table.add_column(column, justify="left" if column in ("value", "verdict", "note") else "right")
+    for row in outcome.rows:
+        if differing and row.verdict != "differs":
+            continue
+        numbers = (number(value, row.decimals) for value in (row.measured, row.difference, row.found))
+        style = {"differs": "red", "exact": "green"}.get(row.verdict)
+        table.add_row(row.label, shown(row), *numbers, row.verdict, row.note, style=style)
+    console().print(table)
+
+
+def _write(out: Path, outcomes: Sequence[Outcome], force: bool) -> None:
+    from microveil.microdata.files.atomic import write_text
+    from microveil.reproduction.page import as_csv, as_page
+
+    write_text(out, as_csv(outcomes) if out.suffix == ".csv" else as_page(outcomes), force=force)

@@ -1,0 +1,113 @@
+"""`microveil study`: many methods and parameters side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from microveil.cli.options import Json
+from microveil.cli.printing import FAILED, bar_for, console, fail, note, print_json, say
+
+if TYPE_CHECKING:
+    from microveil.study import Study
+    from microveil.study.cells import Cell
+
+EXAMPLE = "Example: microveil study candidates.toml --out results --workers 2"
+_SHOWN = 25  # rows of the ranking
+
+
+def study(
+    file: Annotated[
+        Path, typer.Argument(help="The study (TOML): the table, methods with grids, measures.", metavar="FILE")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the results; default: beside FILE, named after it.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The table, instead of the one FILE names.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes; default: as FILE says, or one for each processor. 0: none.", min=0)
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--fresh", help="Go on where an earlier run was, or do every cell anew.")
+    ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the cells and what is left to do; do nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Make and measure a release for every method and every value of its grid, and show which is best.
+
+    Finished cells are kept in the folder: a study that was stopped goes on where it was.
+    """
+    from microveil.errors import Cancelled
+    from microveil.study.cells import unfold
+    from microveil.study.design import read_design
+    from microveil.study.running import check_folder, finished_cells, run_study
+
+    folder = out or file.with_name(f"{file.stem}-results")
+    design = read_design(file)
+    if dry_run:
+        cells = unfold(design, design.table(data))
+        _list_cells(cells, finished_cells(cells, folder), as_json=as_json)
+        return
+    check_folder(folder)
+    try:
+        with bar_for(f"study {file.name}") as bar:
+            found = run_study(file, data, out=folder, workers=workers, fresh=not resume, progress=bar)
+    except (KeyboardInterrupt, Cancelled):
+        cells = unfold(design, design.table(data))
+        kept = f"{finished_cells(cells, folder):,} of {len(cells):,} cells"
+        fail(f"cancelled; {kept} are kept in {folder}, and the same command goes on from there")
+    _show(found, folder, as_json=as_json)
+    if found.failures:
+        raise typer.Exit(FAILED)
+
+
+def _list_cells(cells: Sequence[Cell], finished: int, *, as_json: bool) -> None:
+    if as_json:
+        rows = [{"candidate": cell.candidate.label, "repeat": cell.repeat, "digest": cell.digest} for cell in cells]
+        print_json({"cells": rows, "finished": finished})
+        return
+    for cell in cells:
+        say(f"{cell.candidate.label} (repeat {cell.repeat})")
+    say(f"{len(cells):,} cells, {finished:,} of them finished")
+
+
+def _show(study: Study, folder: Path, *, as_json: bool) -> None:
+    from microveil.study.results import PAGE, PLAN
+
+    if as_json:
+        failures = [{"candidate": f.candidate.label, "repeat": f.repeat, "reason": f.reason} for f in study.failures]
+        print_json({"folder": str(folder), "ranking": study.summary_rows, "failures": failures})
+    else:
+        _print_ranking(study)
+        say(f"the page        {folder / PAGE}  (open it in a browser; it needs no network)")
+        if study.admissible:
+            say(f"plan of the best {folder / PLAN}  (for microveil protect --plan; keep it private)")
+    if study.results and not study.admissible:
+        note(f"no candidate has a risk below {study.risk_bound:g} %, so there is no best one")
+    for failure in study.failures:
+        note(f"{failure.candidate.label} (repeat {failure.repeat}) failed: {failure.reason}")
+
+
+def _print_ranking(study: Study) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"{study.title}: {study.records:,} records, best score first", title_justify="left")
+    for column in ("", "candidate", "loss", "risk", "score", "deviation", ""):
+        table.add_column(column, justify="left" if column == "candidate" else "right")
+    best = study.best if study.admissible else None
+    front = set(map(id, study.front))
+    for place, result in enumerate(study.results[:_SHOWN], start=1):
+        deviation = f"{result.deviation('score'):.2f}" if len(result.runs) > 1 else ""
+        marks = ["best"] * (result is best) + ["bend"] * (result is study.knee) + ["front"] * (id(result) in front)
+        cells = (f"{result.loss:.2f}", f"{result.risk:.2f}", f"{result.score:.2f}", deviation, ", ".join(marks))
+        table.add_row(str(place), result.candidate.label, *cells, style="bold" if result is best else None)
+    console().print(table)
+    if len(study.results) > _SHOWN:
+        say(f"and {len(study.results) - _SHOWN} more in summary.csv")
+    if best is not None:
+        say(f"best            {best.candidate.label}: loss {best.loss:.2f}, risk {best.risk:.2f}")

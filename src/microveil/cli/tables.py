@@ -1,0 +1,68 @@
+"""Reading the tables that a command works on, and what lies beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microveil.cli.printing import note
+
+if TYPE_CHECKING:
+    from microveil.masking import Plan, Release
+    from microveil.microdata import Microdata
+    from microveil.progress import Progress
+
+    # the plan and the manifest of a released file, where there are any
+    Made = tuple[Plan | None, dict[str, Any] | None]
+
+
+def read_table(path: Path, schema: Any, progress: Progress, **options: Any) -> Microdata:
+    from microveil.microdata.files import read
+
+    return read(path, schema=schema, progress=progress, **options)
+
+
+def read_release(
+    path: Path, before: Microdata, made: Made, progress: Progress, *, whole: bool, **options: Any
+) -> Microdata | Release:
+    """A masked table; as the release it was made as, if it is wanted whole or does not have all records."""
+    after = read_table(path, None, progress, like=before, **options)
+    plan, manifest = made
+    if plan is None or manifest is None or not (whole or len(after) < len(before)):
+        return after
+    return read_back(before, after, plan, manifest)
+
+
+def from_manifest(masked: Path) -> Made:
+    """The plan and the manifest beside a released file, if it belongs to that file."""
+    from microveil.masking.plan import read_plan
+    from microveil.masking.release import file_digest, manifest_path
+
+    beside = manifest_path(masked)
+    if not (beside.is_file() and masked.is_file()):
+        return None, None
+    plan, manifest = read_plan(beside)
+    if manifest is None or manifest.get("output", {}).get("file_sha256") != file_digest(masked):
+        note(f"{masked.name} is not the file its manifest was written for, so the manifest is not used")
+        return None, None
+    return plan, manifest
+
+
+def read_back(before: Microdata, after: Microdata, plan: Plan, manifest: dict[str, Any]) -> Release:
+    """The release as it was made. What its manifest does not hold, the groups, matrices and records used, is found by
+    carrying out the plan again; where that gives another table, it is done without.
+    """
+    from dataclasses import replace
+
+    from microveil.errors import MicroveilError
+    from microveil.masking.release import release_from
+    from microveil.protection import protect
+
+    release = release_from(after, plan, manifest)
+    try:
+        again = protect(before, replace(plan, schema=None, require={}))
+    except MicroveilError:
+        return release
+    if again.data.digest() != manifest.get("output", {}).get("digest"):
+        return release
+    return replace(release, partitions=again.partitions, matrices=again.matrices, rows=again.rows)

@@ -1,0 +1,93 @@
+"""Methods of growing strength tried until an attack gains little enough: `microveil protect --until --vary`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from microveil.cli.options import settings_of
+from microveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from microveil.attacks import Attack
+    from microveil.attacks.loop import Strengthened
+    from microveil.masking import Method
+    from microveil.microdata import Microdata
+    from microveil.progress import Progress
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings of a method, the parameter that varies with its values as typed, and the limit an attack must meet."""
+
+    settings: Mapping[str, str]
+    parameter: str
+    values: tuple[str, ...]
+    methods: tuple[Method, ...]
+    attack: Attack
+    counter: str | None
+    limit: float
+
+    @property
+    def weakest(self) -> dict[str, str]:
+        return {**self.settings, self.parameter: self.values[0]}
+
+    @property
+    def measure(self) -> str:
+        return self.attack.name if self.counter is None else f"{self.attack.name}.{self.counter}"
+
+    def run(self, data: Microdata, attributes: Sequence[str] | None, seed: int, progress: Progress) -> Strengthened:
+        from microveil.attacks.loop import protect_until
+
+        return protect_until(
+            data, self.methods, self.attack, self.limit, attributes=attributes, counter=self.counter, seeds=(seed,),
+            progress=progress,
+        )  # fmt: skip
+
+    def lines(self, found: Strengthened) -> list[str]:
+        """What was tried, a line for each."""
+        tried = zip(self.values, (risk for _, risk in found.tried), strict=False)
+        return [f"tried {self.parameter}={value}: {self.measure} {risk:.2f} %" for value, risk in tried]
+
+    def to_plain(self, found: Strengthened) -> dict[str, Any]:
+        tried = zip(self.values, (risk for _, risk in found.tried), strict=False)
+        return {
+            "attack": self.attack.name,
+            "counter": self.counter,
+            "limit": self.limit,
+            "parameter": self.parameter,
+            "tried": [{"value": value, "risk": risk} for value, risk in tried],
+            "risk": found.risk.to_plain(),
+        }
+
+
+def trial_of(method: str | None, settings: Mapping[str, str], until: str | None, vary: str | None) -> Trial:
+    """What --until and --vary say; wrong values of any strength are found before the work begins."""
+    from microveil.registry import make
+
+    if method is None:
+        raise ParameterError("--until and --vary go with --method; a plan says how strong its methods are")
+    if until is None or vary is None:
+        raise ParameterError("--until ATTACK=PERCENT and --vary NAME=A,B,... go together")
+    ((parameter, listed),) = settings_of([vary], "--vary", "k=3,5,10").items()
+    values = tuple(value.strip() for value in listed.split(",") if value.strip())
+    if not values:
+        raise ParameterError(f"--vary takes values of a parameter, such as --vary k=3,5,10, not '{vary}'")
+    if parameter in settings:
+        raise ParameterError(f"{parameter} is given by --set and by --vary; give it once")
+    methods = [make("method", method, {**settings, parameter: value}, text=True) for value in values]
+    ((place, text),) = settings_of([until], "--until", "distance-linkage=5").items()
+    name, _, counter = place.partition(".")
+    return Trial(settings, parameter, values, tuple(methods), make("attack", name), counter or None, _limit(text))
+
+
+def _limit(text: str) -> float:
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = math.nan
+    if not 0 <= limit <= 100:
+        raise ParameterError(f"--until takes a percentage, such as --until distance-linkage=5, not '{text}'")
+    return limit

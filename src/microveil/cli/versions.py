@@ -1,0 +1,73 @@
+"""Several masked versions of one table, in `microveil assess --also`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microveil.cli.printing import console, say
+from microveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from microveil.attacks import Attack
+    from microveil.attacks.versions import Link, Versions
+    from microveil.microdata import Microdata
+    from microveil.progress import Progress
+
+
+def check_versions(masked: Path, also: Sequence[Path], link: str) -> None:
+    """Refuse what makes no sense before anything is read."""
+    if link != "order" and not also:
+        raise ParameterError("--link says how versions are put together; it goes with --also")
+    places = [path.resolve() for path in (masked, *also)]
+    if len(set(places)) < len(places):
+        raise ParameterError("--also names a file that is there already; it takes other versions of the masked table")
+
+
+def attack_together(
+    before: Microdata,
+    releases: Sequence[Any],
+    known: Sequence[str] | None,
+    attacks: Sequence[Attack],
+    link: Link,
+    progress: Progress,
+) -> list[Versions]:
+    """Each attack on every version by itself and on all of them together."""
+    from microveil.attacks.versions import attack_versions
+    from microveil.progress import parts
+
+    return [
+        attack_versions(before, releases, known, attack=attack, link=link, progress=part)
+        for attack, part in zip(attacks, parts(progress, len(attacks)), strict=True)
+    ]
+
+
+def plain_versions(files: Sequence[str], versions: Sequence[Versions]) -> dict[str, Any]:
+    """For --json: by attack the risks of each version alone and of all together, and the gains for each attribute."""
+    plain = {found.together.name: found.to_plain() for found in versions}
+    risks = {name: {"alone": found["alone"], "together": found["together"]} for name, found in plain.items()}
+    gains = {name: gain.to_plain() for name, gain in versions[0].gains.items()}
+    return {"files": list(files), "risks": risks, "gains": gains}
+
+
+def print_versions(files: Sequence[str], versions: Sequence[Versions]) -> None:
+    """What an intruder who has all versions gains over one who has a single one."""
+    from rich.table import Table
+
+    table = Table(title=f"{len(files)} versions taken together, %", title_justify="left")
+    table.add_column("risk")
+    for column in (*files, "together", "95 % interval"):
+        table.add_column(column, justify="right", overflow="fold")
+    for found in versions:
+        whole = found.together
+        alone = [f"{risk.value:.2f}" for risk in found.alone]
+        table.add_row(whole.name, *alone, f"{whole.value:.2f}", f"{whole.low:.2f} to {whole.high:.2f}")
+    console().print(table)
+    for name, gain in versions[0].gains.items():
+        say(f"{name}: a guess is off by {gain.error:.2f} % of the deviation, with one version {gain.error_alone:.2f} %")
+        if gain.contained == 100:  # masked in order: the intervals hold, and their intersection too
+            say(
+                f"{name}: every value lies in an interval as wide as {gain.width:.2f} % of the deviation, with one "
+                f"version {gain.width_alone:.2f} %"
+            )

@@ -1,0 +1,1 @@
+"""Losses of particular analyses: estimates, regressions, and whether conclusions stay the same."""

@@ -1,0 +1,204 @@
+"""What regressions on the release find, beside what they found in the original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError
+from microveil.losses.base import Loss, LossMeasure, Scope
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import KINDS
+from microveil.numerics.counting import number_rows
+from microveil.numerics.interval_overlap import confidence_overlap, normal_reach
+from microveil.numerics.regression import CrossProducts, Fit, grouped
+from microveil.numerics.standard import Scaling
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress, parts
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+_BLOCK = 100_000
+_MOST_DUMMIES = 50
+_EXACT = 1e-12  # of a response's variance: a smaller residual variance is rounding
+
+
+@parameterised
+class Regression(LossMeasure):
+    """How much the confidence intervals of regression coefficients overlap before and after, in a linear regression of
+    one attribute on others, or of each numeric attribute in turn on all others.
+
+    The value is the mean share of the intervals that is lost: 0 where they are the same, 100 where they are apart;
+    `raw` goes on beyond, the farther apart they are. Numbers are standardised by the original; a categorical predictor
+    has an indicator for each category but the most frequent. `details`: the mean difference of a coefficient in
+    standard errors (`standardised_difference`), the share of significant coefficients whose sign changed
+    (`sign_changes`), and the mean relative change of the residual variance (`residual_variance`).
+
+    With `grouped`, the analyst treats the release as the means of groups, each with the weight of its size, and divides
+    the weighted squared residuals by the number of groups less that of coefficients. Groups are those of the release's
+    partition, or else records with the same released values.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = {"age": [20, 30, 40, 50, 60], "pay": [10, 21, 29, 41, 49]}
+    >>> masked = {"age": [25, 25, 40, 55, 55], "pay": [15, 15, 29, 45, 45]}
+    >>> measure = Regression(response="pay", predictors=("age",))
+    >>> measure.measure(Microdata.of(people), Microdata.of(masked)).value.__round__(1)
+    25.2
+    """
+
+    name: ClassVar[str] = "regression"
+    family: ClassVar[str] = "analytical"
+    summary: ClassVar[str] = "confidence intervals of regression coefficients before and after, also for grouped data"
+    meaning: ClassVar[str] = (
+        "share of the confidence intervals of regression coefficients that is lost; lower is better"
+    )
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = "each file is analysed by the records that have all attributes of the regression"
+    source: ClassVar[str] = "Karr et al. (2006); specification 01, AP-2"
+    scope: ClassVar[Scope] = "specific"
+    usual: ClassVar[bool] = False
+
+    response: str | None = parameter(None, help="the numeric attribute to explain; unset: each one in turn")
+    predictors: tuple[str, ...] | None = parameter(
+        None, help="the attributes that explain it; unset: all others that are compared"
+    )
+    level: float = parameter(0.95, help="confidence level of the intervals", gt=0, lt=1)
+    grouped: bool = parameter(False, help="weighted least squares on the means of groups, for the release")
+
+    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+        responses = self._responses(pair, attributes)
+        lost, beyond, differences, turned, residuals = {}, [], [], [], []
+        reading, fitting = parts(progress, 2)
+        predictors = self.predictors or attributes
+        table = _Terms.of(pair, tuple(dict.fromkeys((*predictors, *responses))))
+        before = table.products(table.before, table.complete(table.before))
+        complete = table.complete(table.before) & table.complete(table.after)
+        labels = self._groups(pair, table) if self.grouped else None
+        after = table.products(table.after, complete, labels)
+        reading(1.0, f"{self.name}: products")
+        for response, part in zip(responses, parts(fitting, len(responses)), strict=True):
+            chosen = table.places([name for name in predictors if name != response])
+            one, other = (_fitted(side, int(table.places([response])[0]), chosen) for side in (before, after))
+            overlap = confidence_overlap(one.coefficients, one.errors, other.coefficients, other.errors, self.level)
+            lost[response] = 100 * (1 - float(np.clip(overlap, 0.0, 1.0).mean()))
+            beyond.append(1 - float(overlap.mean()))
+            differences.append(_standardised(one, other))
+            turned.append(_turned(one, other, self.level))
+            if one.residual_variance > 0:
+                residuals.append(abs(other.residual_variance / one.residual_variance - 1))
+            part(1.0, f"{self.name}: {response}")
+        details = {
+            "standardised_difference": float(np.mean(differences)),
+            "sign_changes": 100 * float(np.mean(turned)),
+            "residual_variance": 100 * float(np.mean(residuals)) if residuals else 0.0,
+        }
+        value = float(np.mean(list(lost.values())))
+        raw = max(value, 100 * float(np.mean(beyond)))
+        return Loss(self.name, value, raw, attributes, per_attribute=lost, details=details)
+
+    def _responses(self, pair: Pair, attributes: tuple[str, ...]) -> tuple[str, ...]:
+        for name in (*(self.predictors or ()), *((self.response,) if self.response else ())):
+            pair.original.schema[name]
+            if name not in pair.masked.names:
+                raise DataError(f"the masked table has no column '{name}' for the regression")
+        if self.response is not None:
+            if pair.original[self.response].kind != "numeric":
+                raise DataError(f"attribute '{self.response}' is not numeric, so it cannot be the response")
+            return (self.response,)
+        numeric = tuple(name for name in attributes if pair.original[name].kind == "numeric")
+        if not numeric:
+            raise DataError("there is no numeric attribute that a regression could explain")
+        return numeric
+
+    def _groups(self, pair: Pair, table: _Terms) -> IntArray:
+        partition = getattr(pair.release, "partition", None)
+        if partition is not None and len(partition.labels) == len(pair):
+            return np.asarray(partition.labels)
+        codes = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in table.after]
+        return number_rows(codes, [int(column.max()) + 1 for column in codes])[0]
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The attributes of a regression: numbers standardised by the original, or codes; NaN is missing. `categories` are
+    the codes that have an indicator, None for a number."""
+
+    names: tuple[str, ...]
+    before: list[FloatArray]
+    after: list[FloatArray]
+    categories: list[FloatArray | None]
+
+    @classmethod
+    def of(cls, pair: Pair, names: Sequence[str]) -> _Terms:
+        terms = cls(tuple(names), [], [], [])
+        for name in names:
+            if pair.original[name].kind == "numeric":
+                one, other = (column.values for column in pair.numbers(name))
+                scaling = Scaling.of(one[:, None])
+                sides = [scaling.apply(column[:, None])[:, 0] for column in (one, other)]
+                terms.categories.append(None)
+            else:
+                codes = [column.codes for column in pair.categories(name)]
+                sides = [np.where(side < 0, np.nan, side) for side in codes]
+                found, counts = np.unique(codes[0][codes[0] >= 0], return_counts=True)
+                common_first = found[np.argsort(-counts, kind="stable")]
+                terms.categories.append(common_first[1 : _MOST_DUMMIES + 1].astype(np.float64))
+            terms.before.append(sides[0])
+            terms.after.append(sides[1])
+        return terms
+
+    def places(self, names: Sequence[str]) -> IntArray:
+        """The columns of the design that belong to these attributes."""
+        widths = [1 if found is None else len(found) for found in self.categories]
+        starts = dict(zip(self.names, np.cumsum([0, *widths[:-1]]), strict=True))
+        sizes = dict(zip(self.names, widths, strict=True))
+        places = [np.arange(starts[name], starts[name] + sizes[name]) for name in names]
+        return np.concatenate([np.empty(0, dtype=np.int64), *places])
+
+    def complete(self, side: list[FloatArray]) -> BoolArray:
+        return np.asarray(~np.logical_or.reduce([np.isnan(column) for column in side]))
+
+    def products(self, side: list[FloatArray], rows: BoolArray, labels: IntArray | None = None) -> CrossProducts:
+        """The cross products over some rows, or over the means of their groups; long tables block by block."""
+        chosen = np.flatnonzero(rows)
+        if labels is not None and len(chosen):
+            return CrossProducts.of(*grouped(self._design(side, chosen), labels[chosen]))
+        total = CrossProducts.of(self._design(side, chosen[:_BLOCK]))
+        for start in range(_BLOCK, len(chosen), _BLOCK):
+            total = total + CrossProducts.of(self._design(side, chosen[start : start + _BLOCK]))
+        return total
+
+    def _design(self, side: list[FloatArray], rows: IntArray) -> FloatArray:
+        columns = [
+            column[rows, None] if found is None else (column[rows, None] == found).astype(np.float64)
+            for column, found in zip(side, self.categories, strict=True)
+        ]
+        return np.hstack(columns)
+
+
+def _fitted(products: CrossProducts, response: int, predictors: IntArray) -> Fit:
+    """The slopes, or, without predictors, the mean; a fit that leaves only rounding is exact."""
+    fit = products.fit(response, predictors)
+    if fit.residual_variance < _EXACT:
+        fit = Fit(fit.coefficients, np.zeros_like(fit.errors), 0.0)
+    slopes = slice(1, None) if len(predictors) else slice(None)
+    return replace(fit, coefficients=fit.coefficients[slopes], errors=fit.errors[slopes])
+
+
+def _standardised(one: Fit, other: Fit) -> float:
+    """The mean difference of a coefficient over its standard error in the original, where it has one."""
+    usable = one.errors > 0
+    differences = np.abs(other.coefficients - one.coefficients)[usable] / one.errors[usable]
+    return float(differences.mean()) if len(differences) else 0.0
+
+
+def _turned(one: Fit, other: Fit, level: float) -> float:
+    """The share of the coefficients significant in the original that have another sign in the release."""
+    clear = np.abs(one.coefficients) > normal_reach(level) * one.errors
+    turned = one.coefficients * other.coefficients < 0
+    return float(turned[clear].mean()) if clear.any() else 0.0

@@ -1,0 +1,144 @@
+"""Losses of two attributes at a time: their joint counts, and their association by chi-square."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import ClassVar
+
+from microveil.errors import DataError, ParameterError
+from microveil.losses.base import Loss, LossMeasure, Scope
+from microveil.losses.categorical.coding import MISSING, Coded, coded
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import CATEGORICAL
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+
+_UNSUITED = ("identifier", "household")  # almost every record has a category of its own
+
+
+@parameterised
+class _PairwiseLoss(LossMeasure):
+    family: ClassVar[str] = "categorical"
+    kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
+    missing: ClassVar[str] = MISSING
+    scope: ClassVar[Scope] = "specific"
+    usual: ClassVar[bool] = False
+
+    crossed_with: tuple[str, ...] | None = parameter(
+        None,
+        help="cross each compared attribute with each of these, such as attributes that were not masked; unset: the "
+        "compared ones with each other, and one alone with all other categorical ones",
+        min_length=1,
+    )
+
+    def _pairs(self, pair: Pair, attributes: tuple[str, ...]) -> list[tuple[str, str]]:
+        """The attributes that are crossed; one alone, in a table without any other, is crossed with itself."""
+        for name in self.crossed_with or ():
+            if not pair.original[name].is_categorical:
+                raise DataError(f"attribute '{name}' is numeric, but {self.name} works on categorical attributes only")
+            if name not in pair.masked.names:
+                raise ParameterError(f"{self.name}: crossed_with names '{name}', which was not released")
+        if self.crossed_with is None and len(attributes) > 1:
+            return list(combinations(attributes, 2))
+        others = self.crossed_with or [
+            name
+            for name in pair.masked.names
+            if pair.original[name].is_categorical and not set(pair.original[name].roles) & set(_UNSUITED)
+        ]
+        crossed = [(name, other) for name in attributes for other in others if other != name]
+        return crossed or [(name, name) for name in attributes]
+
+    def _columns(self, pair: Pair, crossed: list[tuple[str, str]]) -> dict[str, Coded]:
+        return {name: coded(pair, name) for name in dict.fromkeys(name for both in crossed for name in both)}
+
+
+@parameterised
+class BivariateCounts(_PairwiseLoss):
+    """The total-variation distance of the joint distribution of two attributes: the absolute differences of their joint
+    counts over twice the records; the mean over all pairs of attributes.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"sex": list("ffmm"), "ill": list("ynyn")})
+    >>> BivariateCounts().measure(people, Microdata.of({"sex": list("ffmf"), "ill": list("ynyn")})).value
+    25.0
+    """
+
+    name: ClassVar[str] = "bivariate-counts"
+    summary: ClassVar[str] = "differences between the joint counts of two attributes"
+    meaning: ClassVar[str] = "share of the records that sit in another cell of a two-way table; lower is better"
+    source: ClassVar[str] = "specification 05, IL-06 (Eq. 4.5)"
+
+    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+        from microveil.numerics.contingency import cell_counts
+
+        crossed = self._pairs(pair, attributes)
+        columns = self._columns(pair, crossed)
+        shares = []
+        for number, both in enumerate(crossed, start=1):
+            one, other = (columns[name] for name in both)
+            before, after = cell_counts([one.before, other.before], [one.after, other.after], [one.size, other.size])
+            shares.append(float(abs(before - after).sum()) / (2 * len(pair)))
+            progress(number / len(crossed), f"{self.name}: tables")
+        return Loss.of(
+            self.name,
+            sum(shares) / len(shares),
+            attributes,
+            per_attribute=mean_by_attribute(crossed, [100 * share for share in shares], attributes),
+            details={"pairs": float(len(crossed))},
+        )
+
+
+@parameterised
+class ChiSquare(_PairwiseLoss):
+    """The change of the association of two attributes: |chi-square' - chi-square| / chi-square, Pearson's, without
+    empty rows and columns; the mean over all pairs of attributes. `raw` may go beyond 100.
+
+    Masking weakens associations, or makes new ones. Where the original has none at all there is nothing to compare
+    with: such pairs are left out and counted in `undefined`, unless the release has none either.
+
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"sex": list("ffmm"), "ill": list("yynn")})
+    >>> ChiSquare().measure(people, Microdata.of({"sex": list("ffmf"), "ill": list("yynn")})).value.__round__(3)
+    66.667
+    """
+
+    name: ClassVar[str] = "chi-square"
+    summary: ClassVar[str] = "relative change of the chi-square of two attributes"
+    meaning: ClassVar[str] = "how far the associations of two attributes moved, relative to themselves; lower is better"
+    source: ClassVar[str] = "specification 05, IL-07 (Eq. 4.8)"
+
+    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+        from microveil.numerics.contingency import chi_square
+
+        crossed = self._pairs(pair, attributes)
+        columns = self._columns(pair, crossed)
+        changes: list[float] = []
+        defined: list[tuple[str, str]] = []
+        for number, both in enumerate(crossed, start=1):
+            one, other = (columns[name] for name in both)
+            before, after = chi_square(one.before, other.before), chi_square(one.after, other.after)
+            if before > 0 or after == 0:
+                defined.append(both)
+                changes.append(abs(after - before) / before if before > 0 else 0.0)
+            progress(number / len(crossed), f"{self.name}: tables")
+        if not defined:
+            raise DataError(
+                f"{' and '.join(crossed[0])} are not associated in the original, so {self.name} has nothing to compare "
+                "their association with"
+            )
+        details = {"pairs": float(len(crossed)), "undefined": float(len(crossed) - len(defined))}
+        return Loss.of(
+            self.name,
+            sum(changes) / len(changes),
+            attributes,
+            per_attribute=mean_by_attribute(defined, [100 * change for change in changes], attributes),
+            details=details,
+        )
+
+
+def mean_by_attribute(
+    crossed: list[tuple[str, str]], values: list[float], attributes: tuple[str, ...]
+) -> dict[str, float]:
+    """For each attribute the mean over the pairs that it is in."""
+    found = {name: [v for both, v in zip(crossed, values, strict=True) if name in both] for name in attributes}
+    return {name: sum(several) / len(several) for name, several in found.items() if several}

@@ -1,0 +1,197 @@
+"""Entropy-based losses: how uncertain the true category is to somebody who sees the released one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from math import log2
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.pram_disclosure import Transitions, transitions_of
+from microveil.losses.base import Loss, LossMeasure, Route
+from microveil.losses.categorical.coding import ADD_MISSING, Coded, coded
+from microveil.masking.randomising.matrices import plain_matrices
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import CATEGORICAL
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress, parts
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class _Bits(NamedTuple):
+    """Of one variable: bits lost in all cells with finitely many, how many cells there are, how many cells have no
+    bound, and the size of the domain."""
+
+    bits: float
+    cells: int
+    infinite: int
+    size: int
+
+    @property
+    def share(self) -> float:
+        """Of the bits that a cell of this domain can hold at most."""
+        if self.infinite:
+            return np.inf
+        return self.bits / (self.cells * log2(self.size)) if self.cells and self.size > 1 else 0.0
+
+
+@parameterised
+class _EntropyLoss(LossMeasure):
+    family: ClassVar[str] = "categorical"
+    kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
+    missing: ClassVar[str] = (
+        "missing cells are counted as a category of their own; with matrices, cells that are missing in either file "
+        "and not a category of their own are left out"
+    )
+
+    mode: Literal["empirical", "matrix"] = parameter(
+        "empirical",
+        help="where probabilities come from: the transitions that happened, or the transition matrices of the release",
+    )
+    given: dict[str, Any] | None = parameter(
+        None,
+        help="for attributes by name, the transition matrix (with mode matrix): rows of numbers, tables by category, "
+        "or a CSV file; unset: those of the release, else the transitions that happened",
+    )
+    add_missing_category: bool = parameter(False, help=ADD_MISSING)
+
+    def __post_init__(self) -> None:
+        if self.given is not None:
+            object.__setattr__(self, "given", plain_matrices(self.given, self.name))
+
+    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+        stretches = parts(progress, len(attributes))
+        found: dict[str, _Bits] = {}
+        for (name, bits), part in zip(self._variables(pair, attributes), stretches, strict=False):
+            found[name] = bits
+            part(1.0, f"{self.name}: {name}")
+        shares = {name: bits.share for name, bits in found.items()}
+        details = {"bits": sum(bits.bits for bits in found.values()), **self._counts(found)}
+        return Loss.of(
+            self.name,
+            sum(shares.values()) / len(shares),
+            attributes,
+            per_attribute={name: min(100.0, 100 * share) for name, share in shares.items()},
+            details=details,
+        )
+
+    def _variables(self, pair: Pair, attributes: tuple[str, ...]) -> Iterator[tuple[str, _Bits]]:
+        if self.mode == "empirical":
+            for name in attributes:
+                columns = coded(pair, name, add_missing_category=self.add_missing_category)
+                yield name, _Bits(self._happened(columns), len(pair), 0, columns.size)
+        else:
+            for variable in transitions_of(pair, attributes, self.given, self.name):
+                bits = variable.over(self._expected(variable))[variable.attacked]
+                finite = np.isfinite(bits)
+                size = len(variable.matrix) + int(self.add_missing_category)
+                yield variable.name, _Bits(float(bits[finite].sum()), len(bits), int((~finite).sum()), size)
+
+    @abstractmethod
+    def _happened(self, columns: Coded) -> float:
+        """The bits lost in all records, by the transitions that happened."""
+
+    @abstractmethod
+    def _expected(self, variable: Transitions) -> FloatArray:
+        """The bits lost for each released (row) and true (column) category, by a transition matrix."""
+
+    def _counts(self, found: dict[str, _Bits]) -> dict[str, float]:
+        return {}
+
+
+@parameterised
+class EBIL(_EntropyLoss):
+    """For every record the entropy H(V | V' = its released category) of the true category, over the logarithm of the
+    size of the domain.
+
+    By the transitions that happened (`mode="empirical"`, for every method), the mean over the records is the
+    conditional entropy H(V | V'). With `mode="matrix"` the probabilities are those of PRAM: the Bayes inverse of its
+    matrix with the original frequencies; attributes without a matrix go by what happened. A relabelling that can be
+    undone loses nothing here. The details have the sum over all records in `bits`.
+
+    >>> from microveil.microdata import Microdata
+    >>> one, other = ({"sex": list(text)} for text in ("ffmm", "ffff"))
+    >>> EBIL().measure(Microdata.of(one), Microdata.of(other)).value
+    100.0
+    """
+
+    name: ClassVar[str] = "ebil"
+    summary: ClassVar[str] = "entropy of the original categories, given the released ones"
+    meaning: ClassVar[str] = (
+        "how uncertain true categories are to who sees the released ones, from 0 (known) to 100; lower is better"
+    )
+    route: ClassVar[Route] = "mechanism"
+    source: ClassVar[str] = (
+        "Kooiman, Willenborg and Gouweleeuw (1998); specification 05, IL-04 (Eq. 2.12, 2.13); specification 01, IL-6"
+    )
+
+    def _happened(self, columns: Coded) -> float:
+        from microveil.numerics.contingency import conditional_bits
+
+        return conditional_bits(columns.before, columns.after)
+
+    def _expected(self, variable: Transitions) -> FloatArray:
+        from microveil.numerics.transition import bayes_inverse
+
+        inverse = bayes_inverse(variable.matrix, variable.frequencies)
+        entropies = (inverse * surprise(inverse, nothing=0.0)).sum(axis=1)
+        return np.broadcast_to(entropies[:, None], inverse.shape)
+
+
+@parameterised
+class RecordEntropy(_EntropyLoss):
+    """For every record -log2 of the probability of its own true category, given its released one (PRIL).
+
+    It counts the transition that happened to a record, where EBIL takes the mean over all that may have. By the
+    transitions that happened both have the same sum; with `mode="matrix"` they differ. As printed in the source
+    (`direction="forward"`) the probability is that of the released category given the true one, which measures the
+    method rather than the analyst's loss. A record with probability 0 has no bound: `infinite` counts them, and `raw`
+    is infinite then.
+
+    >>> from microveil.microdata import Microdata
+    >>> one, other = ({"sex": list(text)} for text in ("ffmm", "ffmf"))
+    >>> RecordEntropy().measure(Microdata.of(one), Microdata.of(other)).details["bits"].__round__(4)
+    2.7549
+    >>> RecordEntropy(direction="forward").measure(Microdata.of(one), Microdata.of(other)).details["bits"]
+    2.0
+    """
+
+    name: ClassVar[str] = "record-entropy"
+    summary: ClassVar[str] = "surprise at each record's own category, given the released one"
+    meaning: ClassVar[str] = (
+        "bits about its own category that each record lost, as a share of those it can have; lower is better"
+    )
+    route: ClassVar[Route] = "mechanism"
+    usual: ClassVar[bool] = False
+    source: ClassVar[str] = "specification 01, 4.2 (d), IL-6"
+
+    direction: Literal["posterior", "forward"] = parameter(
+        "posterior", help="the probability of the true category given the released one, or the other way as printed"
+    )
+
+    def _happened(self, columns: Coded) -> float:
+        from microveil.numerics.contingency import conditional_bits
+
+        if self.direction == "posterior":
+            return conditional_bits(columns.before, columns.after)
+        return conditional_bits(columns.after, columns.before)
+
+    def _expected(self, variable: Transitions) -> FloatArray:
+        from microveil.numerics.transition import bayes_inverse
+
+        if self.direction == "posterior":
+            return surprise(bayes_inverse(variable.matrix, variable.frequencies), nothing=np.inf)
+        return surprise(variable.matrix.T, nothing=np.inf)
+
+    def _counts(self, found: dict[str, _Bits]) -> dict[str, float]:
+        return {"infinite": float(sum(bits.infinite for bits in found.values()))}
+
+
+def surprise(probabilities: FloatArray, *, nothing: float) -> FloatArray:
+    """-log2 of each probability; `nothing` stands for that of 0."""
+    possible = probabilities > 0
+    return np.where(possible, -np.log2(np.where(possible, probabilities, 1.0)) + 0.0, nothing)

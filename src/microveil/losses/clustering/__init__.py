@@ -1,0 +1,1 @@
+"""Losses of those who cluster the released file."""

@@ -1,0 +1,1 @@
+"""Losses by models: whether a model can tell the release from the original, and what models learn from it."""

@@ -1,0 +1,112 @@
+"""Discrepancies between six matrices of the original and of the release, in three ways of averaging."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.losses.base import Loss, LossMeasure
+from microveil.losses.numeric.moments import Moments, moments_of, relative_change
+from microveil.microdata.pairs import Pair
+from microveil.numerics.standard import Scaling
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress
+
+FloatArray = npt.NDArray[np.float64]
+Matrix = Literal["x", "v", "r", "rf", "c", "f"]
+Average = Literal["mse", "mae", "mv"]
+MATRICES: tuple[Matrix, ...] = ("x", "v", "r", "rf", "c", "f")
+AVERAGES: tuple[Average, ...] = ("mse", "mae", "mv")
+_NO_FACTOR = 1e-12  # an eigenvalue below it belongs to no factor
+_TIE = 1e-9
+
+
+@parameterised
+class MatrixDiscrepancy(LossMeasure):
+    """How far six matrices moved: X the values, V the covariances, R the correlations, RF the correlations between
+    attributes and principal components, C the communality of each attribute with the first component, and F the
+    coefficients of the component scores.
+
+    `details` has all eighteen discrepancies (`x_mse` to `f_mv`): the mean square error, the mean absolute error and the
+    mean variation, in which each difference is relative to the original cell (to the released one, if the original is
+    0). Errors of X and V are those of values standardised by the original's means and deviations. Components are paired
+    by the order of their eigenvalues, each with the sign that makes its largest loading positive. The value is the
+    discrepancy chosen, or the mean of the six matrices'.
+
+    >>> from microveil.microdata import Microdata
+    >>> before = Microdata.of({"a": [1.0, 2.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0]})
+    >>> after = Microdata.of({"a": [1.5, 1.5, 4.5, 4.5], "b": [1.5, 1.5, 4.5, 4.5]})
+    >>> MatrixDiscrepancy(matrix="c").measure(before, after).value.__round__(4)
+    20.4196
+    """
+
+    name: ClassVar[str] = "matrix-discrepancy"
+    family: ClassVar[str] = "numeric"
+    summary: ClassVar[str] = "changes of values, covariances, correlations, factors, communalities and factor scores"
+    meaning: ClassVar[str] = "how far the matrices that analyses start from have moved; lower is better"
+    kinds: ClassVar[tuple[str, ...]] = ("numeric",)
+    missing: ClassVar[str] = (
+        "moments are taken over the cells present in the original; a suppressed cell counts as replaced by the mean"
+    )
+    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 01, IL-1"
+    usual: ClassVar[bool] = False
+
+    matrix: Literal["x", "v", "r", "rf", "c", "f", "all"] = parameter("all", help="the matrix of the value")
+    by: Average = parameter("mae", help="mean square error, mean absolute error or mean variation")
+    standardise: bool = parameter(True, help="take errors of X and V on values standardised by the original")
+    cells: Literal["upper", "all"] = parameter(
+        "upper", help="count each covariance and each correlation of two attributes once, or every cell of the matrix"
+    )
+
+    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+        before, after = moments_of(pair, attributes)
+        scaling = Scaling.of(before.cells)
+        suppressed = np.isnan(after.cells) & ~np.isnan(before.cells)
+        after = Moments(np.where(suppressed, scaling.mean, after.cells))
+        found: dict[tuple[Matrix, Average], float] = {}
+        ways: tuple[tuple[tuple[Average, ...], bool], ...] = ((("mse", "mae"), self.standardise), (("mv",), False))
+        for averages, standard in ways:
+            one, other = (self._matrices(moments, scaling if standard else None) for moments in (before, after))
+            found |= {(m, by): _discrepancy(one[m], other[m], by) for m in MATRICES for by in averages}
+        chosen = MATRICES if self.matrix == "all" else (self.matrix,)
+        value = sum(found[matrix, self.by] for matrix in chosen) / len(chosen)
+        details = {f"{matrix}_{by}": found[matrix, by] for matrix in MATRICES for by in AVERAGES}
+        return Loss.of(self.name, value, attributes, details=details)
+
+    def _matrices(self, moments: Moments, scaling: Scaling | None) -> dict[Matrix, FloatArray]:
+        """The cells of the six matrices that count; values and covariances standardised if there is a scaling."""
+        values, covariances, correlations = moments.cells, moments.covariances, moments.correlations
+        if scaling is not None:
+            units = np.where(scaling.deviation > 0, scaling.deviation, 1.0)
+            values, covariances = scaling.apply(values), covariances / np.outer(units, units)
+        if self.cells == "upper":
+            size = len(covariances)
+            once, pairs = np.triu_indices(size), np.triu_indices(size, 1)
+            return {"x": values, "v": covariances[once], "r": correlations[pairs], **_factors(correlations)}
+        return {"x": values, "v": covariances, "r": correlations, **_factors(correlations)}
+
+
+def _discrepancy(before: FloatArray, after: FloatArray, by: Average) -> float:
+    """The mean over the cells that the original has."""
+    present = ~np.isnan(before)
+    before, after = before[present], after[present]
+    if not before.size:
+        return 0.0
+    if by == "mv":
+        return float(relative_change(before, after, before, "released").mean())
+    return float(np.square(before - after).mean() if by == "mse" else np.abs(before - after).mean())
+
+
+def _factors(correlations: FloatArray) -> dict[Matrix, FloatArray]:
+    """RF, C and F of correlations R = U L U': U L^(1/2), the squares of its first column, and U L^(-1/2)."""
+    eigenvalues, vectors = np.linalg.eigh(correlations)
+    eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0), vectors[:, ::-1]
+    sizes = np.abs(vectors)
+    largest = np.argmax(sizes >= sizes.max(axis=0) - _TIE, axis=0)
+    vectors = vectors * np.where(vectors[largest, np.arange(len(vectors))] < 0, -1.0, 1.0)
+    roots = np.sqrt(np.where(eigenvalues < _NO_FACTOR, 0.0, eigenvalues))
+    loadings = vectors * roots
+    coefficients = np.divide(vectors, roots, out=np.zeros_like(vectors), where=roots > 0)
+    return {"rf": loadings, "c": loadings[:, 0] ** 2, "f": coefficients}

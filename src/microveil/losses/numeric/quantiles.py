@@ -1,0 +1,68 @@
+"""How far the quantiles of each attribute moved."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.losses.base import Loss, LossMeasure
+from microveil.losses.numeric.moments import relative_change
+from microveil.losses.numeric.probabilistic import PERCENTS
+from microveil.microdata.pairs import Pair
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Progress, parts
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@parameterised
+class Quantiles(LossMeasure):
+    """The mean shift of the quantiles of an attribute, as a share of its standard deviation or of the quantile itself.
+
+    `details` has the largest shift (`largest`) and those of the median (`median`) and the two ends, in percent too.
+
+    >>> from microveil.microdata import Microdata
+    >>> before, after = Microdata.of({"a": [0.0, 2.0]}), Microdata.of({"a": [0.5, 2.5]})
+    >>> Quantiles().measure(before, after).value
+    50.0
+    """
+
+    name: ClassVar[str] = "quantiles"
+    family: ClassVar[str] = "numeric"
+    summary: ClassVar[str] = "mean relative shift of the quantiles of each attribute"
+    meaning: ClassVar[str] = "how far quantiles moved, in standard deviations; lower is better"
+    kinds: ClassVar[tuple[str, ...]] = ("numeric",)
+    missing: ClassVar[str] = "quantiles are taken over the cells present in each file"
+    source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005), quantiles; specification 01, IL-3"
+    usual: ClassVar[bool] = False
+
+    percents: tuple[float, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
+    relative_to: Literal["deviation", "value"] = parameter(
+        "deviation", help="a shift is divided by the original's standard deviation or by the quantile itself"
+    )
+
+    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+        shifts = {}
+        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+            before, after = (column.values for column in pair.numbers(name))
+            shifts[name] = self._shifts(before[~np.isnan(before)], after[~np.isnan(before) & ~np.isnan(after)])
+            part(1.0, f"{self.name}: {name}")
+        table = np.array(list(shifts.values()))
+        middle = int(np.argmin(np.abs(np.array(self.percents) - 50)))
+        places = {"lowest": 0, "median": middle, "highest": -1}
+        details = {place: 100 * float(table[:, at].mean()) for place, at in places.items()}
+        details["largest"] = 100 * float(table.max())
+        per_attribute = {name: 100 * float(shift.mean()) for name, shift in shifts.items()}
+        return Loss.of(self.name, float(table.mean()), attributes, per_attribute=per_attribute, details=details)
+
+    def _shifts(self, before: FloatArray, after: FloatArray) -> FloatArray:
+        if not len(before) or not len(after):
+            return np.full(len(self.percents), float(len(before) > 0))
+        shares = np.array(self.percents) / 100
+        one, other = np.quantile(before, shares), np.quantile(after, shares)
+        unit = np.full(len(shares), before.std())
+        if self.relative_to == "value":
+            return relative_change(one, other, unit, "scale")
+        return relative_change(unit, unit + np.abs(one - other), unit, "released")

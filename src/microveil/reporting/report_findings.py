@@ -1,0 +1,66 @@
+"""What a report tells of, and what both of its variants say in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks import Risk
+from microveil.masking import Release
+from microveil.masking.guarantees import Guarantees
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
+from microveil.microdata.pairs import Pair
+from microveil.registry import find
+from microveil.scoring import Assessment
+
+FloatArray = npt.NDArray[np.float64]
+
+_IDENTIFYING = ("linkage", "uniqueness")
+_SEVERAL = 12  # names in a sentence before the rest is only counted
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A release beside its original, with everything that was measured; `release` only where it has its provenance."""
+
+    pair: Pair
+    released: Microdata
+    assessment: Assessment
+    guarantees: Guarantees
+    release: Release | None
+
+
+def guarantee_sentences(guarantees: Guarantees) -> list[str]:
+    """What the released table guarantees, by counting. All of it can be counted by whoever has that table."""
+    over = listed(guarantees.keys)
+    if guarantees.k < 2:
+        return [f"Some records stand alone in their combination of {over}: nobody is guaranteed to share it."]
+    people = "" if guarantees.population is None else f", and stands for at least {guarantees.population:,.0f} people"
+    told = [f"Every combination of {over} is shared by at least {guarantees.k:,} records{people} (k-anonymity)."]
+    told += [
+        f"Every combination has at least {count(found.distinct, 'different value')} of {name} (l-diversity; entropy "
+        f"{found.entropy:.2f}, recursive {found.recursive}), whose distribution is at most {found.closeness:.2f} from "
+        "that of the whole table (t-closeness)."
+        for name, found in guarantees.diversity.items()
+    ]
+    return told
+
+
+def vulnerability(risks: Mapping[str, Risk], records: int) -> FloatArray:
+    """For each record its greatest probability of being identified by any attack; NaN where none attacked it."""
+    found = np.full(records, np.nan)
+    for risk in risks.values():
+        if find("attack", risk.name).family in _IDENTIFYING:
+            found = np.fmax(found, risk.per_record)
+    return found
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names with commas; of very many the first ones and how many more there are."""
+    names = list(names)
+    more = len(names) - _SEVERAL
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_SEVERAL])} and {more} more"

@@ -1,0 +1,185 @@
+"""The internal report: everything that is known of a release. It shows the original, so it is not for everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import microveil
+from microveil.losses import Loss
+from microveil.masking import Release
+from microveil.microdata.description import describe_attributes
+from microveil.microdata.pairs import Pair
+from microveil.numerics.summary import Summary, summarise
+from microveil.registry import find
+from microveil.reporting.charts import bars
+from microveil.reporting.pages import render
+from microveil.reporting.report_findings import Findings, guarantee_sentences, listed, vulnerability
+from microveil.reporting.report_pictures import Picture, correlation_pictures, distributions, risk_distribution
+
+_LONG = 120  # characters of a parameter
+_MOST_BARS = 30
+_OF_SAMPLING = ("standard_error", "sampled")
+
+
+def internal_page(found: Findings, again: str = "") -> str:
+    """The page as HTML; `again` are commands that make the release again."""
+    per_record = vulnerability(found.assessment.risks, found.assessment.records)
+    return render(
+        "report_internal.html",
+        version=microveil.__version__,
+        records=found.assessment.records,
+        attributes=found.assessment.attributes,
+        score=found.assessment.score,
+        done=None if found.release is None else _done(found.release),
+        data=_data(found),
+        risks=_risks(found),
+        battery=_battery(found),
+        vulnerable=_vulnerable(per_record),
+        risk_picture=risk_distribution(per_record),
+        guarantees=guarantee_sentences(found.guarantees),
+        alone=found.guarantees.below(2),
+        losses=_losses(found),
+        loss_pictures=[
+            _loss_picture(name, loss) for name, loss in found.assessment.losses.items() if loss.per_attribute
+        ],
+        summaries=_summaries(found.pair),
+        distributions=[p for name in found.pair.attributes for p in distributions(found.pair, found.released, name)],
+        correlations=correlation_pictures(found.pair),
+        plan="" if found.release is None else found.release.plan.to_toml(),
+        again=again,
+    )
+
+
+def _done(release: Release) -> dict[str, Any]:
+    """What was done: steps, seed, versions and digests."""
+    made = release.provenance
+    steps = []
+    for step in made.steps:
+        method = find("method", step.method)
+        given = ", ".join(f"{name} = {_shown(value)}" for name, value in step.parameters.items() if value is not None)
+        steps.append((step.method, method.summary, given, ", ".join(step.attributes or ())))
+    return {
+        "steps": steps,
+        "seed": made.seed,
+        "input_records": made.input_records,
+        "input_digest": made.input_digest,
+        "output_digest": release.data.digest(),
+        "versions": ", ".join(f"{name} {version}" for name, version in made.versions.items()),
+        "left_out": made.left_out,
+        "notes": made.notes,
+        "require": ", ".join(f"{name} = {value:g}" for name, value in made.require.items()),
+    }
+
+
+def _shown(value: object) -> str:
+    """A parameter as a reader would write it; long ones are cut, for the plan has them whole."""
+    if isinstance(value, Mapping):
+        text = " ".join([str(value.get("name", "")), *(f"{k}={v}" for k, v in value.items() if k != "name")]).strip()
+    else:
+        text = str(value)
+    return text if len(text) <= _LONG else text[: _LONG - 1] + "…"
+
+
+def _data(found: Findings) -> list[dict[str, Any]]:
+    """Every attribute of the original, and what the release has of it."""
+    after = {row["name"]: row for row in describe_attributes(found.released)}
+    masked = set(found.release.provenance.attributes if found.release is not None else found.pair.attributes)
+    rows = []
+    for row in describe_attributes(found.pair.original):
+        released = after.get(row["name"])
+        state = "left out" if released is None else "masked" if row["name"] in masked else "as it was"
+        rows.append({**row, "roles": ", ".join(row["roles"]), "released": released, "state": state})
+    return rows
+
+
+def _risks(found: Findings) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": label,
+            "risk": risk,
+            "meaning": find("attack", risk.name).meaning,
+            "assumes": find("attack", risk.name).assumes,
+            "known": listed(risk.known),
+            "certain": len(risk.certain),
+        }
+        for label, risk in sorted(found.assessment.risks.items(), key=lambda item: -item[1].value)
+    ]
+
+
+def _battery(found: Findings) -> dict[str, Any] | None:
+    """What all attacks together say, where they were run."""
+    battery = found.assessment.battery
+    if battery is None:
+        return None
+    reasons: dict[str, list[str]] = {}
+    for name, reason in battery.passed_over.items():
+        reasons.setdefault(reason, []).append(name)
+    picture = None
+    if battery.contributions:
+        shown = dict(list(battery.contributions.items())[:_MOST_BARS])
+        svg = bars(
+            list(shown),
+            {"points": list(shown.values())},
+            title="What gives records away",
+            description="For each attribute, the percentage points of the worst linkage that go when it is not known.",
+            x_title="percentage points of the worst linkage",
+            number="{:+.2f}",
+        )
+        picture = Picture(
+            svg, "What gives records away: the part of the worst linkage that goes without each attribute"
+        )
+    return {
+        "worst": battery.worst_linkage,
+        "worst_risk": None if battery.worst_linkage is None else battery.risks[battery.worst_linkage],
+        "certain": len(battery.certain),
+        "picture": picture,
+        "passed_over": [(reason, ", ".join(attacks)) for reason, attacks in reasons.items()],
+        "failed": [(label, type(problem).__name__) for label, problem in battery.failed.items()],
+    }
+
+
+def _vulnerable(per_record: np.ndarray[Any, np.dtype[np.float64]]) -> list[tuple[str, int]]:
+    attacked = per_record[~np.isnan(per_record)]
+    bounds = (("1", 1.0), ("one half or more", 0.5), ("one tenth or more", 0.1))
+    return [(words, int((attacked >= least).sum())) for words, least in bounds] if len(attacked) else []
+
+
+def _losses(found: Findings) -> list[dict[str, Any]]:
+    rows = []
+    for name, loss in found.assessment.losses.items():
+        sampled = loss.details.get("sampled")
+        error = loss.details.get("standard_error")
+        remark = ""
+        if sampled is not None and error is not None:
+            remark = f"estimated from {sampled:,.0f} records, standard error {error:.2g}"
+        details = {k: v for k, v in loss.details.items() if k not in _OF_SAMPLING}
+        measure = find("loss", loss.name)
+        rows.append({"name": name, "loss": loss, "meaning": measure.meaning, "remark": remark, "details": details})
+    return rows
+
+
+def _loss_picture(name: str, loss: Loss) -> Picture:
+    """The loss attribute by attribute, the greatest first."""
+    largest = sorted(loss.per_attribute.items(), key=lambda item: -item[1])[:_MOST_BARS]
+    svg = bars(
+        [attribute for attribute, _ in largest],
+        {name: [value for _, value in largest]},
+        title=f"{name}, attribute by attribute",
+        description=f"The loss {name} of each attribute, the greatest first.",
+        x_title=f"{name}, %",
+        number="{:.3g}",
+        width=430.0,
+    )
+    return Picture(svg, f"{name}, attribute by attribute")
+
+
+def _summaries(pair: Pair) -> list[tuple[str, list[tuple[str, Summary]]]]:
+    """The summary of each numeric attribute, before and after."""
+    return [
+        (name, [("original", summarise(before.values)), ("released", summarise(after.values))])
+        for name in pair.of_kinds(("numeric",))
+        for before, after in [pair.numbers(name)]
+    ]

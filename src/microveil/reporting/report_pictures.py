@@ -1,0 +1,239 @@
+"""The pictures of a report: distributions and correlations, before and after masking or of the release alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import Categories
+from microveil.microdata.pairs import Pair
+from microveil.numerics.dependence import departure
+from microveil.numerics.moments import paired_covariance
+from microveil.reporting.charts import bars, heatmap, histogram
+from microveil.reporting.charts.scales import round_limits, widened
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+BEFORE, AFTER = "original", "released"
+_STEPS, _MOST_CATEGORIES, _LARGEST_TABLE = 40, 20, 1_000_000
+_MOST_IN_HEATMAP = 40
+_ENOUGH = 5  # times the fewest records, for a picture that is to be seen by all
+_SHARE = "records, %"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG with what stands below it."""
+
+    svg: str
+    caption: str
+
+
+# --- distributions ------------------------------------------------------------------------------------------------
+
+
+def distributions(pair: Pair, released: Microdata, name: str) -> list[Picture]:
+    """An attribute before and after masking, in one picture; in two where its values became of another kind."""
+    if released[name].is_categorical != pair.original[name].is_categorical:
+        return [_numbers({BEFORE: pair.original.numbers(name).values}, name), _categories_alone(released, name)]
+    if pair.original[name].is_categorical:
+        before, after = pair.categories(name)
+        return [_categories({BEFORE: before, AFTER: after}, name)]
+    before_numbers, after_numbers = pair.numbers(name)
+    return [_numbers({BEFORE: before_numbers.values, AFTER: after_numbers.values}, name)]
+
+
+def released_distribution(released: Microdata, name: str, fewest: int) -> Picture | None:
+    """An attribute of the release alone, from which no small group and no extreme value can be read: shares are whole
+    percents, steps and categories of fewer than `fewest` records are not shown, and the ends of the axis are round
+    numbers around the middle 98 % of the values. None where there are too few records for a picture.
+    """
+    if released[name].is_categorical:
+        categories = released.categories(name)
+        counts = categories.frequencies
+        kept = counts >= fewest
+        if not kept.any():
+            return None
+        shares = np.round(100 * counts / max(1, counts.sum()))
+        rows = sorted(((shares[i], _text(categories.domain[i])) for i in np.flatnonzero(kept)), reverse=True)
+        rows = rows[:_MOST_CATEGORIES]
+        svg = bars(
+            [text for _, text in rows],
+            {AFTER: [float(share) for share, _ in rows]},
+            title=f"{name}, as released",
+            description=f"The share of the records in each category of {name}, in the released table.",
+            x_title=_SHARE,
+            number="{:.0f}",
+            width=430.0,
+        )
+        return Picture(svg, f"{name}; categories of fewer than {fewest} records are not shown")
+    values = released.numbers(name).values
+    values = values[~np.isnan(values)]
+    if len(values) < _ENOUGH * fewest:
+        return None
+    edges = np.linspace(*round_limits(*np.quantile(values, [0.01, 0.99]).tolist()), _STEPS // 2 + 1)
+    counts = np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0]
+    shown = np.round(100 * np.where(counts >= fewest, counts, 0) / len(values))
+    svg = _histogram(edges, {AFTER: shown}, name, "as released", "{:.0f}")
+    return Picture(svg, f"{name}; steps of fewer than {fewest} records are not shown, the ends hold all beyond them")
+
+
+def risk_distribution(per_record: FloatArray) -> Picture | None:
+    """How many records are identified with which probability."""
+    attacked = per_record[~np.isnan(per_record)]
+    if len(attacked) == 0:
+        return None
+    edges = np.linspace(0.0, 1.0, 21)
+    shares = 100 * np.histogram(np.clip(attacked, 0.0, 1.0), edges)[0] / len(attacked)
+    svg = histogram(
+        edges.tolist(),
+        {"records": shares.tolist()},
+        title="Risk record by record",
+        description="The share of the records by their greatest probability of being identified by any attack.",
+        x_title="probability of being identified",
+        y_title=_SHARE,
+        number="{:.2f} %",
+        width=860.0,
+        height=200.0,
+    )
+    return Picture(svg, "The greatest probability, over the attacks measured, with which each record is identified")
+
+
+def _numbers(columns: Mapping[str, FloatArray], name: str) -> Picture:
+    present = {label: values[~np.isnan(values)] for label, values in columns.items()}
+    edges = _edges(np.concatenate(list(present.values())))
+    shares = {label: 100 * np.histogram(values, edges)[0] / max(1, len(values)) for label, values in present.items()}
+    words = "before and after masking" if len(columns) > 1 else f"in the {next(iter(columns))} table"
+    return Picture(_histogram(edges, shares, name, words, "{:.1f} %"), f"{name}, {words}")
+
+
+def _edges(values: FloatArray) -> FloatArray:
+    """Steps of equal width; of whole numbers that are not too many, one each."""
+    if len(values) == 0:
+        return np.array([0.0, 1.0])
+    low, high = float(values.min()), float(values.max())
+    if 0 < high - low < _STEPS and np.all(values == np.round(values)):
+        return np.arange(low - 0.5, high + 1.0)
+    return np.linspace(*widened(low, high), _STEPS + 1)
+
+
+def _histogram(edges: FloatArray, shares: Mapping[str, FloatArray], name: str, words: str, number: str) -> str:
+    return histogram(
+        edges.tolist(),
+        {label: heights.tolist() for label, heights in shares.items()},
+        title=f"{name}, {words}",
+        description=f"The share of the records for each step of {name}, {words}.",
+        x_title=name,
+        y_title=_SHARE,
+        number=number,
+    )
+
+
+def _categories_alone(released: Microdata, name: str) -> Picture:
+    return _categories({AFTER: released.categories(name)}, name)
+
+
+def _categories(columns: Mapping[str, Categories], name: str) -> Picture:
+    """The most frequent categories, in their order; all others together."""
+    counts = {label: column.frequencies for label, column in columns.items()}
+    domain = next(iter(columns.values())).domain
+    total = np.sum(list(counts.values()), axis=0)
+    used = np.flatnonzero(total > 0)
+    shown = used
+    if len(used) > _MOST_CATEGORIES:
+        shown = np.sort(used[np.argsort(-total[used], kind="stable")[: _MOST_CATEGORIES - 1]])
+    names = [_text(domain[i]) for i in shown]
+    shares = {}
+    for label, found in counts.items():
+        rest = [] if len(shown) == len(used) else [float(found.sum() - found[shown].sum())]
+        shares[label] = [100 * part / max(1, int(found.sum())) for part in (*found[shown].tolist(), *rest)]
+    if len(shown) < len(used):
+        names.append(f"{len(used) - len(shown):,} others")
+    words = "before and after masking" if len(columns) > 1 else f"in the {next(iter(columns))} table"
+    svg = bars(
+        names,
+        shares,
+        title=f"{name}, {words}",
+        description=f"The share of the records in each category of {name}, {words}.",
+        x_title=_SHARE,
+        width=430.0,
+    )
+    return Picture(svg, f"{name}, {words}")
+
+
+def _text(category: object) -> str:
+    return "(missing)" if category is None else str(category)
+
+
+# --- correlations -------------------------------------------------------------------------------------------------
+
+
+def correlation_pictures(pair: Pair) -> list[Picture]:
+    """Correlations of numeric and associations of categorical attributes: before, after, and what has changed."""
+    numeric = pair.of_kinds(("numeric",))[:_MOST_IN_HEATMAP]
+    categorical = pair.of_kinds(("ordinal", "nominal", "location"))[:_MOST_IN_HEATMAP]
+    made = []
+    if len(numeric) > 1:
+        before, after = (_correlations(table, numeric) for table in (pair.original, pair.masked))
+        made += _changed(numeric, "correlation", before, after)
+    if len(categorical) > 1:
+        columns = [pair.categories(name) for name in categorical]
+        before, after = (_associations([column[side] for column in columns]) for side in (0, 1))
+        made += _changed(categorical, "association (Cramér's V)", before, after)
+    return made
+
+
+def released_correlations(released: Microdata, names: Sequence[str], fewest: int) -> Picture | None:
+    """The correlations of numeric attributes of the release alone; none of too few records."""
+    numeric = [name for name in names if not released[name].is_categorical][:_MOST_IN_HEATMAP]
+    if len(numeric) < 2 or len(released) < _ENOUGH * fewest:
+        return None
+    return _picture(numeric, _correlations(released, numeric), "correlation, released")
+
+
+def _changed(names: Sequence[str], what: str, before: FloatArray, after: FloatArray) -> list[Picture]:
+    parts = ((BEFORE, before), (AFTER, after), ("difference", after - before))
+    return [_picture(names, values, f"{what}, {words}") for words, values in parts]
+
+
+def _picture(names: Sequence[str], values: FloatArray, what: str) -> Picture:
+    title = what[0].upper() + what[1:]
+    svg = heatmap(names, values.tolist(), title=title, description=f"{title}, for each pair of attributes.")
+    return Picture(svg, title)
+
+
+def _correlations(table: Microdata, names: Sequence[str]) -> FloatArray:
+    """Over the records that have both values; none with a constant."""
+    covariance = paired_covariance(np.column_stack([table.numbers(name).values for name in names]))
+    deviations = np.sqrt(np.diag(covariance))
+    scale = np.outer(deviations, deviations)
+    made = np.divide(covariance, scale, out=np.full_like(scale, np.nan), where=scale > 0)
+    return np.asarray(made.clip(-1.0, 1.0))
+
+
+def _associations(columns: Sequence[Categories]) -> FloatArray:
+    table = np.full((len(columns), len(columns)), np.nan)
+    for i, one in enumerate(columns):
+        for j, other in enumerate(columns[: i + 1]):
+            table[i, j] = table[j, i] = _cramer(one, other)
+    return table
+
+
+def _cramer(one: Categories, other: Categories) -> float:
+    """Cramér's V of two columns; none where one is constant or the table of both would be too large."""
+    shape = len(one.domain), len(other.domain)
+    if shape[0] * shape[1] > _LARGEST_TABLE:
+        return float("nan")
+    both = (one.codes >= 0) & (other.codes >= 0)
+    cells = one.codes[both] * shape[1] + other.codes[both]
+    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    used = min((counts.sum(axis=0) > 0).sum(), (counts.sum(axis=1) > 0).sum())
+    if used < 2:
+        return float("nan")
+    strength = departure(counts / counts.sum()) / (used - 1)
+    return float(np.sqrt(min(1.0, max(0.0, strength))))

@@ -1,0 +1,9 @@
+"""Losses and risks of a release become scores, and scores decisions."""
+
+from microveil.scoring.assessing import assess, score_index
+from microveil.scoring.assessment import Assessment
+from microveil.scoring.headline import headline_loss, headline_risk
+from microveil.scoring.rules.base import ScoreRule
+from microveil.scoring.score import Score
+
+__all__ = ["Assessment", "Score", "ScoreRule", "assess", "headline_loss", "headline_risk", "score_index"]

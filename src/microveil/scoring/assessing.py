@@ -1,0 +1,192 @@
+"""Measure a release: the usual losses and attacks, or those asked for, and the score that sums them up.
+
+By default an assessment runs the attacks that need no knowledge of the method, because all that apply take many times
+as long; the risk in the score is then half that of the best linkage among them. With `attacks="all"` the best of all
+that apply counts, and the rule `worst` takes it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from microveil.attacks import Attack, Risk
+from microveil.battery import run_battery
+from microveil.losses import Loss, LossMeasure
+from microveil.microdata.pairs import Pair, fitting
+from microveil.progress import Part, Progress, parts, silent
+from microveil.registry import find, make, names
+from microveil.scoring.assessment import Assessment
+
+if TYPE_CHECKING:
+    from microveil.scoring.rules.base import Scenario, ScoreRule
+
+Levels = tuple[tuple[str, ...], ...]  # the attributes an intruder knows, level by level
+
+
+def assess(
+    original: Any,
+    release: Any,
+    attributes: Sequence[str] | None = None,
+    *,
+    attacks: Sequence[Attack | str] | Literal["all"] | None = None,
+    losses: Sequence[LossMeasure | str] | Literal["all"] | None = None,
+    known: Sequence[str] | None = None,
+    score: ScoreRule | str = "mean",
+    progress: Progress = silent,
+) -> Assessment:
+    """Measure a release with the usual losses and every general attack that fits its attributes, or with those named.
+
+    `attributes` are those to compare (by default those the release masked, else the keys, else all numeric ones);
+    `known` are those the intruder knows, by default the same. `attacks="all"` runs every attack that applies to the
+    release, also those of an intruder who knows how it was made; `losses="all"` measures every loss that fits. `score`
+    is the rule that makes one number of it all; what a rule needs is measured besides, and `rule.assess` measures that
+    alone.
+
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
+    >>> round(assess(people, MDAV(k=2).mask(people)).losses["sse"].value, 2)
+    0.68
+    """
+    rule: ScoreRule = make("score", score) if isinstance(score, str) else score
+    pair = Pair.of(original, release, attributes)
+    known_pair = pair if known is None else Pair.of(original, release, known)
+    if not rule.usual:  # a formula is about all of the attributes or none
+        fitting(pair, rule, explicit=True)
+        fitting(known_pair, rule, explicit=True)
+    first_half, second_half = parts(progress, 2)
+    loss_by_label, own_losses = _losses(pair, _chosen("loss", losses, pair), rule.losses(pair), first_half)
+    scenarios = rule.scenarios(pair, known_pair)
+    battery = None
+    if attacks == "all" or (attacks is None and rule.every_attack):
+        until = 0.5 if scenarios else 1.0
+        battery = run_battery(original, release, known_pair.attributes, progress=Part(second_half, 0.0, until))
+        risk_by_label, own_risks = _risks(known_pair, [], scenarios, Part(second_half, until, 1.0))
+        risk_by_label = {**battery.risks, **_apart(risk_by_label, battery.risks)}
+    else:
+        chosen = _chosen("attack", attacks, known_pair)
+        risk_by_label, own_risks = _risks(known_pair, chosen, scenarios, second_half)
+    progress(1.0, "assessing")
+    values = rule.values(pair, loss_by_label, risk_by_label, {**own_losses, **own_risks})
+    return Assessment(
+        loss_by_label, risk_by_label, rule.combine(values), pair.attributes, len(pair), battery, rule, values
+    )
+
+
+def score_index(
+    original: Any,
+    release: Any,
+    attributes: Sequence[str] | None = None,
+    *,
+    known: Sequence[str] | None = None,
+    known_sizes: Sequence[int] | None = None,
+    widths: Sequence[float] = tuple(range(1, 11)),
+    decimals: int | None = None,
+    progress: Progress = silent,
+) -> Assessment:
+    """The score index SI of a numeric release, by the rule `score-index` with these parameters.
+
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
+    >>> score_index(people, MDAV(k=2).mask(people)).score.risk
+    50.0
+    """
+    sizes = None if known_sizes is None else tuple(known_sizes)
+    parameters = {"known_sizes": sizes, "widths": tuple(map(float, widths)), "decimals": decimals}
+    rule: ScoreRule = make("score", "score-index", parameters)
+    return rule.assess(original, release, attributes, known=known, progress=progress)
+
+
+def _losses(
+    pair: Pair, chosen: Sequence[LossMeasure], own: Mapping[str, LossMeasure], progress: Progress
+) -> tuple[dict[str, Loss], dict[str, Loss]]:
+    """The losses by label, those of the rule after the chosen ones, and the rule's by symbol."""
+    labelled = _labelled(chosen)
+    label_of = {}
+    for symbol, measure in own.items():
+        same = next((label for label, other in labelled.items() if other == measure), None)
+        label_of[symbol] = same or _free_label(measure.name, symbol, labelled)
+        labelled[label_of[symbol]] = measure
+    stretches = parts(progress, max(1, len(labelled)))
+    found = {
+        label: measure.measure_pair(pair, progress=part)
+        for (label, measure), part in zip(labelled.items(), stretches, strict=False)
+    }
+    return found, {symbol: found[label] for symbol, label in label_of.items()}
+
+
+def _risks(
+    pair: Pair, chosen: Sequence[Attack], own: Mapping[str, Scenario], progress: Progress
+) -> tuple[dict[str, Risk], dict[str, Risk]]:
+    """The same with risks: the chosen attacks know everything, those of the rule what its scenarios say."""
+    everything = (pair.attributes,)
+    labelled: dict[str, tuple[Attack, Levels]] = {
+        label: (attack, everything) for label, attack in _labelled(chosen).items()
+    }
+    label_of = {}
+    for symbol, scenario in own.items():
+        wanted = (scenario.attack, scenario.levels)
+        same = next((label for label, other in labelled.items() if other == wanted), None)
+        label_of[symbol] = same or _free_label(scenario.attack.name, symbol, labelled)
+        labelled[label_of[symbol]] = wanted
+    stretches = parts(progress, max(1, len(labelled)))
+    found = {
+        label: _over_levels(pair, attack, levels, part)
+        for (label, (attack, levels)), part in zip(labelled.items(), stretches, strict=False)
+    }
+    return found, {symbol: found[label] for symbol, label in label_of.items()}
+
+
+def _over_levels(pair: Pair, attack: Attack, levels: Levels, progress: Progress) -> Risk:
+    """The mean risk over what the intruder may know."""
+    risks = [
+        attack.assess_pair(pair.knowing(known), progress=part)
+        for known, part in zip(levels, parts(progress, len(levels)), strict=True)
+    ]
+    if len(risks) == 1:
+        return risks[0]
+    stacked = np.stack([risk.per_record for risk in risks])
+    attacked = ~np.isnan(stacked)
+    per_record = np.where(attacked, stacked, 0.0).sum(axis=0) / np.maximum(attacked.sum(axis=0), 1)
+    per_record = np.where(attacked.any(axis=0), per_record, np.nan)
+    counters = {
+        name: float(np.mean([risk.counters[name] for risk in risks]))
+        for name in risks[-1].counters
+        if all(name in risk.counters for risk in risks)
+    }
+    most = max(risks, key=lambda risk: len(risk.known))
+    scenario = f"{most.scenario} (Mean over {len(risks)} levels of knowledge; this is the highest.)"
+    return Risk.of(attack.name, per_record, most.known, scenario, counters=counters)
+
+
+def _chosen(sort: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[Any]:
+    """The measures asked for; without a wish the usual losses and general attacks that have an attribute to work on,
+    with "all" every one of them."""
+    if wanted is not None and wanted != "all":
+        return [make(sort, item) if isinstance(item, str) else item for item in wanted]
+    flag = {"loss": "usual", "attack": "general"}[sort]
+    usual = [name for name in names(sort) if wanted == "all" or getattr(find(sort, name), flag)]
+    return [make(sort, name) for name in usual if pair.of_kinds(find(sort, name).kinds)]
+
+
+def _labelled(measures: Sequence[Any]) -> dict[str, Any]:
+    """Measures by their names; those of the same name with a number."""
+    same = {m.name: [other for other in measures if other.name == m.name] for m in measures}
+    return {
+        name if len(group) == 1 else f"{name} ({number})": measure
+        for name, group in same.items()
+        for number, measure in enumerate(group, start=1)
+    }
+
+
+def _free_label(name: str, symbol: str, taken: Mapping[str, Any]) -> str:
+    return f"{name} ({symbol.upper()})" if name in taken else name
+
+
+def _apart(own: Mapping[str, Risk], taken: Mapping[str, Risk]) -> dict[str, Risk]:
+    """Risks of a rule beside those of the battery, none of which they may hide."""
+    return {f"{label} (score)" if label in taken else label: risk for label, risk in own.items()}

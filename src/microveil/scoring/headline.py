@@ -1,0 +1,53 @@
+"""One loss and one risk out of whatever was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from microveil.attacks import Risk
+from microveil.losses import Loss
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import CATEGORICAL
+from microveil.registry import find
+
+# the general measures the literature averages: IL for numbers; CTBIL, DBIL and EBIL for categories
+_NUMERIC_HEADLINE = ("il",)
+_CATEGORICAL_HEADLINE = ("ctbil", "dbil", "ebil")
+_INTERVALS = "interval-disclosure"
+
+
+def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
+    """One loss: IL for numeric attributes, the mean of CTBIL, DBIL and EBIL, as far as they were measured, for the
+    others, weighted by their numbers."""
+    weighted = []
+    for headline, kinds in (
+        (_NUMERIC_HEADLINE, ("numeric",)),
+        (_CATEGORICAL_HEADLINE, CATEGORICAL),
+    ):
+        values = [losses[name].value for name in headline if name in losses]
+        attributes = len(pair.of_kinds(kinds))
+        if values and attributes:
+            weighted.append((sum(values) / len(values), attributes))
+    if not weighted:  # other measures were asked for: their plain mean
+        weighted = [(loss.value, 1) for loss in losses.values()]
+    total = sum(weight for _, weight in weighted)
+    return sum(value * weight for value, weight in weighted) / total if total else 0.0
+
+
+def headline_risk(risks: Mapping[str, Risk]) -> float:
+    """One risk: the mean of interval disclosure and of the linkage that succeeds most often, else of those measured."""
+    values = [risks[_INTERVALS].value] if _INTERVALS in risks else []
+    if any(map(_is_linkage, risks.values())):
+        values.append(worst_risk(risks))
+    values = values or [risk.value for risk in risks.values()]
+    return sum(values) / len(values) if values else 0.0
+
+
+def worst_risk(risks: Mapping[str, Risk]) -> float:
+    """The greatest share of records that any linkage links to the right person; without one, the greatest risk."""
+    linked = [risk.value for risk in risks.values() if _is_linkage(risk)]
+    return max(linked or [risk.value for risk in risks.values()], default=0.0)
+
+
+def _is_linkage(risk: Risk) -> bool:
+    return bool(find("attack", risk.name).family == "linkage")

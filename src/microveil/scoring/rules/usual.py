@@ -1,0 +1,91 @@
+"""Scores out of whatever an assessment measures: the mean, the maximum, and the worst that any intruder achieves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from microveil.attacks import Risk
+from microveil.losses import Loss
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import KINDS
+from microveil.parameters import parameter, parameterised
+from microveil.scoring.headline import headline_loss, headline_risk, worst_risk
+from microveil.scoring.rules.base import ScoreRule, Values
+from microveil.scoring.score import By
+
+_MISSING = "as the measures handle them"
+
+
+@parameterised
+class Mean(ScoreRule):
+    """The mean of one loss and one risk, made of what was measured: the loss is IL for numeric attributes and the mean
+    of CTBIL, DBIL and EBIL for categories, weighted by their numbers; the risk is the mean of interval disclosure and
+    of the linkage that succeeds most often.
+
+    >>> Mean().combine({"il": 10, "dr": 30}).value
+    20.0
+    """
+
+    name: ClassVar[str] = "mean"
+    summary: ClassVar[str] = "mean of the loss and of the risk that were measured"
+    meaning: ClassVar[str] = "mean of loss and risk; lower is better"
+    formula: ClassVar[str] = "(IL + DR)/2"
+    symbols: ClassVar[tuple[str, ...]] = ("il", "dr")
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = _MISSING
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Torra (2001); specification 01, TR-1; specification 05, SC-01; specification 06, PC-10"
+    )
+    usual: ClassVar[bool] = True
+
+    def _loss(self, values: Values) -> float:
+        return values["il"]
+
+    def _risk(self, values: Values) -> float:
+        return values["dr"]
+
+    def values(
+        self, pair: Pair, losses: Mapping[str, Loss], risks: Mapping[str, Risk], own: Mapping[str, Loss | Risk]
+    ) -> dict[str, float]:
+        return {"il": headline_loss(losses, pair), "dr": headline_risk(risks)}
+
+
+@parameterised
+class Max(Mean):
+    """The larger of one loss and one risk, as in `mean`: a release that is bad on one side cannot make up for it on the
+    other.
+
+    >>> Max().combine({"il": 10, "dr": 30}).value
+    30
+    """
+
+    name: ClassVar[str] = "max"
+    summary: ClassVar[str] = "the larger of the loss and the risk that were measured"
+    meaning: ClassVar[str] = "the worse of loss and risk; lower is better"
+    formula: ClassVar[str] = "max(IL, DR)"
+    source: ClassVar[str] = "specification 05, SC-02; specification 06, PC-10"
+
+    by: By = parameter("max", help="what counts: the mean of loss and risk, or the larger of the two")
+
+
+@parameterised
+class Worst(Mean):
+    """The mean of one loss, as in `mean`, and of the share of records linked by the best of all attacks that apply to
+    the release, also of an intruder who knows how it was made: an intruder runs the best they have.
+
+    >>> Worst().combine({"il": 10, "dr": 30}).value
+    20.0
+    """
+
+    name: ClassVar[str] = "worst"
+    summary: ClassVar[str] = "mean of the loss and of what the best of all attacks links"
+    meaning: ClassVar[str] = "mean of the loss and of the worst linkage; lower is better"
+    formula: ClassVar[str] = "(IL + DR)/2, DR the greatest share of records linked by any attack"
+    source: ClassVar[str] = "specification 04, section 5"
+    every_attack: ClassVar[bool] = True
+
+    def values(
+        self, pair: Pair, losses: Mapping[str, Loss], risks: Mapping[str, Risk], own: Mapping[str, Loss | Risk]
+    ) -> dict[str, float]:
+        return {"il": headline_loss(losses, pair), "dr": worst_risk(risks)}

@@ -1,0 +1,8 @@
+"""Many methods and parameters on one table, measured side by side; reproducible from one file."""
+
+from microveil.study.cells import Candidate
+from microveil.study.design import Design, read_design
+from microveil.study.results import Result, Study
+from microveil.study.running import compare, run_study
+
+__all__ = ["Candidate", "Design", "Result", "Study", "compare", "read_design", "run_study"]

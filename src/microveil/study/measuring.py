@@ -1,0 +1,151 @@
+"""One cell carried out: the release is made, measured and forgotten; numbers remain, and no value of any record."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks import Risk
+from microveil.errors import Cancelled, MicroveilError
+from microveil.masking import Plan
+from microveil.microdata import Microdata
+from microveil.progress import Part, Progress, silent
+from microveil.protection import protect
+from microveil.registry import find, make
+from microveil.scoring import Assessment, assess
+from microveil.study.cells import Cell, Measures, Named
+
+BINS = 20  # of the distribution of the risk of single records
+_IDENTIFYING = ("linkage", "uniqueness")
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number of one release, in per cent: a loss or a risk, by its label, with its interval and its parts."""
+
+    sort: str
+    label: str
+    measure: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    per_attribute: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of one release. `histogram` counts records by their risk of being identified, from 0 to 1."""
+
+    values: tuple[Value, ...]
+    loss: float
+    risk: float
+    score: float
+    records: int
+    histogram: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, assessment: Assessment) -> Measured:
+        losses = [
+            Value("loss", label, loss.name, loss.value, per_attribute=dict(loss.per_attribute))
+            for label, loss in assessment.losses.items()
+        ]
+        risks = [
+            Value("risk", label, risk.name, risk.value, risk.low, risk.high, dict(risk.per_attribute))
+            for label, risk in assessment.risks.items()
+        ]
+        summary = assessment.score
+        return cls(
+            (*losses, *risks), summary.loss, summary.risk, summary.value, assessment.records,
+            _histogram(assessment.risks.values()),
+        )  # fmt: skip
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Measured:
+        plain = json.loads(text)
+        values = tuple(Value(**value) for value in plain.pop("values"))
+        return cls(values, **{**plain, "histogram": tuple(plain["histogram"])})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a cell ended: with numbers, or with the reason why there are none."""
+
+    measured: Measured | None
+    reason: str = ""
+    seconds: float = 0.0
+
+
+def measure_cell(table: Microdata, cell: Cell, progress: Progress = silent) -> Outcome:
+    """Make the cell's release and measure it; whatever goes wrong with it is the outcome."""
+    began = time.perf_counter()
+    measured, reason = None, ""
+    try:
+        release = protect(table, Plan(cell.candidate.steps, cell.seed), progress=Part(progress, 0.0, 0.5))
+        assessment = _assessed(table, release, cell.measures, Part(progress, 0.5, 1.0))
+        measured = Measured.of(assessment)
+    except Cancelled:
+        raise
+    except MicroveilError as problem:
+        reason = str(problem)
+    except MemoryError:
+        reason = "there was not enough memory for it"
+    except Exception as problem:  # the text of an unforeseen error may hold values of records
+        reason = f"internal error ({type(problem).__name__})"
+    return Outcome(measured, reason, time.perf_counter() - began)
+
+
+def _assessed(table: Microdata, release: Any, measures: Measures, progress: Progress) -> Assessment:
+    attacks: Any = measures.attacks if measures.attacks == "all" else _made("attack", measures.attacks)
+    return assess(
+        table,
+        release,
+        measures.attributes,
+        known=measures.known,
+        attacks=attacks,
+        losses=_made("loss", measures.losses),
+        score=make("score", measures.score.name, measures.score.parameters),
+        progress=progress,
+    )
+
+
+def _made(sort: str, named: Sequence[Named] | None) -> list[Any] | None:
+    return None if named is None else [make(sort, item.name, item.parameters) for item in named]
+
+
+def _histogram(risks: Iterable[Risk]) -> tuple[int, ...]:
+    """How many records have which risk of being identified by the attack that is most dangerous to them."""
+    found: npt.NDArray[np.float64] | None = None
+    for risk in risks:
+        if find("attack", risk.name).family in _IDENTIFYING:
+            found = risk.per_record if found is None else np.fmax(found, risk.per_record)
+    if found is None:
+        return ()
+    counts, _ = np.histogram(found[~np.isnan(found)], bins=BINS, range=(0.0, 1.0))
+    return tuple(counts.tolist())
+
+
+def mean_values(measured: Sequence[Measured]) -> tuple[Value, ...]:
+    """Each value as its mean over several releases; intervals are those of single releases and do not come along."""
+    by_label: dict[tuple[str, str], list[Value]] = {}
+    for each in measured:
+        for value in each.values:
+            by_label.setdefault((value.sort, value.label), []).append(value)
+    return tuple(_mean(values) for values in by_label.values())
+
+
+def _mean(values: Sequence[Value]) -> Value:
+    if len(values) == 1:
+        return values[0]
+    names = values[0].per_attribute
+    parts = {n: float(np.mean([v.per_attribute[n] for v in values if n in v.per_attribute])) for n in names}
+    mean = float(np.mean([value.value for value in values]))
+    return replace(values[0], value=mean, low=None, high=None, per_attribute=parts)

@@ -1,0 +1,323 @@
+"""What a study found: candidates from the best to the worst, those worth a look, and tables of all numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from microveil.errors import DataError
+from microveil.masking import Plan
+from microveil.masking.release import Provenance
+from microveil.microdata import Schema
+from microveil.microdata.files.atomic import Writer, write_together
+from microveil.scoring import Assessment, decisions
+from microveil.study.cells import MEAN, Candidate, Cell, Named
+from microveil.study.measuring import Measured, Outcome, Value, mean_values
+
+PLAN, TABLE, SUMMARY, PAGE, STORE = "plan-best.toml", "table.csv", "summary.csv", "study.html", "study.sqlite"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A candidate made once, with this seed, and measured."""
+
+    measured: Measured
+    repeat: int = 1
+    seed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """A candidate with what was measured; `loss`, `risk` and `score` are means over its runs.
+
+    `number` is its place in the order in which candidates were named; `failed` counts the runs without numbers.
+    """
+
+    candidate: Candidate
+    runs: tuple[Run, ...]
+    number: int = 0
+    failed: int = 0
+
+    @property
+    def loss(self) -> float:
+        return self.mean("loss")
+
+    @property
+    def risk(self) -> float:
+        return self.mean("risk")
+
+    @property
+    def score(self) -> float:
+        return self.mean("score")
+
+    def mean(self, name: str) -> float:
+        """The mean of the loss, the risk or the score over the runs."""
+        return float(np.mean([getattr(run.measured, name) for run in self.runs]))
+
+    def deviation(self, name: str) -> float:
+        """Their standard deviation over the runs; 0 if there is only one."""
+        values = [getattr(run.measured, name) for run in self.runs]
+        return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+    def spread(self, name: str) -> tuple[float, float] | None:
+        """The mean less and plus one deviation; none with a single run."""
+        if len(self.runs) < 2:
+            return None
+        return self.mean(name) - self.deviation(name), self.mean(name) + self.deviation(name)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Every loss and risk, as its mean over the runs."""
+        return mean_values([run.measured for run in self.runs])
+
+    def value(self, label: str) -> float | None:
+        """One loss or risk by its label."""
+        return next((value.value for value in self.values if value.label == label), None)
+
+    @property
+    def histogram(self) -> tuple[float, ...]:
+        """Records by their risk of being identified, from 0 to 1, as means over the runs."""
+        counts = [run.measured.histogram for run in self.runs if run.measured.histogram]
+        return tuple(np.mean(counts, axis=0).tolist()) if counts else ()
+
+    @property
+    def best_run(self) -> Run:
+        return min(self.runs, key=lambda run: run.measured.score)
+
+    @property
+    def seconds(self) -> float:
+        return float(np.mean([run.seconds for run in self.runs]))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell without numbers, and why."""
+
+    candidate: Candidate
+    repeat: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """Results from the best score to the worst. With a bound on the risk, the best is what loses least within it."""
+
+    results: tuple[Result, ...]
+    failures: tuple[Failure, ...] = ()
+    title: str = "Study"
+    attributes: tuple[str, ...] = ()
+    records: int = 0
+    score: Named = MEAN
+    risk_bound: float | None = None
+    schema: Schema | None = field(default=None, repr=False)
+    source: str | None = None
+    file: str | None = None
+
+    @classmethod
+    def of(cls, measured: Iterable[tuple[Candidate, Assessment]], **about: Any) -> Study:
+        """A study of releases that were made and measured elsewhere."""
+        results = [
+            Result(candidate, (Run(Measured.of(assessment)),), number)
+            for number, (candidate, assessment) in enumerate(measured)
+        ]
+        return cls(_ranked(results), **about)
+
+    @property
+    def best(self) -> Result:
+        """The best score or, where the risk is bounded, the least loss within the bound."""
+        if not self.results:
+            raise DataError(f"no candidate of the study could be measured ({self.failures[0].reason})")
+        if self.risk_bound is None:
+            return self.results[0]
+        return self.least_loss(self.risk_bound)
+
+    @property
+    def admissible(self) -> tuple[Result, ...]:
+        """Those within the bound on the risk; all of them without one."""
+        return self.results if self.risk_bound is None else tuple(decisions.admissible(self.results, self.risk_bound))
+
+    def least_loss(self, risk_below: float) -> Result:
+        """The least loss among those whose risk is below the bound."""
+        found = decisions.least_loss(self.results, risk_below)
+        if found is None:
+            lowest = min(self.results, key=lambda result: result.risk)
+            raise DataError(
+                f"no candidate has a risk below {risk_below:g} %; the lowest is {lowest.risk:.2f} % "
+                f"({lowest.candidate.label})"
+            )
+        return found
+
+    @property
+    def front(self) -> tuple[Result, ...]:
+        """The results that no other beats in both loss and risk, by rising risk."""
+        return tuple(decisions.front(self.results))
+
+    @property
+    def knee(self) -> Result | None:
+        """The bend of the front, beyond which a little less of one side costs much of the other."""
+        return decisions.knee(self.results)
+
+    def plan(self, result: Result | None = None) -> Plan:
+        """The plan that makes a result's release (by default the best) with the seed that scored best."""
+        chosen = self.best if result is None else result
+        steps, seed = chosen.candidate.steps, chosen.best_run.seed
+        return Plan(steps, seed) if self.schema is None else Provenance(steps, seed, "", self.records, self.schema).plan
+
+    # --- tables --------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each cell and measure: the candidate, what varies, the repeat, the measure and its value."""
+        return [
+            {**_place(self, result.candidate), "repeat": run.repeat, **row}
+            for result in _as_designed(self.results)
+            for run in result.runs
+            for row in _measures_of(run.measured)
+        ]
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows as a table, which pandas, polars and narwhals take too."""
+        return _table(self.rows)
+
+    @property
+    def summary_rows(self) -> list[dict[str, Any]]:
+        """One row for each candidate, the best score first: means and deviations over its repeats."""
+        chosen = self.best if self.admissible else None
+        front = set(map(id, self.front))
+        rows = []
+        for rank, result in enumerate(self.results, start=1):
+            row = {"rank": rank, **_place(self, result.candidate), "repeats": len(result.runs), "failed": result.failed}
+            for name in ("score", "loss", "risk"):
+                row |= {name: result.mean(name), f"{name}_deviation": result.deviation(name)}
+            row |= {"front": id(result) in front, "best": result is chosen}
+            rows.append(row | {f"{value.sort} {value.label}": value.value for value in result.values})
+        return rows
+
+    @property
+    def summary(self) -> pa.Table:
+        return _table(self.summary_rows)
+
+    def __str__(self) -> str:
+        lines = [f"{self.title}: {len(self.results)} candidates, {self.records:,} records"]
+        lines += [
+            f"{rank:>4}  {result.candidate.label:40} loss {result.loss:6.2f}  risk {result.risk:6.2f}  "
+            f"score {result.score:6.2f}"
+            for rank, result in enumerate(self.results, start=1)
+        ]
+        lines += [f"failed: {failure.candidate.label}: {failure.reason}" for failure in self.failures]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from microveil.reporting.study_page import study_fragment
+
+        return study_fragment(self)
+
+    def _again(self, folder: Path) -> str:
+        """The commands that carry out the study and make the best release, or the lines of Python."""
+        if self.file is None or self.source is None:
+            return f'run_study(design, data)\nprotect(data, read_plan("{folder / PLAN}")[0])'
+        words = [["study", self.file, "--out", str(folder)]]
+        words.append(["protect", self.source, "--plan", str(folder / PLAN), "--out", "safe.csv"])
+        return "\n".join(shlex.join(["microveil", *line]) for line in words)
+
+    def save(self, folder: str | Path) -> dict[str, Path]:
+        """Write the tables, the page and the plan of the best into a folder, all or none; return their paths."""
+        from microveil.reporting.study_page import study_page
+
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = {
+            TABLE: _csv(self.rows),
+            SUMMARY: _csv(self.summary_rows),
+            PAGE: study_page(self, again=self._again(folder)),
+        }
+        if self.admissible:
+            texts[PLAN] = self.plan().to_toml()
+        else:
+            (folder / PLAN).unlink(missing_ok=True)  # of an earlier run
+        write_together({folder / name: _writer(text, private=name == PLAN) for name, text in texts.items()}, force=True)
+        return {name: folder / name for name in texts}
+
+
+def study_of(cells: Sequence[Cell], outcomes: Mapping[str, Outcome], **about: Any) -> Study:
+    """Gather the outcomes of cells by candidate, and rank."""
+    by_candidate: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_candidate.setdefault(cell.candidate.label, []).append(cell)
+    results, failures = [], []
+    for number, own in enumerate(by_candidate.values()):
+        runs = []
+        for cell in own:
+            outcome = outcomes[cell.digest]
+            if outcome.measured is None:
+                failures.append(Failure(cell.candidate, cell.repeat, outcome.reason))
+            else:
+                runs.append(Run(outcome.measured, cell.repeat, cell.seed, outcome.seconds))
+        if runs:
+            results.append(Result(own[0].candidate, tuple(runs), number, len(own) - len(runs)))
+    return Study(_ranked(results), tuple(failures), **about)
+
+
+def _ranked(results: Iterable[Result]) -> tuple[Result, ...]:
+    """By the score; of the same scores the one whose loss and risk are nearest to each other comes first."""
+    return tuple(sorted(results, key=lambda r: (r.score, abs(r.loss - r.risk), r.candidate.label)))
+
+
+def _measures_of(measured: Measured) -> list[dict[str, Any]]:
+    summary = [Value("score", name, name, getattr(measured, name)) for name in ("loss", "risk", "score")]
+    return [
+        {"sort": value.sort, "measure": value.label, "value": value.value, "low": value.low, "high": value.high}
+        for value in (*measured.values, *summary)
+    ]
+
+
+def _as_designed(results: Sequence[Result]) -> list[Result]:
+    """In the order in which the candidates were named, which no number changes."""
+    return sorted(results, key=lambda result: result.number)
+
+
+def _place(study: Study, candidate: Candidate) -> dict[str, Any]:
+    """The columns that tell candidates apart; a parameter that a candidate does not have is empty."""
+    varied = dict.fromkeys(name for result in _as_designed(study.results) for name in result.candidate.varied)
+    settings = {name: candidate.varied.get(name) for name in varied}
+    return {"candidate": candidate.label, "methods": candidate.family, **settings}
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def _column(values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers beside words: a parameter that takes both
+        return pa.array([None if value is None else str(value) for value in values])
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _writer(text: str, *, private: bool) -> Writer:
+    def put(path: Path) -> None:
+        if private:
+            path.touch(mode=0o600)  # its seed helps to undo the masking
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+    return put

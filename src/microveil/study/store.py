@@ -1,0 +1,94 @@
+"""Where finished cells are kept: one SQLite file, one transaction for each cell, so that nothing finished is lost."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from microveil.errors import FileError
+from microveil.study.cells import Cell
+from microveil.study.measuring import Measured, Outcome
+
+_MARK, _FORMAT = 0x4D766C73, 1  # how SQLite files say whose they are, and in which form
+_CELLS = """
+create table if not exists cells (
+    digest text primary key, candidate text, repeat integer, seed integer,
+    measured text, reason text, seconds real
+) without rowid
+"""
+
+
+class Store:
+    """The outcomes of cells by their digests. Without a path they stay in memory.
+
+    The file holds numbers about releases and the seeds that make them, never a value of a record. Only one study works
+    on it at a time.
+    """
+
+    def __init__(self, path: Path | None = None, *, fresh: bool = False) -> None:
+        self.path = path
+        if path is not None and not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # seeds help to undo the masking
+        try:
+            self._open(fresh)
+        except sqlite3.OperationalError as problem:
+            if "locked" in str(problem):
+                raise FileError(path, "another study is at work on these results; wait for it, or stop it") from None
+            raise FileError(path, f"cannot be used for results ({problem})") from None
+        except sqlite3.DatabaseError:
+            raise FileError(path, "is not a file of results of a study; choose another folder") from None
+
+    def _open(self, fresh: bool) -> None:
+        self._connection = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=1.0)
+        self._connection.execute("pragma locking_mode = exclusive")
+        with self._connection:
+            self._connection.execute("begin exclusive")
+            (mark,) = self._connection.execute("pragma application_id").fetchone()
+            (form,) = self._connection.execute("pragma user_version").fetchone()
+            empty = self._connection.execute("select count(*) from sqlite_master").fetchone() == (0,)
+            if not empty and mark != _MARK:
+                raise sqlite3.DatabaseError
+            if not empty and form != _FORMAT:
+                self._connection.execute("drop table if exists cells")  # of another version: to be made again
+            self._connection.execute(f"pragma application_id = {_MARK}")
+            self._connection.execute(f"pragma user_version = {_FORMAT}")
+            self._connection.execute(_CELLS)
+            if fresh:
+                self._connection.execute("delete from cells")
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def keep(self, cell: Cell, outcome: Outcome) -> None:
+        """Keep an outcome; it is on the disk when this returns."""
+        measured = None if outcome.measured is None else outcome.measured.to_json()
+        row = (cell.digest, cell.candidate.label, cell.repeat, cell.seed, measured, outcome.reason, outcome.seconds)
+        try:
+            with self._connection:
+                self._connection.execute("insert or replace into cells values (?, ?, ?, ?, ?, ?, ?)", row)
+        except sqlite3.Error as problem:
+            raise FileError(self.path, f"cannot be written ({problem})") from None
+
+    def outcomes(self, cells: Iterable[Cell]) -> dict[str, Outcome]:
+        """What is known of these cells."""
+        found = {}
+        for cell in cells:
+            row = self._connection.execute(
+                "select measured, reason, seconds from cells where digest = ?", (cell.digest,)
+            ).fetchone()
+            if row is not None:
+                measured, reason, seconds = row
+                found[cell.digest] = Outcome(measured and Measured.from_json(measured), reason, seconds)
+        return found
+
+    def finished(self, cells: Iterable[Cell]) -> set[str]:
+        """The digests of those that ended with numbers."""
+        return {digest for digest, outcome in self.outcomes(cells).items() if outcome.measured is not None}

@@ -1,0 +1,85 @@
+"""Probabilistic information loss, against its formulas worked out one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from microveil.losses.numeric.probabilistic import PIL
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.microdata import Microdata
+from microveil.numerics.distribution_distances import density_at
+
+
+def _table(cells: np.ndarray) -> Microdata:
+    return Microdata.of({f"x{j}": cells[:, j] for j in range(cells.shape[1])})
+
+
+def _surprise(change: float, variance: float) -> float:
+    return float(2 * stats.norm.cdf(abs(change) / np.sqrt(variance)) - 1)
+
+
+@pytest.mark.spec("01:IL-3")
+def test_every_class_follows_its_formula() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(400, 2)) @ np.array([[1.0, 0.5], [0.0, 1.0]])
+    y = x + 0.3 * rng.normal(size=x.shape)
+    n = len(x)
+    found = PIL().measure(_table(x), _table(y)).details
+    centred = x - x.mean(axis=0)
+    means = [_surprise(*pair) for pair in zip((y - x).mean(axis=0), x.var(axis=0, ddof=1) / n, strict=True)]
+    assert found["mean"] == pytest.approx(100 * np.mean(means))
+    fourth = (centred**4).mean(axis=0) - x.var(axis=0) ** 2
+    spread = y.var(axis=0, ddof=1) - x.var(axis=0, ddof=1)
+    assert found["variance"] == pytest.approx(
+        100 * np.mean([_surprise(*pair) for pair in zip(spread, fourth / n, strict=True)])
+    )
+    mu22, mu11 = (centred[:, 0] ** 2 * centred[:, 1] ** 2).mean(), (centred[:, 0] * centred[:, 1]).mean()
+    change = np.cov(y, rowvar=False)[0, 1] - np.cov(x, rowvar=False)[0, 1]
+    assert found["covariance"] == pytest.approx(100 * _surprise(change, (mu22 - mu11**2) / n))
+    r, r_masked = np.corrcoef(x, rowvar=False)[0, 1], np.corrcoef(y, rowvar=False)[0, 1]
+    assert found["correlation"] == pytest.approx(100 * _surprise(r_masked - r, (1 - r**2) ** 2 / n))
+    quantiles = []
+    for j in range(2):
+        q25, q75 = np.quantile(x[:, j], [0.25, 0.75])
+        width = 0.9 * min(x[:, j].std(ddof=1), (q75 - q25) / 1.34) * n**-0.2
+        kde = stats.gaussian_kde(x[:, j], bw_method=width / x[:, j].std(ddof=1))
+        for q in np.arange(0.05, 0.96, 0.05):
+            before, after = np.quantile(x[:, j], q), np.quantile(y[:, j], q)
+            quantiles.append(_surprise(after - before, q * (1 - q) / (n * kde(before)[0] ** 2)))
+    assert found["quantile"] == pytest.approx(100 * np.mean(quantiles))
+
+
+@pytest.mark.spec("01:IL-3", "03:ME-9")
+def test_it_is_bounded_by_itself_and_the_mean_of_its_classes(reference) -> None:  # type: ignore[no-untyped-def]
+    census = reference("census")
+    gentle, strong = (PIL().measure(census, MDAV(k=k).mask(census)) for k in (3, 50))
+    assert 0 < gentle.value < strong.value < 100
+    for loss in (gentle, strong):
+        assert loss.raw == loss.value == pytest.approx(np.mean(list(loss.details.values())))
+        assert all(0 <= share <= 100 for share in loss.details.values())
+        assert loss.details["mean"] == pytest.approx(0, abs=1e-6)  # group means keep the mean
+
+
+@pytest.mark.spec("03:ME-9")
+def test_a_statistic_without_sampling_error_is_lost_whole_or_not_at_all() -> None:
+    constant, moved = Microdata.of({"a": [4.0, 4.0, 4.0]}), Microdata.of({"a": [5.0, 5.0, 5.0]})
+    assert PIL().measure(constant, constant).value == 0
+    found = PIL().measure(constant, moved).details
+    assert (found["mean"], found["variance"], found["quantile"]) == (100, 0, 100)
+
+
+def test_one_attribute_has_no_covariances() -> None:
+    data = Microdata.of({"a": [1.0, 2.0, 5.0, 9.0]})
+    assert set(PIL().measure(data, data).details) == {"mean", "variance", "quantile"}
+
+
+def test_the_density_is_that_of_a_normal_kernel_also_where_values_lie_far_apart() -> None:
+    rng = np.random.default_rng(2)
+    values = np.sort(np.exp(2 * rng.normal(size=3000)))
+    points = np.quantile(values, [0.01, 0.3, 0.9, 0.999])
+    q25, q75 = np.quantile(values, [0.25, 0.75])
+    width = 0.9 * min(values.std(ddof=1), (q75 - q25) / 1.34) * len(values) ** -0.2
+    expected = [stats.norm.pdf(point, values, width).mean() for point in points]
+    assert density_at(points, values) == pytest.approx(expected)

@@ -1,0 +1,110 @@
+"""Clustering-based loss (specification 06, section 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from microveil.losses.clustering.similarity import Clustering
+from microveil.masking.randomising.noise import Noise
+from microveil.masking.randomising.pram import PRAM
+from microveil.microdata import Microdata
+
+
+def people(seed: int, size: int = 240) -> Microdata:
+    """Four kinds of records, told apart by two categories and two numbers."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 4, size)
+    return Microdata.of(
+        {
+            "a": [f"a{k}" for k in kind],
+            "b": [f"b{k // 2}" for k in kind],
+            "x": 10 * kind + rng.normal(size=size),
+            "y": -5 * kind + rng.normal(size=size),
+        }
+    )
+
+
+@pytest.mark.spec("06:PC-12")
+def test_the_partitions_of_a_worked_example() -> None:
+    """TV-02 of specification 06 (c = 3): clusters {1,2,3}, {4,5,6}, {7,8}; released, record 8 becomes record 4."""
+    rows = [(0, 0), (0, 1), (1, 0), (4, 4), (4, 3), (3, 4), (0, 4), (1, 4)]
+    v, w = zip(*rows, strict=True)
+    before = Microdata.of({"v": v, "w": w}, ordinal=["v", "w"])
+    schema = before.schema.replacing(*(before[name].changed(domain=(0, 1, 2, 3, 4)) for name in ("v", "w")))
+    after = Microdata.of({"v": (*v[:7], 4), "w": w}, schema)
+    loss = Clustering(clusters=3).measure(before.with_schema(schema), after, ["v", "w"])
+    # together in both 3 + 3, only in the original {7,8}, only in the release 8 with 4, 5 and 6
+    rand, jaccard, wallace = 24 / 28, 6 / 10, 6 / np.sqrt(7 * 9)
+    assert loss.details["rand"] == pytest.approx(100 * rand)
+    assert loss.details["jaccard"] == pytest.approx(100 * jaccard)
+    assert loss.details["wallace"] == pytest.approx(100 * wallace)
+    assert loss.value == pytest.approx(100 * (3 - rand - jaccard - wallace) / 3)
+    alone = Clustering(clusters=3, index="jaccard").measure(before.with_schema(schema), after, ["v", "w"])
+    assert alone.value == pytest.approx(100 * (1 - jaccard))
+
+
+@pytest.mark.spec("06:PC-12", "05:CL-01")
+@pytest.mark.parametrize("attributes", [("a", "b"), ("x", "y"), ("a", "b", "x", "y")])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_more_noise_moves_the_clusters_more(attributes: tuple[str, ...], seed: int) -> None:
+    data = people(seed)
+    measure = Clustering(clusters=4, repeats=2)
+    values = [measure.measure(data, data, attributes).value]
+    for strength in (0.05, 0.3, 0.75):
+        masked = data
+        if "x" in attributes:
+            masked = Noise(alpha=strength).mask(masked, ["x", "y"], seed=seed).data
+        if "a" in attributes:
+            masked = PRAM(p=1 - strength, matrix="proportional").mask(masked, ["a", "b"], seed=seed).data
+        values.append(measure.measure(data, masked, attributes).value)
+    assert values[0] == 0
+    assert values == sorted(values)
+    assert values[-1] > 20
+
+
+def test_the_ways_of_clustering_can_be_chosen() -> None:
+    data = people(3)
+    masked = Noise(alpha=0.4).mask(data, ["x", "y"], seed=1).data
+    means = Clustering().measure(data, masked, ["x", "y"])
+    assert means.to_plain() == Clustering(method="k-means").measure(data, masked, ["x", "y"]).to_plain()
+    assert means.value != Clustering(method="c-medians").measure(data, masked, ["x", "y"]).value
+    masked = PRAM(p=0.5).mask(masked, ["a"], seed=1).data
+    mixed = Clustering(method="k-means", clusters=4).measure(data, masked, ["a", "x", "y"])
+    assert 0 < mixed.value < 100
+
+
+def test_another_seed_starts_elsewhere_and_repeats_average() -> None:
+    data = people(4)
+    masked = PRAM(p=0.6).mask(data, ["a", "b"], seed=1).data
+    single = [Clustering(clusters=3, starts=1, seed=s).measure(data, masked, ["a", "b"]).value for s in range(6)]
+    assert len(set(single)) > 1
+    mean = Clustering(clusters=3, starts=1, repeats=6).measure(data, masked, ["a", "b"]).value
+    assert min(single) - 25 < mean < max(single) + 25
+
+
+def test_a_sample_of_a_long_file_comes_with_its_error() -> None:
+    data = people(5, 6000)
+    masked = Noise(alpha=0.5).mask(data, ["x", "y"], seed=1).data
+    whole = Clustering(clusters=4).measure(data, masked, ["x", "y"])
+    some = Clustering(clusters=4, sample=2000).measure(data, masked, ["x", "y"])
+    assert whole.details["sampled"] == 6000
+    assert "standard_error" not in whole.details
+    assert some.details["sampled"] == 2000
+    assert abs(some.value - whole.value) < 6 * some.details["standard_error"] + 0.5
+    assert Clustering(clusters=4, sample=2000).measure(data, data, ["x", "y"]).value == 0
+
+
+def test_missing_cells_are_a_state_of_their_own() -> None:
+    before = Microdata.of({"a": [None] * 5 + ["p"] * 5 + ["q"] * 5})
+    assert Clustering(clusters=3).measure(before, before).value == 0
+    numbers = Microdata.of({"x": [1.0, 1.1, None, None, 9.0, 9.1]})
+    filled = Microdata.of({"x": [1.0, 1.1, 1.0, 9.0, 9.0, 9.1]})
+    assert Clustering(clusters=3).measure(numbers, filled).value > 0
+
+
+def test_more_clusters_than_records_are_as_many_as_there_are() -> None:
+    data = Microdata.of({"x": [1.0, 2.0, 3.0]})
+    loss = Clustering(clusters=10).measure(data, data)
+    assert loss.value == 0
+    assert loss.details["clusters"] == 3

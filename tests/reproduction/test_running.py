@@ -1,0 +1,144 @@
+"""Reproductions are run, report how far they are, keep their results, and say when data is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import microveil
+from microveil.errors import FileError, UnknownNameError
+from microveil.reproduction.base import PRINTED, Quick, Reproduction, Row, Rows, printed
+from microveil.reproduction.catalogue import chosen, reproductions
+from microveil.reproduction.page import as_csv, as_page
+from microveil.reproduction.running import check_data, run, run_all
+
+
+class Counted:
+    """A table of three rows, or of one in its quick form, that counts how often it is computed."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    def __call__(self, quick: bool) -> Rows:
+        self.runs += 1
+        yield Row("first", 1.0, 1.0)
+        if not quick:
+            yield Row("second", 2.0, 2.5, found=2.5, note="misprint")
+            yield Row("third", 3.0, 7.0)
+
+    def reproduction(self, name: str = "made-1") -> Reproduction:
+        return Reproduction(name, "Made", "spec 00; Table 1", self, 3, 2.0, quick=Quick(1, 0.5, "two rows"), why="open")
+
+
+def test_progress_goes_from_row_to_row() -> None:
+    seen: list[tuple[float, str]] = []
+    outcome = run(Counted().reproduction(), progress=lambda fraction, label: seen.append((fraction, label)))
+    assert [round(fraction, 3) for fraction, _ in seen] == [0.333, 0.667, 1.0]
+    assert seen[1][1] == "made-1: second"
+    assert not outcome.quick
+    assert len(outcome.rows) == 3
+
+
+def test_the_quick_form_is_marked() -> None:
+    outcome = run(Counted().reproduction(), quick=True)
+    assert outcome.quick
+    assert len(outcome.rows) == 1
+    whole = Reproduction("made-2", "Made", "nowhere", Counted(), 3, 1.0)
+    assert not run(whole, quick=True).quick  # it has none
+
+
+def test_results_are_kept_and_not_computed_again(tmp_path: Path) -> None:
+    first, second = Counted(), Counted()
+    tables = [first.reproduction("made-1"), second.reproduction("made-2")]
+    before = run_all(tables, keep=tmp_path)
+    after = run_all(tables, keep=tmp_path)
+    assert (first.runs, second.runs) == (1, 1)
+    assert [outcome.rows for outcome in before] == [outcome.rows for outcome in after]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made-1.json", "made-2.json"]
+
+
+def test_a_whole_result_serves_as_a_quick_one_but_not_the_other_way_round(tmp_path: Path) -> None:
+    table = Counted()
+    run_all([table.reproduction()], quick=True, keep=tmp_path)
+    (whole,) = run_all([table.reproduction()], keep=tmp_path)
+    assert table.runs == 2
+    assert not whole.quick
+    (kept,) = run_all([table.reproduction()], quick=True, keep=tmp_path)
+    assert table.runs == 2
+    assert len(kept.rows) == 3
+    assert not kept.quick
+
+
+def test_results_of_another_version_are_computed_again(tmp_path: Path) -> None:
+    table = Counted()
+    run_all([table.reproduction()], keep=tmp_path)
+    path = tmp_path / "made-1.json"
+    plain = json.loads(path.read_text())
+    assert plain["run"]["version"] == microveil.__version__
+    plain["run"]["version"] = "0.0.0"
+    path.write_text(json.dumps(plain))
+    run_all([table.reproduction()], keep=tmp_path)
+    assert table.runs == 2
+
+
+def test_missing_data_is_told_in_one_sentence_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "census.csv").write_text("A\n1\n")
+    monkeypatch.setenv("MICROVEIL_DATA", str(tmp_path))
+    needing = Reproduction("made-1", "Made", "nowhere", Counted(), 3, 1.0, needs=("census", "tarragona"))
+    with pytest.raises(FileError, match="reference data tarragona is not here; set MICROVEIL_DATA to the folder"):
+        check_data([needing])
+    check_data([Reproduction("made-1", "Made", "nowhere", Counted(), 3, 1.0, needs=("census",))])
+
+
+def test_the_page_says_what_came_out_and_lists_what_did_not() -> None:
+    page = as_page(run_all([Counted().reproduction(), Counted().reproduction("made-2")], quick=False))
+    assert "4 of 6 values come out" in page
+    assert "[`made-1`](#made-1-made)" in page
+    assert "## made-1: Made" in page
+    assert "| third | 3.00 | 7.000 | 4.000 |  |" in page
+    assert "| second |" not in page  # as the specification found
+    assert "Open." in page
+    quick = as_page(run_all([Counted().reproduction()], quick=True))
+    assert "quick form, which leaves out two rows" in quick
+
+
+def test_the_table_of_values_has_every_row() -> None:
+    lines = as_csv([run(Counted().reproduction())]).splitlines()
+    assert lines[0].startswith("reproduction,source,label,printed,measured,difference")
+    assert len(lines) == 4
+    assert "made-1,spec 00; Table 1,second,2.0,2.5,0.5,0.0,2.5,as the specification found,misprint" in lines
+
+
+# --- the catalogue ------------------------------------------------------------------------------------------------
+
+
+def test_names_are_unique_and_every_family_can_be_chosen() -> None:
+    known = reproductions()
+    assert len(known) > 90
+    assert len(chosen(["all"])) == len(known)
+    assert [table.name for table in chosen(["k-ward-3.3", "k-ward-3.3"])] == ["k-ward-3.3"]
+    for family in {table.family for table in known.values()}:
+        assert {table.name for table in chosen([family])} == {n for n, t in known.items() if t.family == family}
+    with pytest.raises(UnknownNameError, match="did you mean 'k-ward'"):
+        chosen(["kward"])
+
+
+def test_every_reproduction_says_where_it_comes_from() -> None:
+    for table in reproductions().values():
+        assert table.source.startswith("spec 0") or table.source == "none", table.name
+        assert table.title, table.name
+        assert table.length > 0, table.name
+        assert table.seconds <= 15 or table.quick is not None, f"{table.name} takes long and has no quick form"
+
+
+def test_every_printed_file_is_read_by_some_reproduction() -> None:
+    folder = PRINTED.parent
+    text = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    files = sorted(PRINTED.glob("*.csv"))
+    assert files
+    for path in files:
+        number = path.stem.removeprefix("scores_").replace("_", ".")
+        assert f'"{path.stem}"' in text or f'"{number}"' in text, f"{path.name} is read by nobody"
+        assert printed(path.stem)

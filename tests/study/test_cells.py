@@ -1,0 +1,86 @@
+"""Cells: their seeds and digests depend on what decides their numbers, and on nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from microveil.masking import Step
+from microveil.microdata import Microdata
+from microveil.study import Candidate, Design
+from microveil.study.cells import Cell, compared, unfold
+
+BASE: dict[str, Any] = {
+    "seed": 3,
+    "repeats": 2,
+    "keys": ["age", "wealth"],
+    "method": [{"name": "mdav", "grid": {"k": [3, 5]}}, {"name": "noise", "set": {"alpha": 0.1}}],
+}
+
+
+def cells(people: Microdata, **changes: Any) -> dict[tuple[str, int], Cell]:
+    design = Design.from_plain({**BASE, **changes})
+    return {(cell.candidate.label, cell.repeat): cell for cell in unfold(design, design.table(people))}
+
+
+def test_only_random_methods_are_repeated(people: Microdata) -> None:
+    assert list(cells(people)) == [("mdav k=3", 1), ("mdav k=5", 1), ("noise alpha=0.1", 1), ("noise alpha=0.1", 2)]
+
+
+def test_every_cell_has_a_seed_of_its_own(people: Microdata) -> None:
+    assert len({cell.seed for cell in cells(people).values()}) == 4
+
+
+def test_other_candidates_and_more_repeats_change_no_digest(people: Microdata) -> None:
+    before = cells(people)
+    more = [{"name": "noise", "set": {"alpha": 0.3}}, *BASE["method"]]
+    after = cells(people, method=more, repeats=5)
+    assert {key: after[key].digest for key in before} == {key: cell.digest for key, cell in before.items()}
+    assert len(after) == 12
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 4},
+        {"losses": ["sse"]},
+        {"attacks": ["distance-linkage"]},
+        {"attacks": "all"},
+        {"known": ["age"]},
+        {"attributes": ["age"]},
+        {"score": "max"},
+        {"confidential": ["sex"]},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_decides_the_numbers_changes_the_digest(people: Microdata, change: dict[str, Any]) -> None:
+    before, after = cells(people), cells(people, **change)
+    assert list(after) == list(before)
+    assert {cell.digest for cell in before.values()}.isdisjoint(cell.digest for cell in after.values())
+
+
+def test_another_table_changes_the_digest(people: Microdata) -> None:
+    import numpy as np
+
+    fewer = people.take(np.arange(100))
+    assert cells(people)["mdav k=3", 1].digest != cells(fewer)["mdav k=3", 1].digest
+
+
+def test_writing_out_what_is_usual_changes_no_digest(people: Microdata) -> None:
+    written = cells(people, score={"name": "mean", "set": {"by": "mean"}})
+    assert written["mdav k=3", 1].digest == cells(people)["mdav k=3", 1].digest
+
+
+def test_all_candidates_are_compared_on_what_any_of_them_masks() -> None:
+    ways = [Candidate("a", (Step("noise", {}, ("x", "y")),)), Candidate("b", (Step("noise", {}, ("z", "x")),))]
+    assert compared(ways) == ("x", "y", "z")
+
+
+def test_a_later_step_may_mask_what_an_earlier_one_made_of_another_kind(people: Microdata) -> None:
+    steps = [
+        {"name": "recode", "attributes": ["age"], "set": {"cuts": [30.0, 60.0]}},
+        {"name": "pram", "attributes": ["age"], "set": {"p": 0.8}},
+    ]
+    (cell,) = unfold(Design.from_plain({"method": [{"steps": steps}]}), people)
+    assert [step.attributes for step in cell.candidate.steps] == [("age",), ("age",)]

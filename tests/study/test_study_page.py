@@ -1,0 +1,103 @@
+"""The page of a study, which needs no network."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from microveil.masking import Step
+from microveil.microdata import Microdata
+from microveil.reporting.risk_utility import risk_utility_map
+from microveil.reporting.study_page import study_page
+from microveil.study import Candidate, Study, compare, run_study
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def study(people: Microdata) -> Study:
+    plain = {
+        "title": "a <b>",
+        "repeats": 2,
+        "method": [
+            {"name": "noise", "grid": {"alpha": [0.1, 0.5]}, "attributes": ["age", "wealth"], "label": "noise <x>"},
+            {"name": "mdav", "grid": {"k": [3, 5, 10]}, "attributes": ["age", "wealth"]},
+            {"name": "pram", "grid": {"p": [0.7]}, "attributes": ["sex"]},
+            {"name": "mdav", "set": {"k": 500}, "attributes": ["age"]},
+        ],
+    }
+    return run_study(plain, people, workers=0)
+
+
+@pytest.fixture(scope="module")
+def page(study: Study) -> str:
+    return study_page(study, again="microveil study x & y")
+
+
+@pytest.mark.spec("03:ME-8", "05:SC-04", "01:TR-1")
+def test_the_map_is_sound_svg_with_a_mark_for_every_candidate(study: Study) -> None:
+    root = ElementTree.fromstring(risk_utility_map(study))
+    hints = [title.text or "" for title in root.iter(f"{SVG}title")][1:]
+    told = [hint for hint in hints if re.search(r"risk [\d.]+, loss [\d.]+, score [\d.]+", hint)]
+    assert len(told) == len(study.results)
+
+
+@pytest.mark.spec("01:TR-1")
+def test_the_map_shows_the_admissible_region(study: Study) -> None:
+    assert "admissible" in risk_utility_map(replace(study, risk_bound=90.0))
+    assert "admissible" not in risk_utility_map(study)
+
+
+def test_texts_are_escaped(page: str) -> None:
+    assert "a &lt;b&gt;" in page
+    assert "noise &lt;x&gt; alpha=0.1" in page
+    assert "<b>" not in page
+    assert "x &amp; y" in page
+
+
+def test_the_page_loads_nothing(page: str) -> None:
+    outside = page.replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in outside
+    assert "src=" not in outside
+    assert "<script" not in outside
+    assert "@import" not in outside
+
+
+def test_every_chart_is_sound(page: str) -> None:
+    charts = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    # the map, two curves (three values of k, two of alpha), losses by attribute, risk of single records
+    assert len(charts) >= 5
+    for chart in charts:
+        ElementTree.fromstring(chart)
+
+
+def test_there_is_a_curve_for_every_method_with_one_numeric_parameter(page: str) -> None:
+    assert "mdav: loss and risk against k" in page
+    assert "noise &lt;x&gt;: loss and risk against alpha" in page
+    assert "pram: loss and risk" not in page  # one value makes no curve
+
+
+def test_failed_cells_stand_on_the_page(page: str) -> None:
+    assert "Failed cells" in page
+    assert "mdav k=500" in page
+
+
+def test_a_bound_that_nothing_meets_is_told(study: Study) -> None:
+    bounded = study_page(replace(study, risk_bound=0.01), again="")
+    assert "No candidate has a risk below 0.01" in bounded
+
+
+def test_a_study_of_few_candidates_or_none_has_a_page_too(people: Microdata) -> None:
+    one = compare(people, [Candidate("mdav", (Step("mdav", {"k": 5}, ("age",)),))], seed=1)
+    assert "Best: mdav" in study_page(one, again="")
+    none = compare(people, [Candidate("mdav", (Step("mdav", {"k": 500}, ("age",)),))], seed=1)
+    assert "No candidate could be measured" in study_page(none, again="")
+
+
+def test_a_notebook_shows_the_map_and_the_ranking(study: Study) -> None:
+    shown = study._repr_html_()
+    assert shown.count("<svg") == 1
+    assert shown.count("<tr>") == 1 + len(study.results)
