@@ -12,7 +12,7 @@ Verdict = Literal["exact", "within", "as the specification found", "differs", "n
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 MEANINGS: dict[Verdict, str] = {
     "exact": "comes out to every printed digit",
-    "within": "as near as the specification expects: another machine, other random numbers or ties decide the rest",
+    "within": "as near as the specification expects, or, where the table names another bound, as near as that",
     "as the specification found": (
         "not the printed value but the one that the specification computed for itself, so the print is at fault or "
         "leaves out how it was made"
