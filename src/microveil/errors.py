@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 
 class MicroveilError(Exception):
@@ -41,6 +44,21 @@ class FileError(MicroveilError, ValueError):
         self.path, self.line, self.column = str(path), line, column
         place = "".join([f", line {line}" if line else "", f", column '{column}'" if column else ""])
         super().__init__(f"{path}{place}: {problem}")
+
+
+@contextmanager
+def errors_of_file(path: object, form: str = "is not a TOML file") -> Iterator[None]:
+    """Whatever is wrong with a file or what it says becomes an error that names it."""
+    try:
+        yield
+    except FileError:
+        raise
+    except MicroveilError as problem:
+        raise FileError(path, str(problem)) from None
+    except OSError as problem:
+        raise FileError(path, f"cannot be read ({problem.strerror})") from None
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as problem:
+        raise FileError(path, f"{form} ({problem})") from None
 
 
 class OutputExistsError(FileError):

@@ -9,25 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from microveil.cli.options import (
-    Confidential,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Json,
-    Keys,
-    Nominal,
-    Numeric,
-    Ordinal,
-    SchemaFile,
-    Sheet,
-    Weight,
-    columns,
-    said_of,
-    settings_of,
-    split,
-    wishes_of,
-)
+from microveil.cli.options import Json, TableOptions, columns, settings_of, split, with_table_options
 from microveil.cli.printing import bar_for, console, fail, print_json, say
 from microveil.cli.tables import from_manifest, read_release, read_table
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
@@ -43,6 +25,7 @@ EXAMPLE = (
 )
 
 
+@with_table_options
 def assess(
     original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
     masked: Annotated[Path, typer.Argument(help="The masked table, same records in the same order.", metavar="MASKED")],
@@ -84,18 +67,9 @@ def assess(
     score: Annotated[
         str, typer.Option(help="The rule that makes one number of it all; see microveil methods --kind score.")
     ] = "mean",
-    keys: Keys = None,
-    confidential: Confidential = None,
-    weight: Weight = None,
-    nominal: Nominal = None,
-    ordinal: Ordinal = None,
-    numeric: Numeric = None,
-    schema: SchemaFile = None,
+    *,
+    table: TableOptions,
     as_json: Json = False,
-    sheet: Sheet = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
 ) -> None:
     """Measure what an intruder could learn from a masked table and what an analyst has lost."""
     from microveil.progress import Part, parts
@@ -121,12 +95,13 @@ def assess(
     chosen = None
     if plan is not None:
         chosen = list(dict.fromkeys(name for step in plan.steps for name in step.attributes or ())) or None
-    if attributes is not None or keys is not None:
-        chosen = split(keys if attributes is None else attributes)
-    wishes = wishes_of(delimiter, encoding, decimal, sheet)
-    said = said_of(keys, confidential, None, weight, nominal, ordinal, numeric)
+    if attributes is not None or table.keys is not None:
+        chosen = split(table.keys if attributes is None else attributes)
+    wishes = table.reading
     with bar_for(f"assessing {masked.name}") as bar:
-        before = read_table(original, schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **said)
+        before = read_table(
+            original, table.schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **table.said
+        )
         readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
         release, *versions = [
             read_release(place, before, beside, part, whole=every or rule.name != "mean", **wishes)

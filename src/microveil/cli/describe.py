@@ -7,48 +7,21 @@ from typing import Annotated
 
 import typer
 
-from microveil.cli.options import (
-    Confidential,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Force,
-    Identifiers,
-    Input,
-    Json,
-    Keys,
-    Nominal,
-    Numeric,
-    Ordinal,
-    SchemaFile,
-    Sheet,
-    Weight,
-    said_of,
-    wishes_of,
-)
+from microveil.cli.options import Force, Input, Json, TableOptions, with_table_options
 from microveil.cli.printing import bar_for, console, print_json, say
 from microveil.cli.tables import read_table
 
 EXAMPLE = "Example: microveil describe people.csv --keys age,zip --schema-out people.toml"
 
 
+@with_table_options
 def describe(
     path: Input,
-    schema: SchemaFile = None,
-    keys: Keys = None,
-    confidential: Confidential = None,
-    identifiers: Identifiers = None,
-    weight: Weight = None,
-    nominal: Nominal = None,
-    ordinal: Ordinal = None,
-    numeric: Numeric = None,
     schema_out: Annotated[Path | None, typer.Option(help="Write the schema, for you to correct and use again.")] = None,
+    *,
+    table: TableOptions,
     force: Force = False,
     as_json: Json = False,
-    sheet: Sheet = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
 ) -> None:
     """Say what the columns of a table are, with what Microveil guesses about them."""
     from microveil.microdata.description import describe_attributes, with_domains
@@ -56,10 +29,9 @@ def describe(
 
     if schema_out is not None:
         check_output(schema_out, force=force)
-    wishes = wishes_of(delimiter, encoding, decimal, sheet)
-    said = said_of(keys, confidential, identifiers, weight, nominal, ordinal, numeric)
+    wishes = table.reading
     with bar_for(f"reading {path.name}") as bar:
-        data = read_table(path, schema, bar, **wishes, **said)
+        data = read_table(path, table.schema, bar, **wishes, **table.said)
     rows = describe_attributes(data)
     if schema_out is not None:
         with_domains(data).write(schema_out, force=force)
@@ -68,13 +40,13 @@ def describe(
         return
     from rich.table import Table
 
-    table = Table(title=f"{path.name}: {len(data):,} records, {len(rows)} attributes", title_justify="left")
+    shown = Table(title=f"{path.name}: {len(data):,} records, {len(rows)} attributes", title_justify="left")
     for column in ("name", "kind", "role", "different", "missing", "mean", "deviation", "to look at"):
-        table.add_column(column, justify="right" if column in ("different", "missing", "mean", "deviation") else "left")
+        shown.add_column(column, justify="right" if column in ("different", "missing", "mean", "deviation") else "left")
     for row in rows:
         numbers = [f"{row[k]:,.4g}" if row.get(k) is not None else "" for k in ("mean", "deviation")]
         missing = f"{row['missing']:,} ({row['missing_share']:.1f} %)" if row["missing"] else str(row["missing"] or 0)
-        table.add_row(
+        shown.add_row(
             row["name"],
             row["kind"],
             ", ".join(row["roles"]),
@@ -83,6 +55,6 @@ def describe(
             *numbers,
             row["suggestion"] or "",
         )
-    console().print(table)
+    console().print(shown)
     if schema_out is not None:
         say(f"schema written to {schema_out}")

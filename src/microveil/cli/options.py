@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,25 +47,54 @@ def split(names: str | None) -> list[str] | None:
     return named
 
 
-def wishes_of(delimiter: str | None, encoding: str | None, decimal: str | None, sheet: str | None) -> dict[str, Any]:
-    """How the file is to be read, where the user says so."""
-    return {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "sheet": sheet}
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table is to be read and what its columns are, where the user says so."""
+
+    schema: SchemaFile = None
+    keys: Keys = None
+    confidential: Confidential = None
+    identifiers: Identifiers = None
+    weight: Weight = None
+    nominal: Nominal = None
+    ordinal: Ordinal = None
+    numeric: Numeric = None
+    sheet: Sheet = None
+    delimiter: Delimiter = None
+    encoding: Encoding = None
+    decimal: Decimal = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the file is to be read."""
+        return {name: getattr(self, name) for name in ("delimiter", "encoding", "decimal", "sheet")}
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is said of the columns, over what the schema says."""
+        lists = ("keys", "confidential", "identifiers", "nominal", "ordinal", "numeric")
+        return {"weight": self.weight, **{name: split(getattr(self, name)) for name in lists}}
 
 
-def said_of(
-    keys: str | None,
-    confidential: str | None,
-    identifiers: str | None,
-    weight: str | None,
-    nominal: str | None,
-    ordinal: str | None,
-    numeric: str | None,
-) -> dict[str, Any]:
-    """What the user says of the columns, over what the schema says."""
-    return {
-        "keys": split(keys), "confidential": split(confidential), "identifiers": split(identifiers),
-        "weight": weight, "nominal": split(nominal), "ordinal": split(ordinal), "numeric": split(numeric),
-    }  # fmt: skip
+def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with a parameter `table: TableOptions` takes each of these options by itself."""
+    shared = inspect.signature(TableOptions, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True).parameters
+
+    @wraps(command)
+    def expanded(**given: Any) -> None:
+        table = TableOptions(**{name: given.pop(name) for name in shared})
+        command(**given, table=table)
+
+    parameters = [
+        taken.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in own.items()
+        for taken in (shared.values() if name == "table" else (parameter,))
+    ]
+    # typer looks at both to know what a command takes
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return expanded
 
 
 def settings_of(settings: Sequence[str] | None, option: str = "--set", example: str = "k=5") -> dict[str, str]:

@@ -8,28 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from microveil.cli.options import (
-    Confidential,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Force,
-    Identifiers,
-    Input,
-    Json,
-    Keys,
-    Nominal,
-    Numeric,
-    Ordinal,
-    SchemaFile,
-    Sheet,
-    Weight,
-    columns,
-    said_of,
-    settings_of,
-    split,
-    wishes_of,
-)
+from microveil.cli.options import Force, Input, Json, TableOptions, columns, settings_of, split, with_table_options
 from microveil.cli.printing import bar_for, note, print_json, say
 from microveil.cli.tables import read_table
 from microveil.cli.trial import trial_of
@@ -47,6 +26,7 @@ MORE = (
 )
 
 
+@with_table_options
 def protect(
     path: Input,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; its manifest is written beside it.")],
@@ -57,14 +37,6 @@ def protect(
     attributes: Annotated[
         str | None, columns("Columns to mask; default: the keys, or all numeric columns where no role is given.")
     ] = None,
-    keys: Keys = None,
-    confidential: Confidential = None,
-    identifiers: Identifiers = None,
-    weight: Weight = None,
-    nominal: Nominal = None,
-    ordinal: Ordinal = None,
-    numeric: Numeric = None,
-    schema: SchemaFile = None,
     plan: Annotated[
         Path | None, typer.Option(help="A plan (TOML) or a manifest (JSON) to carry out, instead of --method.")
     ] = None,
@@ -94,12 +66,10 @@ def protect(
     seed: Annotated[
         int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
     ] = None,
+    *,
+    table: TableOptions,
     force: Force = False,
     as_json: Json = False,
-    sheet: Sheet = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
 ) -> None:
     """Mask a table and write the release with a manifest from which it can be made again."""
     from dataclasses import replace
@@ -116,13 +86,12 @@ def protect(
         check_seed(seed)
     _check_places(path, out)
     check_place(out, force=force)
-    wishes = wishes_of(delimiter, encoding, decimal, sheet)
-    said = said_of(keys, confidential, identifiers, weight, nominal, ordinal, numeric)
+    wishes = table.reading
     if manifest is not None:
         wishes.update({k: v for k, v in manifest["input"].get("dialect", {}).items() if wishes[k] is None})
     with bar_for(f"protecting {path.name}") as bar:
         # the plan's schema decides how columns are read; what is said on the command line goes on top of it
-        data = read_table(path, schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **said)
+        data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
         found = None
         if trial is not None:
             seed = draw_seed() if seed is None else seed

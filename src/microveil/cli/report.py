@@ -9,25 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microveil.cli.options import (
-    Confidential,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Force,
-    Json,
-    Keys,
-    Nominal,
-    Numeric,
-    Ordinal,
-    SchemaFile,
-    Sheet,
-    Weight,
-    columns,
-    said_of,
-    split,
-    wishes_of,
-)
+from microveil.cli.options import Force, Json, TableOptions, columns, split, with_table_options
 from microveil.cli.printing import bar_for, print_json, say
 from microveil.cli.tables import from_manifest, read_back, read_table
 
@@ -41,6 +23,7 @@ class Attacks(StrEnum):
     all = "all"
 
 
+@with_table_options
 def report(
     original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
     masked: Annotated[Path, typer.Argument(help="The masked table, same records in the same order.", metavar="MASKED")],
@@ -57,19 +40,10 @@ def report(
     ] = None,
     known: Annotated[str | None, columns("What the intruder knows; default: the columns compared.")] = None,
     losses: Annotated[str | None, columns("Losses to measure; default: the usual ones that fit.")] = None,
-    keys: Keys = None,
-    confidential: Confidential = None,
-    weight: Weight = None,
-    nominal: Nominal = None,
-    ordinal: Ordinal = None,
-    numeric: Numeric = None,
-    schema: SchemaFile = None,
+    *,
+    table: TableOptions,
     force: Force = False,
     as_json: Json = False,
-    sheet: Sheet = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
 ) -> None:
     """Write a page about a masked table: what was done, its risks, its losses, before and after.
 
@@ -85,11 +59,12 @@ def report(
     check_output(out, force=force)
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     plan, manifest = from_manifest(masked)
-    chosen = split(attributes or keys)
-    wishes = wishes_of(delimiter, encoding, decimal, sheet)
-    said = said_of(keys, confidential, None, weight, nominal, ordinal, numeric)
+    chosen = split(attributes or table.keys)
+    wishes = table.reading
     with bar_for(f"reporting on {masked.name}") as bar:
-        before = read_table(original, schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **said)
+        before = read_table(
+            original, table.schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **table.said
+        )
         after = read_table(masked, None, Part(bar, 0.1, 0.2), like=before, **wishes)
         release: Any = after
         again = ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from microveil.errors import FileError, MicroveilError, ParameterError, nearest_name
+from microveil.errors import ParameterError, errors_of_file, nearest_name
 from microveil.masking.guarantees import check_requirements
 from microveil.microdata.schema import Schema
 from microveil.randomness import check_seed
@@ -100,17 +100,8 @@ def _only_known(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> 
 def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
     """Read a plan (TOML) or the plan inside a manifest (JSON); with the latter comes the whole manifest."""
     path = Path(path)
-    try:
+    with errors_of_file(path, "is neither a plan (TOML) nor a manifest (JSON)"):
         text = path.read_text(encoding="utf-8")
         content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-    except OSError as problem:
-        raise FileError(path, f"cannot be read ({problem.strerror})") from None
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise FileError(path, f"is neither a plan (TOML) nor a manifest (JSON): {problem}") from None
-    manifest = content if isinstance(content, dict) and "plan" in content else None
-    try:
+        manifest = content if isinstance(content, dict) and "plan" in content else None
         return Plan.from_plain(manifest["plan"] if manifest else content, path.parent), manifest
-    except FileError:
-        raise
-    except MicroveilError as problem:
-        raise FileError(path, str(problem)) from None

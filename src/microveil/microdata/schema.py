@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import pydantic
 
-from microveil.errors import FileError, MicroveilError, SchemaError, UnknownNameError
+from microveil.errors import SchemaError, UnknownNameError, errors_of_file
 from microveil.microdata.hierarchy import Hierarchy, Intervals, hierarchy_from_plain, node_text
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
@@ -280,16 +280,8 @@ class Schema:
     def read(cls, path: str | Path) -> Schema:
         """Read a schema from a TOML file."""
         path = Path(path)
-        try:
+        with errors_of_file(path):
             return cls.from_plain(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
-        except OSError as problem:
-            raise FileError(path, f"cannot be read ({problem.strerror})") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-            raise FileError(path, f"is not a TOML file ({problem})") from None
-        except FileError:
-            raise
-        except MicroveilError as problem:
-            raise FileError(path, str(problem)) from None
 
     def to_toml(self) -> str:
         import tomli_w

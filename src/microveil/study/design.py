@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from microveil.errors import FileError, MicroveilError, ParameterError, nearest_name
+from microveil.errors import MicroveilError, ParameterError, errors_of_file, nearest_name
 from microveil.masking import Step
 from microveil.microdata import Microdata, Schema, datasets, files
 from microveil.microdata.microdata import as_microdata
@@ -106,16 +106,8 @@ class Design:
 def read_design(path: str | Path) -> Design:
     """Read a study's file (TOML)."""
     path = Path(path)
-    try:
+    with errors_of_file(path):
         return Design.from_plain(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
-    except OSError as problem:
-        raise FileError(path, f"cannot be read ({problem.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise FileError(path, f"is not a TOML file ({problem})") from None
-    except FileError:
-        raise
-    except MicroveilError as problem:
-        raise FileError(path, str(problem)) from None
 
 
 # --- the ways of protecting the table ------------------------------------------------------------------------------
