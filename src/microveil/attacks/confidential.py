@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack
-from microveil.attacks.linkage.candidates import Columns
 from microveil.errors import ParameterError
+from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts
 

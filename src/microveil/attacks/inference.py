@@ -16,7 +16,7 @@ from microveil.attacks.confidential import (
     mean_over,
     percent,
 )
-from microveil.attacks.linkage.candidates import Columns
+from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.linkage.candidates import RECORDS, Columns, attacked
+from microveil.attacks.linkage.candidates import RECORDS, attacked
+from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised

@@ -8,20 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.linkage.candidates import (
-    METRIC,
-    MISSING,
-    RECORDS,
-    SCALE,
-    Columns,
-    Metric,
-    Scale,
-    attacked,
-    risk_of,
-    steps_of,
-)
+from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, SCALE, attacked, risk_of, steps_of
 from microveil.attacks.linkage.windows import shares_of
 from microveil.errors import ParameterError
+from microveil.microdata.columns import Columns, Metric, Scale
 from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress

@@ -6,9 +6,10 @@ from math import ceil
 from typing import ClassVar
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, Columns, Metric, attacked, risk_of, steps_of
+from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
 from microveil.attacks.linkage.windows import is_swapped, reaches, window
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
+from microveil.microdata.columns import Columns, Metric
 from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.linkage.candidates import RECORDS, Columns, attacked
+from microveil.attacks.linkage.candidates import RECORDS, attacked
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.masking.microaggregation.segments import segments_of
+from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts

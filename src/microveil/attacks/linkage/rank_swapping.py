@@ -11,10 +11,8 @@ from microveil.attacks.linkage.candidates import (
     METRIC,
     MISSING,
     RECORDS,
-    Columns,
     FloatArray,
     IntArray,
-    Metric,
     attacked,
     risk_of,
     steps_of,
@@ -22,6 +20,7 @@ from microveil.attacks.linkage.candidates import (
 from microveil.attacks.linkage.windows import Reach, is_swapped, reaches, shares_of, window
 from microveil.errors import ParameterError
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
+from microveil.microdata.columns import Columns, Metric
 from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress

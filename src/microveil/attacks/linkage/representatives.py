@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.linkage.candidates import RECORDS, Metric
+from microveil.attacks.linkage.candidates import RECORDS
 from microveil.attacks.linkage.chance import chance_of_links
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
+from microveil.microdata.columns import Metric
 from microveil.microdata.pairs import Pair
 from microveil.numerics.aggregation import Boundary, Family, quantifiers
 from microveil.numerics.correlation_structure import correlations, divide, match

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.linkage.candidates import Columns
 from microveil.errors import DataError
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of, relative_change
+from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.numerics.content_lots import content_lots
 from microveil.numerics.mardia import Shape, mardia

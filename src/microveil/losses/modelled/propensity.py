@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.linkage.candidates import Columns
 from microveil.errors import ParameterError
 from microveil.losses.base import Loss, LossMeasure
+from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
