@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
@@ -60,11 +60,7 @@ class Battery:
     @property
     def vulnerability(self) -> FloatArray:
         """For each record its greatest probability of being identified by any attack; NaN where none attacked it."""
-        linked = [r.per_record for label, r in self.risks.items() if self.attacks[label].family in _IDENTIFYING]
-        found = np.full(self.records, np.nan)
-        for per_record in linked:
-            found = np.fmax(found, per_record)
-        return found
+        return vulnerability_of(self.risks.values(), self.records)
 
     @property
     def certain(self) -> IntArray:
@@ -103,6 +99,15 @@ class Battery:
         pair = Pair.of(original, release, risk.known)
         example = _example(pair, risk, pair.release.rows if pair.release is not None else None)
         return "\n".join([*lines, *([example] if example else [])])
+
+
+def vulnerability_of(risks: Iterable[Risk], records: int) -> FloatArray:
+    """For each record its greatest probability of being identified by any of these; NaN where none attacked it."""
+    found = np.full(records, np.nan)
+    for risk in risks:
+        if find("attack", risk.name).family in _IDENTIFYING:
+            found = np.fmax(found, risk.per_record)
+    return found
 
 
 def run_battery(

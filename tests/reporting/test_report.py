@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from microveil.attacks import Risk
+from microveil.battery import vulnerability_of
 from microveil.cli.app import app
 from microveil.errors import Cancelled, DataError, OutputExistsError, ParameterError
 from microveil.masking import Plan, Release, Step
@@ -21,7 +22,7 @@ from microveil.microdata.sample import survey
 from microveil.protection import protect
 from microveil.registry import find
 from microveil.reporting.report import findings_of, report
-from microveil.reporting.report_findings import listed, vulnerability
+from microveil.reporting.report_findings import listed
 from microveil.reporting.report_internal import internal_page
 from microveil.reporting.report_public import FEWEST, about, bounded, public_page
 
@@ -367,7 +368,7 @@ def test_only_attacks_that_identify_make_a_record_vulnerable() -> None:
     linked = Risk.of("distance-linkage", np.array([0.25, np.nan, 0.5]), ["age"], "")
     other = Risk.of("probabilistic-linkage", np.array([0.5, np.nan, 0.0]), ["age"], "")
     disclosed = Risk.of("interval-disclosure", np.array([1.0, 1.0, 1.0]), ["age"], "")
-    found = vulnerability({"a": linked, "b": other, "c": disclosed}, 3)
+    found = vulnerability_of([linked, other, disclosed], 3)
     np.testing.assert_array_equal(found, [0.5, np.nan, 0.5])
 
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from microveil.attacks import Risk
 from microveil.masking import Release
 from microveil.masking.guarantees import Guarantees
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
-from microveil.registry import find
 from microveil.scoring import Assessment
 
-FloatArray = npt.NDArray[np.float64]
-
-_IDENTIFYING = ("linkage", "uniqueness")
 _SEVERAL = 12  # names in a sentence before the rest is only counted
 
 
@@ -48,15 +40,6 @@ def guarantee_sentences(guarantees: Guarantees) -> list[str]:
         for name, found in guarantees.diversity.items()
     ]
     return told
-
-
-def vulnerability(risks: Mapping[str, Risk], records: int) -> FloatArray:
-    """For each record its greatest probability of being identified by any attack; NaN where none attacked it."""
-    found = np.full(records, np.nan)
-    for risk in risks.values():
-        if find("attack", risk.name).family in _IDENTIFYING:
-            found = np.fmax(found, risk.per_record)
-    return found
 
 
 def listed(names: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import microveil
+from microveil.battery import vulnerability_of
 from microveil.losses import Loss
 from microveil.masking import Release
 from microveil.microdata.description import describe_attributes
@@ -16,7 +17,7 @@ from microveil.numerics.summary import Summary, summarise
 from microveil.registry import find
 from microveil.reporting.charts import bars
 from microveil.reporting.pages import render
-from microveil.reporting.report_findings import Findings, guarantee_sentences, listed, vulnerability
+from microveil.reporting.report_findings import Findings, guarantee_sentences, listed
 from microveil.reporting.report_pictures import Picture, correlation_pictures, distributions, risk_distribution
 
 _LONG = 120  # characters of a parameter
@@ -26,7 +27,7 @@ _OF_SAMPLING = ("standard_error", "sampled")
 
 def internal_page(found: Findings, again: str = "") -> str:
     """The page as HTML; `again` are commands that make the release again."""
-    per_record = vulnerability(found.assessment.risks, found.assessment.records)
+    per_record = vulnerability_of(found.assessment.risks.values(), found.assessment.records)
     return render(
         "report_internal.html",
         version=microveil.__version__,

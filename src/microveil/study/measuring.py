@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from microveil.attacks import Risk
+from microveil.battery import vulnerability_of
 from microveil.errors import Cancelled, MicroveilError
 from microveil.masking import Plan
 from microveil.microdata import Microdata
 from microveil.progress import Part, Progress, silent
 from microveil.protection import protect
-from microveil.registry import find, make
+from microveil.registry import make
 from microveil.scoring import Assessment, assess
 from microveil.study.cells import Cell, Measures, Named
 
 BINS = 20  # of the distribution of the risk of single records
-_IDENTIFYING = ("linkage", "uniqueness")
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Measured:
         summary = assessment.score
         return cls(
             (*losses, *risks), summary.loss, summary.risk, summary.value, assessment.records,
-            _histogram(assessment.risks.values()),
+            _histogram(assessment),
         )  # fmt: skip
 
     def to_json(self) -> str:
@@ -121,16 +119,11 @@ def _made(sort: str, named: Sequence[Named] | None) -> list[Any] | None:
     return None if named is None else [make(sort, item.name, item.parameters) for item in named]
 
 
-def _histogram(risks: Iterable[Risk]) -> tuple[int, ...]:
+def _histogram(assessment: Assessment) -> tuple[int, ...]:
     """How many records have which risk of being identified by the attack that is most dangerous to them."""
-    found: npt.NDArray[np.float64] | None = None
-    for risk in risks:
-        if find("attack", risk.name).family in _IDENTIFYING:
-            found = risk.per_record if found is None else np.fmax(found, risk.per_record)
-    if found is None:
-        return ()
-    counts, _ = np.histogram(found[~np.isnan(found)], bins=BINS, range=(0.0, 1.0))
-    return tuple(counts.tolist())
+    found = vulnerability_of(assessment.risks.values(), assessment.records)
+    attacked = found[~np.isnan(found)]
+    return tuple(np.histogram(attacked, bins=BINS, range=(0.0, 1.0))[0].tolist()) if len(attacked) else ()
 
 
 def mean_values(measured: Sequence[Measured]) -> tuple[Value, ...]:
