@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from microveil.cli.options import Json, TableOptions, columns, settings_of, split, with_table_options
-from microveil.cli.printing import bar_for, console, fail, print_json, say
+from microveil.cli.printing import bar_for, console, fail, note, print_json, say
 from microveil.cli.tables import from_manifest, read_release, read_table
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
 from microveil.errors import ParameterError
@@ -119,6 +119,11 @@ def assess(
             together = attack_together(
                 before, [release, *versions], split(known) or chosen, attacking, link, Part(bar, 0.8, 1.0)
             )
+    if len(release) < len(before):
+        note(
+            f"{len(release):,} of {len(before):,} records were released and compared with their own originals, so "
+            "what leaving out the others costs is not in the losses"
+        )
     files = [place.name for place in (masked, *others)]
     if as_json:
         more = {} if together is None else {"versions": plain_versions(files, together)}
