@@ -9,7 +9,7 @@ from typing import Any
 
 from microveil.masking import Step
 from microveil.microdata import Microdata, files
-from microveil.microdata.files.atomic import check_output, write_text
+from microveil.microdata.files.atomic import check_output, make_folder, write_text
 from microveil.microdata.sample import survey
 from microveil.progress import Part, Progress, silent
 from microveil.protection import protect
@@ -56,7 +56,7 @@ def candidates(data: Microdata) -> list[Candidate]:
 
 def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False, progress: Progress = silent) -> Demo:
     """Make the survey, compare the candidates, and write the best release, its manifest and the page."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     names = ("survey.csv", "survey.toml", "release.csv", "release.csv.manifest.json", "risk-utility.html")
     paths = [check_output(folder / name, force=force) for name in names]
     survey_file, schema_file, release_file, _, page = paths

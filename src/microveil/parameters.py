@@ -114,6 +114,25 @@ def plain(value: Any) -> Any:
     return value
 
 
+def shown(value: Any) -> str:
+    """A parameter's value as a reader would write it: a component as its name and what is set, a number without the
+    digits that say nothing.
+
+    >>> shown({"name": "mdav", "k": 5, "scale": None}), shown([2.0, 0.5])
+    ('mdav k=5', '2,0.5')
+    """
+    if isinstance(value, Mapping):
+        name = [str(value["name"])] if "name" in value else []
+        settings = (f"{k}={shown(item)}" for k, item in value.items() if k != "name" and item is not None)
+        return " ".join([*name, *settings])
+    if isinstance(value, list | tuple):
+        return ",".join(map(shown, value))
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
+
+
 def parameter_names(cls: type) -> list[str]:
     """The names of a component's parameters, in order."""
     return [field.name for field in dataclasses.fields(cls)]

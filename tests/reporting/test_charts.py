@@ -17,6 +17,7 @@ from microveil.reporting.charts.layout import Axis, shortened, text_width
 from microveil.reporting.charts.looks import looks_for
 from microveil.reporting.charts.scales import Scale, round_limits, tick_texts, ticks_between
 from microveil.reporting.risk_utility import Spot, generations_map, risk_utility_chart
+from microveil.scoring import Score
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = {"title": "A <chart>", "description": "What it shows & why"}
@@ -66,7 +67,7 @@ def every_chart() -> dict[str, str]:
     spots = [Spot(LONG, 3.0 * i, 50.0 - i, f"family {i % 9} {LONG}", (0.0, 99.0), (1.0, 60.0)) for i in range(30)]
     return {
         "scatter": risk_utility_chart(
-            spots, front=[0, 5], best=29, knee=2, risk_below=20, equal_score=30, balance=True
+            spots, front=[0, 5], best=29, knee=2, risk_below=20, equal_score=Score(30, 30), balance=True
         ),
         "crowded": risk_utility_chart([Spot(str(i), i / 3, i / 5, "one") for i in range(200)], front=[3], best=0),
         "generations": generations_map([(50.0, 60.0), (30.0, 20.0)], [(20.0, 10.0)]),
@@ -221,7 +222,7 @@ def test_the_map_has_risk_to_the_right_and_loss_upwards() -> None:
 def test_best_knee_admissible_region_and_spreads_are_marked() -> None:
     spots = [Spot("one", 10.0, 20.0, "a"), Spot("two", 20.0, 10.0, "b", (15.0, 25.0), (8.0, 12.0))]
     plain = risk_utility_chart(spots)
-    marked = risk_utility_chart(spots, best=0, knee=1, risk_below=15.0, front=[0, 1], equal_score=15.0)
+    marked = risk_utility_chart(spots, best=0, knee=1, risk_below=15.0, front=[0, 1], equal_score=Score(20, 10))
     assert "1 one" in marked
     assert "2 two" in marked
     assert "admissible: risk below 15" in marked
@@ -229,6 +230,42 @@ def test_best_knee_admissible_region_and_spreads_are_marked() -> None:
     assert "admissible" not in plain
     assert plain.count("<polyline") == 0
     assert marked.count('r="11"') == 1
+
+
+@pytest.mark.parametrize(
+    ("score", "ends"),
+    [
+        (Score(loss=20, risk=30), [(0, 50), (50, 0)]),
+        (Score(loss=20, risk=30, share=0.8), [(0, 27.5), (80, 7.5)]),
+        (Score(loss=20, risk=30, share=0.2), [(5, 120), (35, 0)]),
+        (Score(loss=20, risk=30, share=0.0), [(30, 120), (30, 0)]),
+        (Score(loss=20, risk=30, share=1.0), [(0, 20), (80, 20)]),
+        (Score(loss=20, risk=30, by="max"), [(0, 30), (30, 30), (30, 0)]),
+        (Score(loss=100, risk=30, by="max"), [(0, 100), (80, 100)]),
+    ],
+    ids=lambda given: f"{given.by} {given.share:g} {given.loss:g}" if isinstance(given, Score) else "",
+)
+def test_the_line_of_equal_score_is_where_loss_and_risk_have_that_score(
+    score: Score, ends: list[tuple[float, float]]
+) -> None:
+    """From end to end of the map, which ends at a risk of 80 and a loss of 120."""
+    corners = [Spot("low", 0.0, 0.0, "a"), Spot("high", 75.0, 115.0, "a")]
+    root = ElementTree.fromstring(risk_utility_chart(corners, equal_score=score))
+    low, high = [(float(c.get("cx", "nan")), float(c.get("cy", "nan"))) for c in root.findall(f"{SVG}g/{SVG}circle")]
+    line = root.find(f"{SVG}polyline")
+    assert line is not None
+    drawn = [tuple(map(float, point.split(","))) for point in line.get("points", "").split()]
+    assert len(drawn) == len(ends)
+    for (x, y), (risk, loss) in zip(drawn, ends, strict=True):
+        assert (x - low[0]) / (high[0] - low[0]) * 75 == pytest.approx(risk, abs=0.2)
+        assert (y - low[1]) / (high[1] - low[1]) * 115 == pytest.approx(loss, abs=0.2)
+        assert Score(loss, risk, score.by, score.share).value == pytest.approx(score.value) or risk == 80
+
+
+def test_a_mark_tells_its_own_score_and_none_if_it_has_none() -> None:
+    svg = risk_utility_chart([Spot("one", 10.0, 20.0, "a", score=20.0), Spot("two", 10.0, 20.0, "a")])
+    assert "1. one: risk 10.0, loss 20.0, score 20.0" in svg
+    assert "2. two: risk 10.0, loss 20.0<" in svg
 
 
 @pytest.mark.spec("05:SC-04")

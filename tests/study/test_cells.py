@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from microveil.masking import Step
 from microveil.microdata import Microdata
 from microveil.study import Candidate, Design
-from microveil.study.cells import Cell, compared, unfold
+from microveil.study.cells import Cell, compared, source_digest, unfold
 
 BASE: dict[str, Any] = {
     "seed": 3,
@@ -58,6 +59,25 @@ def test_what_decides_the_numbers_changes_the_digest(people: Microdata, change: 
     before, after = cells(people), cells(people, **change)
     assert list(after) == list(before)
     assert {cell.digest for cell in before.values()}.isdisjoint(cell.digest for cell in after.values())
+
+
+def test_an_edited_microveil_changes_the_digest(people: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cells(people)["mdav k=3", 1].digest
+    assert cells(people)["mdav k=3", 1].digest == before
+    monkeypatch.setattr("microveil.study.cells.source_digest", lambda: "another")
+    assert cells(people)["mdav k=3", 1].digest != before
+
+
+def test_the_source_is_known_by_the_names_and_content_of_its_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("microveil.__file__", str(tmp_path / "__init__.py"))
+    (tmp_path / "numerics").mkdir()
+    found = set()
+    for name, text in (("a.py", "x = 1"), ("a.py", "x = 2"), ("numerics/a.py", "x = 1"), ("note.txt", "none")):
+        (tmp_path / name).write_text(text)
+        found.add(source_digest.__wrapped__())
+    assert len(found) == 3
 
 
 def test_another_table_changes_the_digest(people: Microdata) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from microveil.errors import DataError, FileError, ParameterError
+from microveil.errors import Cancelled, DataError, FileError, ParameterError
 from microveil.microdata import Microdata
 from microveil.study import Design, read_design
 from microveil.study.cells import Named, unfold
@@ -36,6 +36,17 @@ def test_the_grids_of_a_chain_multiply() -> None:
     design = Design.from_plain({"method": [{"steps": steps}]})
     assert design.candidates[-1].varied == {"mdav.k": 5, "noise.alpha": 0.3}
     assert design.candidates[-1].family == "mdav + noise"
+
+
+def test_the_steps_of_a_method_that_occurs_twice_are_numbered() -> None:
+    steps = [{"name": "mdav", "grid": {"k": [3]}}, {"name": "noise"}, {"name": "mdav", "grid": {"k": [5]}}]
+    (candidate,) = Design.from_plain({"method": [{"steps": steps}]}).candidates
+    assert candidate.varied == {"1.mdav.k": 3, "3.mdav.k": 5}
+
+
+def test_values_that_differ_in_late_digits_have_different_labels() -> None:
+    found = labels({"name": "noise", "grid": {"alpha": [0.12345671, 0.12345672, 0.5]}})
+    assert found == ["noise alpha=0.12345671", "noise alpha=0.12345672", "noise alpha=0.5"]
 
 
 def test_a_label_takes_the_place_of_the_methods_name() -> None:
@@ -81,6 +92,10 @@ BAD: list[tuple[str, str]] = [
     ("[[method]]\nname = 'mdav'\n[[method]]\nname = 'mdav'", "method 2: the candidate 'mdav' stands already in"),
     ("[[method]]\nname = 'mdav'\nattributes = 'age'", "method 1: attributes = 'age' is not allowed; it must be a list"),
     ("[[method]]\nname = 'mdav'\nlabel = 3", "method 1: label = 3 is not allowed; it must be a text"),
+    ("[[method]]\nname = 'mdav'\nlabel = '  '", "method 1: label = '  ' is not allowed; it must be a text that is not"),
+    ("title = ' '\n[[method]]\nname = 'mdav'", "title = ' ' is not allowed; it must be a text that is not blank"),
+    ("attributes = ['age', 'age']\n[[method]]\nname = 'mdav'", "attributes names 'age' twice"),
+    ("[[method]]\nname = 'mdav'\nattributes = ['age', 'sex', 'age']", "method 1: attributes names 'age' twice"),
     ("[[method]]\nsteps = []", "method 1: steps are a list of tables"),
     ("[[method]]\nsteps = [3]", "method 1: the name of a method must be given"),
     ("[[method]]\nname = 'mdav'\nsteps = [{ name = 'mdav' }]", "method 1: an entry with steps has name, set, grid"),
@@ -136,15 +151,64 @@ def test_attributes_that_do_not_exist_or_do_not_fit_are_refused_before_any_work(
     for plain, sentence in (
         (
             {"method": [{**MDAV, "attributes": ["agee"]}]},
-            "candidate 'mdav': unknown column 'agee'; did you mean 'age'?",
+            "method 1, candidate 'mdav': unknown column 'agee'; did you mean 'age'?",
         ),
         ({"method": [{**MDAV, "attributes": ["sex"]}]}, "candidate 'mdav': attribute 'sex' is nominal"),
-        ({"method": [{**MDAV, "attributes": ["age"]}], "attributes": ["agee"]}, "unknown column 'agee'"),
-        ({"method": [{**MDAV, "attributes": ["age"]}], "known": ["agee"]}, "unknown column 'agee'"),
+        (
+            {"method": [{"steps": [{**MDAV, "attributes": ["age"]}, {**MDAV, "attributes": ["agee"]}]}]},
+            "method 1, candidate 'mdav, mdav', step 2: unknown column 'agee'",
+        ),
+        ({"method": [{**MDAV, "attributes": ["age"]}], "attributes": ["agee"]}, "attributes: unknown column 'agee'"),
+        ({"method": [{**MDAV, "attributes": ["age"]}], "known": ["agee"]}, "known: unknown column 'agee'"),
     ):
         with pytest.raises((ParameterError, LookupError, DataError)) as refused:
             unfold(Design.from_plain(plain), people)
         assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("keys = ['agee']\n[[method]]\nname = 'mdav'", "keys: unknown column 'agee'; did you mean 'age'?"),
+        ("weight = 'w'\n[[method]]\nname = 'mdav'", "weight: unknown column 'w'"),
+        ("nominal = ['sexx']\n[[method]]\nname = 'mdav'", "nominal: unknown column 'sexx'; did you mean 'sex'?"),
+        ("known = ['agee']\n[[method]]\nname = 'mdav'", "known: unknown column 'agee'"),
+        ("[[method]]\nname = 'mdav'\nattributes = ['agee']", "method 1, candidate 'mdav': unknown column 'agee'"),
+    ],
+)
+def test_errors_about_columns_name_the_file_and_the_entry(
+    text: str, sentence: str, study_file: Callable[..., Path]
+) -> None:
+    path = study_file(f"data = 'people.csv'\n{text}")
+    design = read_design(path)
+    with pytest.raises(FileError) as refused:
+        unfold(design, design.table())
+    assert str(refused.value).startswith(f"{path}: {sentence}")
+
+
+def test_who_cancels_the_reading_is_not_told_of_an_error(study_file: Callable[..., Path]) -> None:
+    def stop(fraction: float, label: str, /) -> None:
+        raise Cancelled("enough")
+
+    with pytest.raises(Cancelled, match=r"^enough$"):
+        read_design(study_file()).table(progress=stop)
+
+
+@pytest.mark.parametrize(
+    ("plain", "sentence"),
+    [
+        ({"score": "classic", "attributes": ["age", "sex"]}, "score: attribute 'sex' is nominal, but classic works on"),
+        ({"score": "classic", "known": ["sex"]}, "score: attribute 'sex' is nominal"),
+        ({"score": "categorical"}, "score: attribute 'age' is numeric"),
+        ({"score": "time-series"}, "score: time-series puts together measures of time series"),
+    ],
+)
+def test_a_score_that_can_fit_no_candidate_is_refused_before_any_work(
+    plain: dict[str, Any], sentence: str, people: Microdata
+) -> None:
+    with pytest.raises(ParameterError, match=re.escape(sentence)):
+        unfold(Design.from_plain({"method": [{**MDAV, "attributes": ["age"]}], **plain}), people)
+    assert unfold(Design.from_plain({"method": [{**MDAV, "attributes": ["age"]}], "score": "classic"}), people)
 
 
 def test_roles_and_kinds_in_the_file_go_over_those_of_the_table(people: Microdata) -> None:

@@ -13,7 +13,7 @@ from microveil.microdata import Microdata
 from microveil.study import Design
 from microveil.study.cells import Cell, unfold
 from microveil.study.measuring import Measured, Outcome, Value
-from microveil.study.store import Store
+from microveil.study.store import Store, finished_in
 
 MEASURED = Measured((Value("loss", "il", "il", 0.1 + 0.2, None, None, {"age": 1 / 3}),), 1.5, 2.5, 2.0, 120, (3, 4))
 
@@ -75,12 +75,29 @@ def test_files_of_others_are_refused_and_left_alone(tmp_path: Path) -> None:
         Store(tmp_path / "foreign.sqlite", fresh=True)
 
 
+def test_counting_refuses_files_of_others_and_those_at_work(cells: tuple[Cell, ...], tmp_path: Path) -> None:
+    (tmp_path / "text.sqlite").write_text("this is not a database, but a long enough text to look at " * 20)
+    with pytest.raises(FileError, match="is not a file of results"):
+        finished_in(tmp_path / "text.sqlite", cells)
+    with Store(tmp_path / "s.sqlite"), pytest.raises(FileError, match="another study is at work"):
+        finished_in(tmp_path / "s.sqlite", cells)
+
+
+def test_a_place_where_nothing_can_be_kept_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="cannot be used for results"):
+        Store(tmp_path / "none" / "s.sqlite")
+
+
 def test_results_in_another_form_are_made_again(cells: tuple[Cell, ...], tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         store.keep(cells[0], Outcome(MEASURED))
+    assert finished_in(tmp_path / "s.sqlite", cells) == {cells[0].digest}
     older = sqlite3.connect(tmp_path / "s.sqlite")
     older.execute("pragma user_version = 0")
     older.commit()
     older.close()
+    before = (tmp_path / "s.sqlite").read_bytes()
+    assert finished_in(tmp_path / "s.sqlite", cells) == set()  # counting changes nothing, a study that starts does
+    assert (tmp_path / "s.sqlite").read_bytes() == before
     with Store(tmp_path / "s.sqlite") as store:
         assert store.outcomes(cells) == {}

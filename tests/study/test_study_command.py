@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from microveil.study import run_study
+from microveil.study.cells import source_digest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -59,6 +61,7 @@ def test_a_study_killed_in_the_middle_and_started_again_ends_with_the_identical_
     left = json.loads(microveil_study(path, "--out", killed, "--dry-run", "--json").stdout)
     assert 0 < left["finished"] < len(left["cells"]) == 8
     labels: list[str] = []
+    source_digest.cache_clear()  # the modules as the other process has just seen them
     run_study(path, out=killed, workers=1, progress=lambda _, label: labels.append(label))
     assert f"cell {left['finished']} of 8" in labels
     assert f"cell {left['finished'] - 1} of 8" not in " ".join(labels)
@@ -106,6 +109,32 @@ def test_failed_cells_are_told_and_end_in_status_1(study_file: Callable[..., Pat
     assert [row["candidate"] for row in found["ranking"]] == ["mdav k=3"]
     assert "900" in found["failures"][0]["reason"]
     assert "mdav k=900 (repeat 1) failed" in done.stderr
+
+
+def test_a_file_in_the_place_of_the_folder_is_one_sentence(
+    study_file: Callable[..., Path], microveil_study: Run
+) -> None:
+    path = study_file()
+    done = microveil_study(path, "--out", path)
+    assert (done.returncode, done.stderr) == (1, f"microveil: {path}: this is a file; name a folder\n")
+    demo = [*done.args[:3], "demo", "--out", str(path / "x")]
+    told = subprocess.run(demo, capture_output=True, text=True, timeout=60, check=False)
+    assert (told.returncode, told.stderr) == (1, f"microveil: {path}: this is a file; name a folder\n")
+
+
+def test_a_dry_run_leaves_results_of_another_version_alone(
+    study_file: Callable[..., Path], microveil_study: Run, tmp_path: Path
+) -> None:
+    path, out = study_file(), tmp_path / "out"
+    run_study(path, out=out, workers=0)
+    older = sqlite3.connect(out / "study.sqlite")
+    older.execute("pragma user_version = 0")
+    older.commit()
+    older.close()
+    before = (out / "study.sqlite").read_bytes()
+    done = microveil_study(path, "--out", out, "--dry-run")
+    assert done.stdout.endswith("6 cells, 0 of them finished\n")
+    assert (out / "study.sqlite").read_bytes() == before
 
 
 @pytest.mark.parametrize(

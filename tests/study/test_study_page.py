@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from microveil.masking import Step
 from microveil.microdata import Microdata
-from microveil.reporting.risk_utility import risk_utility_map
+from microveil.reporting.risk_utility import risk_utility_map, score_of_the_best
 from microveil.reporting.study_page import study_page
 from microveil.study import Candidate, Study, compare, run_study
+from microveil.study.cells import Named
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -49,6 +51,39 @@ def test_the_map_is_sound_svg_with_a_mark_for_every_candidate(study: Study) -> N
 def test_the_map_shows_the_admissible_region(study: Study) -> None:
     assert "admissible" in risk_utility_map(replace(study, risk_bound=90.0))
     assert "admissible" not in risk_utility_map(study)
+
+
+@pytest.mark.parametrize("rule", [{"name": "mean", "set": {"share": 0.9}}, {"name": "max"}])
+def test_the_map_tells_the_scores_of_the_study_itself(rule: dict[str, Any], people: Microdata) -> None:
+    method = {"name": "mdav", "grid": {"k": [3, 5]}, "attributes": ["age", "wealth"]}
+    study = run_study({"method": [method], "score": rule, "losses": ["il"]}, people, workers=0)
+    assert study.best.score != pytest.approx((study.best.loss + study.best.risk) / 2, abs=0.1)
+    assert f"score {study.best.score:.1f}" in risk_utility_map(study)
+    line = score_of_the_best(study)
+    assert line is not None
+    assert line.value == pytest.approx(study.best.score)
+    assert "the dotted line is where others would have its score" in study_page(study, again="")
+
+
+def test_the_larger_of_loss_and_risk_has_no_line_of_equal_score_over_repeats(study: Study) -> None:
+    assert any(len(result.runs) > 1 for result in study.results)
+    assert score_of_the_best(study) is not None
+    worse = replace(study, score=Named("max"))
+    assert score_of_the_best(worse) is None
+    assert "dotted" not in study_page(worse, again="")
+
+
+def test_a_front_without_a_bend_has_no_box(people: Microdata) -> None:
+    ways = [Candidate(f"mdav {k}", (Step("mdav", {"k": k}, ("age",)),)) for k in (3, 20)]
+    page = study_page(compare(people, ways, seed=1), again="")
+    assert "bend" not in page
+
+
+def test_one_record_is_one_record(study: Study) -> None:
+    small = replace(study, records=1, results=study.results[:1], failures=())
+    assert "1 record; 1 candidate in" in study_page(small, again="")
+    assert "1 candidate, 1 record<" in small._repr_html_()
+    assert "1 candidate, 1 record\n" in str(small)
 
 
 def test_texts_are_escaped(page: str) -> None:

@@ -51,7 +51,7 @@ def study(
     design = read_design(file)
     if dry_run:
         cells = unfold(design, design.table(data))
-        _list_cells(cells, finished_cells(cells, folder), as_json=as_json)
+        _list_cells(cells, finished_cells(cells, folder) if resume else 0, as_json=as_json)
         return
     check_folder(folder)
     try:
@@ -67,13 +67,15 @@ def study(
 
 
 def _list_cells(cells: Sequence[Cell], finished: int, *, as_json: bool) -> None:
+    from microveil.microdata.microdata import count
+
     if as_json:
         rows = [{"candidate": cell.candidate.label, "repeat": cell.repeat, "digest": cell.digest} for cell in cells]
         print_json({"cells": rows, "finished": finished})
         return
     for cell in cells:
         say(f"{cell.candidate.label} (repeat {cell.repeat})")
-    say(f"{len(cells):,} cells, {finished:,} of them finished")
+    say(f"{count(len(cells), 'cell')}, {finished:,} of them finished")
 
 
 def _show(study: Study, folder: Path, *, as_json: bool) -> None:
@@ -88,7 +90,11 @@ def _show(study: Study, folder: Path, *, as_json: bool) -> None:
         if study.admissible:
             say(f"plan of the best {folder / PLAN}  (for microveil protect --plan; keep it private)")
     if study.results and not study.admissible:
-        note(f"no candidate has a risk below {study.risk_bound:g} %, so there is no best one")
+        note(f"no candidate has a risk below {study.risk_bound:g} %, so there is no best one and no plan of it")
+    if any(map(study.is_part, study.results)):
+        note(
+            "losses and risks of candidates that release a part of the records are those of the released records alone"
+        )
     for failure in study.failures:
         note(f"{failure.candidate.label} (repeat {failure.repeat}) failed: {failure.reason}")
 
@@ -96,7 +102,9 @@ def _show(study: Study, folder: Path, *, as_json: bool) -> None:
 def _print_ranking(study: Study) -> None:
     from rich.table import Table
 
-    table = Table(title=f"{study.title}: {study.records:,} records, best score first", title_justify="left")
+    from microveil.microdata.microdata import count
+
+    table = Table(title=f"{study.title}: {count(study.records, 'record')}, best score first", title_justify="left")
     for column in ("", "candidate", "loss", "risk", "score", "deviation", ""):
         table.add_column(column, justify="left" if column == "candidate" else "right")
     best = study.best if study.admissible else None
@@ -104,6 +112,7 @@ def _print_ranking(study: Study) -> None:
     for place, result in enumerate(study.results[:_SHOWN], start=1):
         deviation = f"{result.deviation('score'):.2f}" if len(result.runs) > 1 else ""
         marks = ["best"] * (result is best) + ["bend"] * (result is study.knee) + ["front"] * (id(result) in front)
+        marks += [f"only {count(result.records, 'record')}"] * study.is_part(result)
         cells = (f"{result.loss:.2f}", f"{result.risk:.2f}", f"{result.score:.2f}", deviation, ", ".join(marks))
         table.add_row(str(place), result.candidate.label, *cells, style="bold" if result is best else None)
     console().print(table)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from microveil.registry import make
 from microveil.reporting.charts import Guide, Look, Mark, Region, scatter
 from microveil.reporting.charts.layout import Axis
+from microveil.scoring import Score
 
 if TYPE_CHECKING:
     from microveil.study import Study
@@ -23,7 +25,8 @@ _GENERATIONS = {"initial": Look("cross", "#6b727a"), "final": Look("circle", "#2
 
 @dataclass(frozen=True)
 class Spot:
-    """A candidate on the map; the spreads are the ends of error bars, such as over repeats."""
+    """A candidate on the map, with its score if it has one; the spreads are the ends of error bars, such as over
+    repeats."""
 
     label: str
     risk: float
@@ -31,6 +34,7 @@ class Spot:
     family: str
     risk_spread: tuple[float, float] | None = None
     loss_spread: tuple[float, float] | None = None
+    score: float | None = None
 
 
 def risk_utility_chart(
@@ -40,7 +44,7 @@ def risk_utility_chart(
     best: int | None = None,
     knee: int | None = None,
     risk_below: float | None = None,
-    equal_score: float | None = None,
+    equal_score: Score | None = None,
     balance: bool = False,
     looks: Mapping[str, Look] | None = None,
     numbered: bool = True,
@@ -48,7 +52,7 @@ def risk_utility_chart(
 ) -> str:
     """The map as SVG text. `front`, `best` and `knee` are places in `spots`, which are numbered from 1 as they come.
 
-    `risk_below` shades what is admissible; `equal_score` draws where the mean of loss and risk is that of the best, so
+    `risk_below` shades what is admissible; `equal_score` draws where loss and risk have the same score as this one, so
     that all below and left of it would be better; `balance` draws the line on which loss and risk are the same.
 
     >>> risk_utility_chart([Spot("mdav k=3", 20.0, 10.0, "mdav")], best=0).count("<circle")
@@ -87,7 +91,7 @@ def risk_utility_chart(
 def risk_utility_map(study: Study) -> str:
     """The map of a study: its candidates by rank, the front, the best, the knee and what is admissible."""
     spots = [
-        Spot(r.candidate.label, r.risk, r.loss, r.candidate.family, r.spread("risk"), r.spread("loss"))
+        Spot(r.candidate.label, r.risk, r.loss, r.candidate.family, r.spread("risk"), r.spread("loss"), r.score)
         for r in study.results
     ]
     places = {id(result): place for place, result in enumerate(study.results)}
@@ -98,8 +102,19 @@ def risk_utility_map(study: Study) -> str:
         best=None if best is None else places[id(best)],
         knee=None if study.knee is None else places[id(study.knee)],
         risk_below=study.risk_bound,
-        equal_score=best.score if best is not None and study.score.name == "mean" else None,
+        equal_score=score_of_the_best(study),
     )
+
+
+def score_of_the_best(study: Study) -> Score | None:
+    """The best candidate's place on the map as the study's rule scores it; none where the mean of the scores over
+    repeats is not the score of the place, as for the larger of loss and risk."""
+    if not study.admissible:
+        return None
+    rule = make("score", study.score.name, study.score.parameters)
+    if rule.by == "max" and any(len(result.runs) > 1 for result in study.results):
+        return None
+    return Score(study.best.loss, study.best.risk, rule.by, rule.share)
 
 
 def generations_map(initial: Sequence[tuple[float, float]], final: Sequence[tuple[float, float]]) -> str:
@@ -127,14 +142,29 @@ def _label(place: int, spot: Spot, *, chosen: bool, numbered: bool) -> str:
 
 
 def _hint(place: int, spot: Spot) -> str:
-    score = (spot.loss + spot.risk) / 2
-    return f"{place + 1}. {spot.label}: risk {spot.risk:.1f}, loss {spot.loss:.1f}, score {score:.1f}"
+    score = "" if spot.score is None else f", score {spot.score:.1f}"
+    return f"{place + 1}. {spot.label}: risk {spot.risk:.1f}, loss {spot.loss:.1f}{score}"
 
 
-def _equal_score_line(score: float, risk_top: float, loss_top: float) -> list[tuple[float, float]]:
-    """Where the mean of loss and risk is this score, from end to end of the map, as (risk, loss)."""
-    total = 2 * score
+def _equal_score_line(score: Score, risk_top: float, loss_top: float) -> list[tuple[float, float]]:
+    """Where loss and risk have this score, from end to end of the map, as (risk, loss)."""
+    if score.by == "max":
+        worst = score.max
+        left = [(0.0, worst)] if worst <= loss_top else []
+        right = [(worst, 0.0)] if worst <= risk_top else []
+        return [*left, (min(worst, risk_top), min(worst, loss_top)), *right]
+    of_loss, of_risk = score.share, 1.0 - score.share
+    loss, risk = _reach(score.value, of_loss, loss_top), _reach(score.value, of_risk, risk_top)
     return [
-        (max(0.0, total - loss_top), min(loss_top, total)),
-        (min(risk_top, total), max(0.0, total - risk_top)),
+        (_rest(score.value - of_loss * loss, of_risk), loss),
+        (risk, _rest(score.value - of_risk * risk, of_loss)),
     ]
+
+
+def _reach(score: float, weight: float, top: float) -> float:
+    """How far a line of this score goes along an axis that counts with this weight."""
+    return min(top, score / weight) if weight else top
+
+
+def _rest(score: float, weight: float) -> float:
+    return max(0.0, score) / weight if weight else 0.0

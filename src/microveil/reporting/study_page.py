@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import microveil
-from microveil.registry import find
+from microveil.microdata.microdata import count
+from microveil.registry import find, make
 from microveil.reporting.charts import Line, bars, histogram, lines
 from microveil.reporting.pages import render
-from microveil.reporting.risk_utility import risk_utility_map
+from microveil.reporting.risk_utility import risk_utility_map, score_of_the_best
 
 if TYPE_CHECKING:
     from microveil.study import Result, Study
@@ -37,9 +38,12 @@ def study_page(study: Study, *, again: str, lead: str | None = None) -> str:
         study=study,
         lead=lead or _lead(study),
         best=best,
+        planned=study.planned_run(best) if best else None,
         map=_map(study),
-        rule=find("score", study.score.name),
+        has_equal_score=score_of_the_best(study) is not None,
+        rule=make("score", study.score.name, study.score.parameters),
         rows=_ranking(study),
+        parts=any(map(study.is_part, study.results)),
         repeated=any(len(result.runs) > 1 for result in study.results),
         curves=_curves(study),
         attribute_losses=_attribute_losses(study, best) if best else [],
@@ -54,16 +58,23 @@ def study_fragment(study: Study) -> str:
     """The map and the head of the ranking, for a notebook."""
     rows = _ranking(study)
     return render(
-        "study_fragment.html", study=study, map=_map(study), rows=rows[:_IN_A_NOTEBOOK], more=len(rows[_IN_A_NOTEBOOK:])
+        "study_fragment.html",
+        study=study,
+        lead=", ".join([*_counts(study), *([count(len(study.failures), "failed cell")] if study.failures else [])]),
+        map=_map(study),
+        rows=rows[:_IN_A_NOTEBOOK],
+        more=len(rows[_IN_A_NOTEBOOK:]),
     )
 
 
 def _lead(study: Study) -> str:
     cells = sum(len(result.runs) for result in study.results) + len(study.failures)
-    return (
-        f"{study.records:,} records; {len(study.results):,} candidates in {cells:,} cells; "
-        f"compared on {', '.join(study.attributes)}."
-    )
+    candidates, records = _counts(study)
+    return f"{records}; {candidates} in {count(cells, 'cell')}; compared on {', '.join(study.attributes)}."
+
+
+def _counts(study: Study) -> tuple[str, str]:
+    return count(len(study.results), "candidate"), count(study.records, "record")
 
 
 def _map(study: Study) -> str:
@@ -85,6 +96,7 @@ def _ranking(study: Study) -> list[dict[str, Any]]:
             "is_knee": result is study.knee,
             "on_front": id(result) in front,
             "is_admissible": id(result) in admissible,
+            "part": f"{result.records:,} of {count(study.records, 'record')}" if study.is_part(result) else "",
         }
         for result in study.results
     ]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from microveil.errors import MicroveilError, ParameterError
+import microveil
+from microveil.errors import DataError, MicroveilError, ParameterError
 from microveil.masking import Step
 from microveil.masking.release import versions
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import resolve_attributes
+from microveil.microdata.pairs import Pair, fitting
+from microveil.microdata.schema import KINDS
 from microveil.registry import find, make, names
 
 if TYPE_CHECKING:
@@ -23,13 +29,15 @@ if TYPE_CHECKING:
 class Candidate:
     """A way of making the release: one or more steps, with a label people recognise.
 
-    `varied` are the parameters in which it differs from the others of its `series`, which is named by what they share.
+    `varied` are the parameters in which it differs from the others of its `series`, which is named by what they share;
+    `entry` is the number of its [[method]] in the file.
     """
 
     label: str
     steps: tuple[Step, ...]
     varied: Mapping[str, Any] = field(default_factory=dict)
     series: str = ""
+    entry: int | None = None
 
     @property
     def family(self) -> str:
@@ -97,11 +105,16 @@ class Cell:
 
 def unfold(design: Design, table: Microdata) -> tuple[Cell, ...]:
     """The cells of a study on a table, in the order of its file. What random methods make is made `repeats` times."""
-    candidates = bound_to(design.candidates, table)
-    attributes = design.attributes or compared(candidates)
-    for name in (*attributes, *(design.known or ())):
-        resolve_attributes(table, [name], (table[name].kind,), "a comparison")
-    measures = Measures(attributes, design.known, design.attacks, design.losses, design.score)
+    with design.naming_its_file():
+        candidates = bound_to(design.candidates, table)
+        attributes = design.attributes or compared(candidates)
+        for entry, names in (("attributes", attributes), ("known", design.known or ())):
+            if names:
+                with _errors_in(entry):
+                    resolve_attributes(table, names, KINDS, "a comparison")
+        measures = Measures(attributes, design.known, design.attacks, design.losses, design.score)
+        with _errors_in("score"):
+            _check_score(measures, table)
     turns = [
         (candidate, repeat)
         for candidate in candidates
@@ -111,20 +124,44 @@ def unfold(design: Design, table: Microdata) -> tuple[Cell, ...]:
     return cells_of(table, turns, seeds, measures)
 
 
+def _check_score(measures: Measures, table: Microdata) -> None:
+    """A formula that cannot treat the attributes would fail in every cell."""
+    rule = make("score", measures.score.name, measures.score.parameters)
+    if not rule.usual:
+        pair = Pair.of(table, table, measures.attributes)
+        known = Pair.of(table, table, measures.known or measures.attributes)
+        fitting(pair, rule, explicit=True)
+        fitting(known, rule, explicit=True)
+        rule.losses(pair)
+        rule.scenarios(pair, known)
+
+
 def cells_of(
     table: Microdata, turns: Sequence[tuple[Candidate, int]], seeds: Sequence[int], measures: Measures
 ) -> tuple[Cell, ...]:
-    """Cells with their digests: of the table, its schema, the steps, the seed, what is measured, and the versions."""
+    """Cells with their digests: of the table, its schema, the steps, the seed, what is measured, and the software."""
     shared = _digest({
         "data": table.digest(),
         "schema": table.schema.to_plain(),
         "measures": measures.to_plain(),
         "versions": versions(),
+        "source": source_digest(),
     })  # fmt: skip
     return tuple(
         Cell(candidate, repeat, seed, measures, _digest([shared, _plain_steps(candidate), seed]))
         for (candidate, repeat), seed in zip(turns, seeds, strict=True)
     )
+
+
+@cache
+def source_digest() -> str:
+    """Of Microveil's own modules: one that was edited without a new version may find other numbers."""
+    root = Path(microveil.__file__).parent
+    found = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        found.update(f"{path.relative_to(root).as_posix()} {path.stat().st_size}\n".encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def derived_seed(seed: int, candidate: Candidate, repeat: int) -> int:
@@ -144,18 +181,30 @@ def bound_to(candidates: Sequence[Candidate], table: Microdata) -> list[Candidat
 
 
 def _bound(candidate: Candidate, table: Microdata) -> Candidate:
+    entry = "" if candidate.entry is None else f"method {candidate.entry}, "
     steps = []
     for place, step in enumerate(candidate.steps):
-        kinds = find("method", step.method).kinds
-        chosen: tuple[str, ...] | None
-        try:
-            chosen = resolve_attributes(table, step.attributes, kinds, step.method)
-        except MicroveilError as problem:
-            if place == 0:
-                raise ParameterError(f"candidate '{candidate.label}': {problem}") from None
-            chosen = step.attributes  # an earlier step may have changed what kind it is
-        steps.append(replace(step, attributes=chosen))
+        number = f", step {place + 1}" if len(candidate.steps) > 1 else ""
+        with _errors_in(f"{entry}candidate '{candidate.label}'{number}"):
+            steps.append(replace(step, attributes=_masked_by(step, table, is_first=place == 0)))
     return replace(candidate, steps=tuple(steps))
+
+
+def _masked_by(step: Step, table: Microdata, *, is_first: bool) -> tuple[str, ...] | None:
+    try:
+        return resolve_attributes(table, step.attributes, find("method", step.method).kinds, step.method)
+    except DataError:
+        if is_first:
+            raise
+        return step.attributes  # an earlier step may have changed what kind it is
+
+
+@contextmanager
+def _errors_in(place: str) -> Iterator[None]:
+    try:
+        yield
+    except MicroveilError as problem:
+        raise ParameterError(f"{place}: {problem}") from None
 
 
 def _plain_steps(candidate: Candidate) -> list[dict[str, Any]]:

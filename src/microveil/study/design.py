@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import itertools
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from microveil.errors import MicroveilError, ParameterError, errors_of_file, nearest_name
+from microveil.errors import (
+    Cancelled,
+    FileError,
+    MicroveilError,
+    ParameterError,
+    UnknownNameError,
+    errors_of_file,
+    nearest_name,
+)
 from microveil.masking import Step
 from microveil.microdata import Microdata, Schema, datasets, files
 from microveil.microdata.microdata import as_microdata
+from microveil.parameters import shown
 from microveil.progress import Progress, silent
 from microveil.randomness import check_seed
 from microveil.registry import find, make
@@ -55,6 +66,7 @@ class Design:
     losses: tuple[Named, ...] | None = None
     score: Named = MEAN
     risk_bound: float | None = None
+    file: Path | None = None
 
     @classmethod
     def from_plain(cls, plain: Any, folder: Path | None = None) -> Design:
@@ -72,7 +84,7 @@ class Design:
         workers = plain.get("workers")
         return cls(
             candidates=tuple(_candidates(plain.get("method"))),
-            title=_text(plain, "title") or cls.title,
+            title=_words(plain, "title") or cls.title,
             data=None if data is None else folder / data,
             dataset=dataset,
             schema=_schema(plain.get("schema"), folder),
@@ -91,7 +103,29 @@ class Design:
 
     def table(self, data: Any = None, progress: Progress = silent) -> Microdata:
         """The table to protect: `data` if given (a frame or the path of a file), else the file that the study names."""
-        source = self.data if data is None else data
+        with self.naming_its_file():
+            try:
+                return self._table(self.data if data is None else data, progress)
+            except UnknownNameError as problem:
+                raise ParameterError(f"{self._entry_with(problem.name)}{problem}") from None
+
+    @contextmanager
+    def naming_its_file(self) -> Iterator[None]:
+        """Whatever is wrong with what the study says becomes an error that names its file, if it has one."""
+        try:
+            yield
+        except (FileError, Cancelled):
+            raise
+        except MicroveilError as problem:
+            if self.file is None:
+                raise
+            raise FileError(self.file, str(problem)) from None
+
+    def _entry_with(self, column: str) -> str:
+        named = {entry: [given] if isinstance(given, str) else given for entry, given in self.roles_and_kinds.items()}
+        return next((f"{entry}: " for entry, names in named.items() if column in names), "")
+
+    def _table(self, source: Any, progress: Progress) -> Microdata:
         options: dict[str, Any] = {**self.reading, **self.roles_and_kinds}
         if isinstance(source, str | Path):
             return files.read(source, schema=self.schema, progress=progress, **options)
@@ -107,7 +141,7 @@ def read_design(path: str | Path) -> Design:
     """Read a study's file (TOML)."""
     path = Path(path)
     with errors_of_file(path):
-        return Design.from_plain(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+        return replace(Design.from_plain(tomllib.loads(path.read_text(encoding="utf-8")), path.parent), file=path)
 
 
 # --- the ways of protecting the table ------------------------------------------------------------------------------
@@ -126,7 +160,7 @@ def _candidates(entries: Any) -> Iterator[Candidate]:
                     place = "twice" if before == number else f"already in method {before}"
                     raise ParameterError(f"the candidate '{candidate.label}' stands {place}; give each its own label")
                 seen[candidate.label] = number
-                yield candidate
+                yield replace(candidate, entry=number)
         except MicroveilError as problem:
             raise ParameterError(f"method {number}: {problem}") from None
 
@@ -135,7 +169,7 @@ def _unfolded(entry: Any) -> Iterator[Candidate]:
     if not isinstance(entry, Mapping):
         raise ParameterError("an entry is a table such as { name = 'mdav', grid = { k = [3, 5] } }")
     _only_known(entry, _METHOD_ENTRIES, "a method")
-    label = _text(entry, "label")
+    label = _words(entry, "label")
     steps = entry.get("steps")
     if steps is not None:
         if set(entry) - {"steps", "label"}:
@@ -149,7 +183,11 @@ def _unfolded(entry: Any) -> Iterator[Candidate]:
             for part, varied in zip(parts, combination, strict=True)
         )
         turns = list(zip(parts, combination, strict=True))
-        varied = {_place(part, name, parts): value for part, values in turns for name, value in values.items()}
+        varied = {
+            f"{place}{name}": value
+            for place, values in zip(_places(parts), combination, strict=True)
+            for name, value in values.items()
+        }
         if label is not None:
             told = f"{label} " + ", ".join(
                 _told(part.name if len(parts) > 1 else "", values) for part, values in turns if values
@@ -160,9 +198,16 @@ def _unfolded(entry: Any) -> Iterator[Candidate]:
         yield Candidate(told.strip(), chain, varied, series)
 
 
-def _place(part: _Part, name: str, parts: Sequence[_Part]) -> str:
-    """The name of a parameter, with that of its method where there are several."""
-    return f"{part.name}.{name}" if len(parts) > 1 else name
+def _places(parts: Sequence[_Part]) -> list[str]:
+    """What stands before the parameters of each step: its method where there are several, and its number where that
+    method occurs again."""
+    if len(parts) == 1:
+        return [""]
+    times = Counter(part.name for part in parts)
+    return [
+        f"{number}.{part.name}." if times[part.name] > 1 else f"{part.name}."
+        for number, part in enumerate(parts, start=1)
+    ]
 
 
 @dataclass(frozen=True)
@@ -193,15 +238,7 @@ def _settings(part: _Part) -> list[dict[str, Any]]:
 
 
 def _told(name: str, values: Mapping[str, Any]) -> str:
-    return " ".join([*([name] if name else []), *(f"{key}={_shown(value)}" for key, value in values.items())])
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return _told(str(value.get("name", "")), {k: v for k, v in value.items() if k != "name"})
-    if isinstance(value, list):
-        return ",".join(map(_shown, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return " ".join([*([name] if name else []), *(f"{key}={shown(value)}" for key, value in values.items())])
 
 
 # --- single entries, each refused in one sentence that names it ----------------------------------------------------
@@ -225,12 +262,25 @@ def _text(plain: Mapping[str, Any], name: str) -> str | None:
     return found
 
 
+def _words(plain: Mapping[str, Any], name: str) -> str | None:
+    """A text that people read."""
+    found: str | None = _entry(
+        plain, name, lambda value: isinstance(value, str) and bool(value.strip()), "a text that is not blank"
+    )
+    return None if found is None else found.strip()
+
+
 def _texts(plain: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     def fits(value: Any) -> bool:
         return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
     found = _entry(plain, name, fits, "a list of column names such as ['age', 'income']")
-    return None if found is None else tuple(found)
+    if found is None:
+        return None
+    repeated = next((column for column, times in Counter(found).items() if times > 1), None)
+    if repeated is not None:
+        raise ParameterError(f"{name} names '{repeated}' twice")
+    return tuple(found)
 
 
 def _table(plain: Mapping[str, Any], name: str) -> Mapping[str, Any]:

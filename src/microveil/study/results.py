@@ -17,12 +17,21 @@ from microveil.errors import DataError
 from microveil.masking import Plan
 from microveil.masking.release import Provenance
 from microveil.microdata import Schema
-from microveil.microdata.files.atomic import Writer, write_together
+from microveil.microdata.files.atomic import Writer, make_folder, write_together
+from microveil.microdata.microdata import count
 from microveil.scoring import Assessment, decisions
 from microveil.study.cells import MEAN, Candidate, Cell, Named
 from microveil.study.measuring import Measured, Outcome, Value, mean_values
 
 PLAN, TABLE, SUMMARY, PAGE, STORE = "plan-best.toml", "table.csv", "summary.csv", "study.html", "study.sqlite"
+SETTING = "set."  # before the name of a parameter, so that no column of a measure has the same
+_SCORED = ("score", "loss", "risk")
+_IN_TABLE = ("candidate", "methods", "repeat", "sort", "measure", "value", "low", "high")
+_IN_SUMMARY = (
+    *("rank", "candidate", "methods", "records", "repeats", "failed"),
+    *(column for name in _SCORED for column in (name, f"{name}_deviation")),
+    *("front", "best"),
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,18 @@ class Run:
     repeat: int = 1
     seed: int = 0
     seconds: float = 0.0
+
+    @property
+    def loss(self) -> float:
+        return self.measured.loss
+
+    @property
+    def risk(self) -> float:
+        return self.measured.risk
+
+    @property
+    def score(self) -> float:
+        return self.measured.score
 
 
 @dataclass(frozen=True)
@@ -61,11 +82,11 @@ class Result:
 
     def mean(self, name: str) -> float:
         """The mean of the loss, the risk or the score over the runs."""
-        return float(np.mean([getattr(run.measured, name) for run in self.runs]))
+        return float(np.mean([getattr(run, name) for run in self.runs]))
 
     def deviation(self, name: str) -> float:
         """Their standard deviation over the runs; 0 if there is only one."""
-        values = [getattr(run.measured, name) for run in self.runs]
+        values = [getattr(run, name) for run in self.runs]
         return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
     def spread(self, name: str) -> tuple[float, float] | None:
@@ -90,8 +111,15 @@ class Result:
         return tuple(np.mean(counts, axis=0).tolist()) if counts else ()
 
     @property
-    def best_run(self) -> Run:
-        return min(self.runs, key=lambda run: run.measured.score)
+    def records(self) -> int:
+        """How many records the release has; the fewest of all runs."""
+        return min(run.measured.records for run in self.runs)
+
+    def best_run(self, risk_below: float | None = None) -> Run | None:
+        """The run with the best score or, with a bound, the least loss among those whose own risk is below it."""
+        if risk_below is None:
+            return min(self.runs, key=lambda run: run.score)
+        return decisions.least_loss(self.runs, risk_below)
 
     @property
     def seconds(self) -> float:
@@ -105,6 +133,28 @@ class Failure:
     candidate: Candidate
     repeat: int
     reason: str
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Started:
+    """How a study was started from its file: on the table at `source`, which `given_data` instead of the file names, if
+    that is so, and how that table is read."""
+
+    file: str
+    source: str
+    given_data: bool = False
+    reading: Mapping[str, str] = field(default_factory=dict)
+
+    def commands(self, folder: Path, *, has_plan: bool) -> list[list[str]]:
+        """The words of the commands that carry out the study again and make the best release."""
+        data = ["--data", self.source] if self.given_data else []
+        words = [["study", self.file, *data, "--out", str(folder)]]
+        if has_plan:
+            reading = [word for name, value in self.reading.items() for word in (f"--{name}", value)]
+            plan = ["--plan", str(folder / PLAN), *reading]
+            words.append(["protect", self.source, *plan, "--out", "safe.csv"])
+        return words
 
 
 @dataclass(frozen=True)
@@ -119,8 +169,7 @@ class Study:
     score: Named = MEAN
     risk_bound: float | None = None
     schema: Schema | None = field(default=None, repr=False)
-    source: str | None = None
-    file: str | None = None
+    started: Started | None = None
 
     @classmethod
     def of(cls, measured: Iterable[tuple[Candidate, Assessment]], **about: Any) -> Study:
@@ -134,11 +183,15 @@ class Study:
     @property
     def best(self) -> Result:
         """The best score or, where the risk is bounded, the least loss within the bound."""
+        return self._measured[0] if self.risk_bound is None else self.least_loss(self.risk_bound)
+
+    @property
+    def _measured(self) -> tuple[Result, ...]:
+        """The results, of which there must be at least one."""
         if not self.results:
-            raise DataError(f"no candidate of the study could be measured ({self.failures[0].reason})")
-        if self.risk_bound is None:
-            return self.results[0]
-        return self.least_loss(self.risk_bound)
+            reason = self.failures[0].reason if self.failures else "there is none"
+            raise DataError(f"no candidate of the study could be measured ({reason})")
+        return self.results
 
     @property
     def admissible(self) -> tuple[Result, ...]:
@@ -147,7 +200,7 @@ class Study:
 
     def least_loss(self, risk_below: float) -> Result:
         """The least loss among those whose risk is below the bound."""
-        found = decisions.least_loss(self.results, risk_below)
+        found = decisions.least_loss(self._measured, risk_below)
         if found is None:
             lowest = min(self.results, key=lambda result: result.risk)
             raise DataError(
@@ -163,20 +216,39 @@ class Study:
 
     @property
     def knee(self) -> Result | None:
-        """The bend of the front, beyond which a little less of one side costs much of the other."""
-        return decisions.knee(self.results)
+        """The bend of the front, beyond which a little less of one side costs much of the other; a front of fewer than
+        three places has none."""
+        places = {(result.loss, result.risk) for result in self.front}
+        return decisions.knee(self.results) if len(places) > 2 else None
+
+    def is_part(self, result: Result) -> bool:
+        """Whether its releases have only some of the records, so that losses say nothing about the others."""
+        return result.records < self.records
+
+    def planned_run(self, result: Result | None = None) -> Run:
+        """The run of a result (by default the best) that its plan makes again: the best score or, where the risk is
+        bounded, the least loss among the runs whose own risk is below the bound."""
+        chosen = self.best if result is None else result
+        run = chosen.best_run(self.risk_bound)
+        if run is None:
+            raise DataError(
+                f"no run of '{chosen.candidate.label}' has a risk below {self.risk_bound:g} %, so it has no plan"
+            )
+        return run
 
     def plan(self, result: Result | None = None) -> Plan:
-        """The plan that makes a result's release (by default the best) with the seed that scored best."""
+        """The plan that makes a result's release (by default the best) again, with the seed of its `planned_run`."""
         chosen = self.best if result is None else result
-        steps, seed = chosen.candidate.steps, chosen.best_run.seed
+        steps, seed = chosen.candidate.steps, self.planned_run(chosen).seed
         return Plan(steps, seed) if self.schema is None else Provenance(steps, seed, "", self.records, self.schema).plan
 
     # --- tables --------------------------------------------------------------------------------------------------
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each cell and measure: the candidate, what varies, the repeat, the measure and its value."""
+        """One row for each cell and measure: the candidate, what varies, the repeat, the measure and its value.
+
+        The columns of parameters begin with `set.`, for a parameter may be called `risk` too."""
         return [
             {**_place(self, result.candidate), "repeat": run.repeat, **row}
             for result in _as_designed(self.results)
@@ -187,7 +259,7 @@ class Study:
     @property
     def table(self) -> pa.Table:
         """The rows as a table, which pandas, polars and narwhals take too."""
-        return _table(self.rows)
+        return _table(_columns_of(self, _IN_TABLE, self.rows), self.rows)
 
     @property
     def summary_rows(self) -> list[dict[str, Any]]:
@@ -196,8 +268,9 @@ class Study:
         front = set(map(id, self.front))
         rows = []
         for rank, result in enumerate(self.results, start=1):
-            row = {"rank": rank, **_place(self, result.candidate), "repeats": len(result.runs), "failed": result.failed}
-            for name in ("score", "loss", "risk"):
+            row = {"rank": rank, **_place(self, result.candidate), "records": result.records}
+            row |= {"repeats": len(result.runs), "failed": result.failed}
+            for name in _SCORED:
                 row |= {name: result.mean(name), f"{name}_deviation": result.deviation(name)}
             row |= {"front": id(result) in front, "best": result is chosen}
             rows.append(row | {f"{value.sort} {value.label}": value.value for value in result.values})
@@ -205,10 +278,10 @@ class Study:
 
     @property
     def summary(self) -> pa.Table:
-        return _table(self.summary_rows)
+        return _table(_columns_of(self, _IN_SUMMARY, self.summary_rows), self.summary_rows)
 
     def __str__(self) -> str:
-        lines = [f"{self.title}: {len(self.results)} candidates, {self.records:,} records"]
+        lines = [f"{self.title}: {count(len(self.results), 'candidate')}, {count(self.records, 'record')}"]
         lines += [
             f"{rank:>4}  {result.candidate.label:40} loss {result.loss:6.2f}  risk {result.risk:6.2f}  "
             f"score {result.score:6.2f}"
@@ -224,21 +297,24 @@ class Study:
 
     def _again(self, folder: Path) -> str:
         """The commands that carry out the study and make the best release, or the lines of Python."""
-        if self.file is None or self.source is None:
-            return f'run_study(design, data)\nprotect(data, read_plan("{folder / PLAN}")[0])'
-        words = [["study", self.file, "--out", str(folder)]]
-        words.append(["protect", self.source, "--plan", str(folder / PLAN), "--out", "safe.csv"])
-        return "\n".join(shlex.join(["microveil", *line]) for line in words)
+        has_plan = bool(self.admissible)
+        if self.started is not None:
+            return "\n".join(
+                shlex.join(["microveil", *words]) for words in self.started.commands(folder, has_plan=has_plan)
+            )
+        lines = [f'run_study(design, data, out="{folder}")']
+        lines += [f'protect(data, read_plan("{folder / PLAN}")[0])'] * has_plan
+        return "\n".join(lines)
 
     def save(self, folder: str | Path) -> dict[str, Path]:
         """Write the tables, the page and the plan of the best into a folder, all or none; return their paths."""
         from microveil.reporting.study_page import study_page
 
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = make_folder(folder)
+        rows, summary = self.rows, self.summary_rows
         texts = {
-            TABLE: _csv(self.rows),
-            SUMMARY: _csv(self.summary_rows),
+            TABLE: _csv(_columns_of(self, _IN_TABLE, rows), rows),
+            SUMMARY: _csv(_columns_of(self, _IN_SUMMARY, summary), summary),
             PAGE: study_page(self, again=self._again(folder)),
         }
         if self.admissible:
@@ -260,7 +336,7 @@ def study_of(cells: Sequence[Cell], outcomes: Mapping[str, Outcome], **about: An
         for cell in own:
             outcome = outcomes[cell.digest]
             if outcome.measured is None:
-                failures.append(Failure(cell.candidate, cell.repeat, outcome.reason))
+                failures.append(Failure(cell.candidate, cell.repeat, outcome.reason, number))
             else:
                 runs.append(Run(outcome.measured, cell.repeat, cell.seed, outcome.seconds))
         if runs:
@@ -288,13 +364,25 @@ def _as_designed(results: Sequence[Result]) -> list[Result]:
 
 def _place(study: Study, candidate: Candidate) -> dict[str, Any]:
     """The columns that tell candidates apart; a parameter that a candidate does not have is empty."""
-    varied = dict.fromkeys(name for result in _as_designed(study.results) for name in result.candidate.varied)
-    settings = {name: candidate.varied.get(name) for name in varied}
+    settings = {f"{SETTING}{name}": candidate.varied.get(name) for name in _varied(study)}
     return {"candidate": candidate.label, "methods": candidate.family, **settings}
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    names = dict.fromkeys(name for row in rows for name in row)
+def _varied(study: Study) -> list[str]:
+    """Every parameter that varies, also of candidates that failed."""
+    candidates: list[Result | Failure] = [*study.results, *study.failures]
+    tried = sorted(candidates, key=lambda one: one.number)
+    return list(dict.fromkeys(name for one in tried for name in one.candidate.varied))
+
+
+def _columns_of(study: Study, fixed: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns of a table, which has them even if it has no rows."""
+    first = fixed.index("methods") + 1
+    settings = [f"{SETTING}{name}" for name in _varied(study)]
+    return list(dict.fromkeys([*fixed[:first], *settings, *fixed[first:], *(name for row in rows for name in row)]))
+
+
+def _table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
 
 
@@ -305,8 +393,7 @@ def _column(values: list[Any]) -> pa.Array:
         return pa.array([None if value is None else str(value) for value in values])
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+def _csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
     writer.writeheader()

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from microveil.errors import OutputExistsError
+from microveil.errors import FileError
 from microveil.microdata import Microdata
+from microveil.microdata.files.atomic import check_folder_path, make_folder
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Part, Progress, silent
 from microveil.randomness import check_seed, draw_seed
 from microveil.study.cells import Candidate, Cell, Measures, bound_to, cells_of, compared, unfold
 from microveil.study.design import Design, check_whole, read_design
-from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE, Study, study_of
+from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE, Started, Study, study_of
 from microveil.study.runner import run_cells
-from microveil.study.store import Store
+from microveil.study.store import Store, finished_in
 
 
 def run_study(
@@ -38,7 +39,6 @@ def run_study(
     >>> sorted((result.candidate.label, round(result.value("sse"), 1)) for result in study.results)
     [('mdav k=2', 15.3), ('mdav k=3', 45.6)]
     """
-    file = design if isinstance(design, str | Path) else None
     design = as_design(design)
     workers = design.workers if workers is None else check_whole("workers", workers, 0)
     folder = None if out is None else Path(out)
@@ -47,10 +47,10 @@ def run_study(
     table = design.table(data, Part(progress, 0.0, 0.01))
     cells = unfold(design, table)
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         run_cells(cells, table, store, workers=workers, progress=Part(progress, 0.01, 1.0))
-        study = _study(design, table, cells, store, None if file is None else str(file))
+        study = _study(design, table, cells, store, _started(design, table, data))
     if folder is not None:
         study.save(folder)
     return study
@@ -58,10 +58,7 @@ def run_study(
 
 def finished_cells(cells: Sequence[Cell], folder: Path) -> int:
     """How many of these cells have their numbers in a folder."""
-    if not (folder / STORE).exists():
-        return 0
-    with Store(folder / STORE) as store:
-        return len(store.finished(cells))
+    return len(finished_in(folder / STORE, cells)) if (folder / STORE).exists() else 0
 
 
 def as_design(design: Design | Mapping[str, Any] | str | Path) -> Design:
@@ -73,13 +70,21 @@ def as_design(design: Design | Mapping[str, Any] | str | Path) -> Design:
 
 def check_folder(folder: Path) -> None:
     """A folder for results is new, or has those of a study; other files of these names are not overwritten."""
+    check_folder_path(folder)
     if not (folder / STORE).exists():
         for name in (TABLE, SUMMARY, PAGE, PLAN):
             if (folder / name).exists():
-                raise OutputExistsError(folder / name)
+                raise FileError(folder / name, "this file exists already and is of no study; choose another folder")
 
 
-def _study(design: Design, table: Microdata, cells: Sequence[Cell], store: Store, file: str | None) -> Study:
+def _started(design: Design, table: Microdata, data: Any) -> Started | None:
+    """What commands need to do it again; a frame, or a design that is in no file, they cannot name."""
+    if design.file is None or table.origin is None or not (data is None or isinstance(data, str | Path)):
+        return None
+    return Started(str(design.file), table.origin.path, data is not None, design.reading)
+
+
+def _study(design: Design, table: Microdata, cells: Sequence[Cell], store: Store, started: Started | None) -> Study:
     return study_of(
         cells,
         store.outcomes(cells),
@@ -89,8 +94,7 @@ def _study(design: Design, table: Microdata, cells: Sequence[Cell], store: Store
         score=design.score,
         risk_bound=design.risk_bound,
         schema=table.schema,
-        source=None if table.origin is None else table.origin.path,
-        file=file,
+        started=started,
     )
 
 
@@ -108,7 +112,4 @@ def compare(
     with Store() as store:
         run_cells(cells, table, store, workers=0, progress=progress)
         outcomes = store.outcomes(cells)
-    return study_of(
-        cells, outcomes, attributes=compared(ways), records=len(table), schema=table.schema,
-        source=None if table.origin is None else table.origin.path,
-    )  # fmt: skip
+    return study_of(cells, outcomes, attributes=compared(ways), records=len(table), schema=table.schema)

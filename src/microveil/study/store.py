@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -30,28 +31,17 @@ class Store:
 
     def __init__(self, path: Path | None = None, *, fresh: bool = False) -> None:
         self.path = path
-        if path is not None and not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # seeds help to undo the masking
-        try:
+        with _errors_of(path):
+            if path is not None and not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # seeds help to undo the masking
             self._open(fresh)
-        except sqlite3.OperationalError as problem:
-            if "locked" in str(problem):
-                raise FileError(path, "another study is at work on these results; wait for it, or stop it") from None
-            raise FileError(path, f"cannot be used for results ({problem})") from None
-        except sqlite3.DatabaseError:
-            raise FileError(path, "is not a file of results of a study; choose another folder") from None
 
     def _open(self, fresh: bool) -> None:
-        self._connection = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=1.0)
+        self._connection = _connected(self.path)
         self._connection.execute("pragma locking_mode = exclusive")
         with self._connection:
             self._connection.execute("begin exclusive")
-            (mark,) = self._connection.execute("pragma application_id").fetchone()
-            (form,) = self._connection.execute("pragma user_version").fetchone()
-            empty = self._connection.execute("select count(*) from sqlite_master").fetchone() == (0,)
-            if not empty and mark != _MARK:
-                raise sqlite3.DatabaseError
-            if not empty and form != _FORMAT:
+            if not _is_readable(self._connection):
                 self._connection.execute("drop table if exists cells")  # of another version: to be made again
             self._connection.execute(f"pragma application_id = {_MARK}")
             self._connection.execute(f"pragma user_version = {_FORMAT}")
@@ -79,16 +69,59 @@ class Store:
 
     def outcomes(self, cells: Iterable[Cell]) -> dict[str, Outcome]:
         """What is known of these cells."""
-        found = {}
-        for cell in cells:
-            row = self._connection.execute(
-                "select measured, reason, seconds from cells where digest = ?", (cell.digest,)
-            ).fetchone()
-            if row is not None:
-                measured, reason, seconds = row
-                found[cell.digest] = Outcome(measured and Measured.from_json(measured), reason, seconds)
-        return found
+        return _outcomes(self._connection, cells)
 
     def finished(self, cells: Iterable[Cell]) -> set[str]:
         """The digests of those that ended with numbers."""
-        return {digest for digest, outcome in self.outcomes(cells).items() if outcome.measured is not None}
+        return _with_numbers(self.outcomes(cells))
+
+
+def finished_in(path: Path, cells: Iterable[Cell]) -> set[str]:
+    """The digests of the cells that a file has numbers of. Nothing in it changes, whatever form it has."""
+    with _errors_of(path), closing(_connected(path)) as connection:
+        connection.execute("pragma query_only = on")
+        return _with_numbers(_outcomes(connection, cells)) if _is_readable(connection) else set()
+
+
+def _connected(path: Path | None) -> sqlite3.Connection:
+    return sqlite3.connect(":memory:" if path is None else path, timeout=1.0)
+
+
+def _is_readable(connection: sqlite3.Connection) -> bool:
+    """Whether it has cells in the form of this version; a file of somebody else is refused."""
+    (mark,) = connection.execute("pragma application_id").fetchone()
+    (form,) = connection.execute("pragma user_version").fetchone()
+    (tables,) = connection.execute("select count(*) from sqlite_master").fetchone()
+    if tables and mark != _MARK:
+        raise sqlite3.DatabaseError
+    return bool(tables) and form == _FORMAT
+
+
+def _outcomes(connection: sqlite3.Connection, cells: Iterable[Cell]) -> dict[str, Outcome]:
+    found = {}
+    for cell in cells:
+        row = connection.execute(
+            "select measured, reason, seconds from cells where digest = ?", (cell.digest,)
+        ).fetchone()
+        if row is not None:
+            measured, reason, seconds = row
+            found[cell.digest] = Outcome(measured and Measured.from_json(measured), reason, seconds)
+    return found
+
+
+def _with_numbers(outcomes: dict[str, Outcome]) -> set[str]:
+    return {digest for digest, outcome in outcomes.items() if outcome.measured is not None}
+
+
+@contextmanager
+def _errors_of(path: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as problem:
+        if "locked" in str(problem):
+            raise FileError(path, "another study is at work on these results; wait for it, or stop it") from None
+        raise FileError(path, f"cannot be used for results ({problem})") from None
+    except sqlite3.DatabaseError:
+        raise FileError(path, "is not a file of results of a study; choose another folder") from None
+    except OSError as problem:
+        raise FileError(path, f"cannot be used for results ({problem.strerror})") from None

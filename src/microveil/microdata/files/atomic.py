@@ -24,6 +24,25 @@ def check_output(path: str | Path, *, force: bool) -> Path:
     return path
 
 
+def check_folder_path(path: str | Path) -> Path:
+    """Whether a folder is or can be made here; asked before any long work starts."""
+    path = Path(path)
+    for part in (path, *path.parents):
+        if os.path.isfile(part):
+            raise FileError(part, "this is a file; name a folder")
+    return path
+
+
+def make_folder(path: str | Path) -> Path:
+    """A folder for results, with those above it; one that exists already is taken as it is."""
+    path = check_folder_path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise FileError(path, f"this folder cannot be made ({problem.strerror})") from None
+    return path
+
+
 def write_together(writers: dict[Path, Writer], *, force: bool) -> None:
     """Write several files so that either all of them appear or none."""
     targets = {check_output(path, force=force): writer for path, writer in writers.items()}
