@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from microveil.attacks import Risk
 from microveil.battery import vulnerability_of
@@ -24,11 +29,13 @@ from microveil.registry import find
 from microveil.reporting.report import findings_of, report
 from microveil.reporting.report_findings import listed
 from microveil.reporting.report_internal import internal_page
-from microveil.reporting.report_public import FEWEST, about, bounded, public_page
+from microveil.reporting.report_pictures import _correlations
+from microveil.reporting.report_public import FEWEST, bounded, classed, public_page
 
 SEED = 987_654_321
 P = 13.37
 LOW, HIGH = -777_123.25, 999_321.75  # extremes of the original, one person each
+OF_SPREAD = ("il3", "il4", "abisd", "pil", "matrix-discrepancy", "quantiles", "bias", "validity")
 
 
 class Outline(HTMLParser):
@@ -110,6 +117,11 @@ def people(records: int = 400, seed: int = 3) -> Microdata:
         keys=["income", "wealth", "age", "job", "sex"],
         confidential=["illness"],
     )
+
+
+def turned(table: Microdata) -> Any:
+    """A bare table of the same values in which records have those of others."""
+    return table.take(np.arange(len(table))[::-1]).native
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +261,7 @@ def test_the_public_page_says_what_kind_of_methods_and_what_is_guaranteed(public
         in public
     )
     assert "microaggregation (perturbative)" in public
-    assert "direct identifiers were removed" in public
+    assert "Direct identifiers were removed" in public
 
 
 def test_public_numbers_are_round(public: str, original: Microdata, release: Release) -> None:
@@ -258,8 +270,8 @@ def test_public_numbers_are_round(public: str, original: Microdata, release: Rel
     section = public[public.index('id="risks"') : public.index('id="distributions"')]
     assert re.findall(r"\d+\.\d", section) == []
     for loss in assess(original, release).losses.values():
-        if find("loss", loss.name).route == "statistic":
-            assert about(loss.value) in section
+        if find("loss", loss.name).route == "statistic" and loss.name not in OF_SPREAD:
+            assert f"<td>{find('loss', loss.name).meaning}</td><td>{classed(loss.value)}</td>" in section
         else:
             assert find("loss", loss.name).meaning not in public
 
@@ -273,14 +285,17 @@ def test_risks_are_bounded_from_above_and_high_ones_are_not_stated() -> None:
             found = re.fullmatch(r"at most (\d+) %", words)
             assert found is not None
             assert float(found[1]) >= risk
-    assert about(0.0) == "below 5 %"
-    assert about(97.6) == "about 100 %"
+    assert [classed(loss) for loss in (0.0, 9.99, 10.0, 50.0, 50.1, 100.0)] == [
+        *["below 10 %"] * 2,
+        *["10 to 50 %"] * 2,
+        *["above 50 %"] * 2,
+    ]
 
 
 def test_nothing_public_rests_on_fewer_than_ten_records() -> None:
     rare = ["common"] * 60 + ["rare"] * (FEWEST - 1) + ["enough"] * FEWEST
     table = Microdata.of({"job": rare, "age": [30.25] * 60 + [71.5] * 9 + [44.75] * 10}, keys=["job", "age"])
-    page = report(table, table.native, ["job", "age"], public=True)
+    page = report(table, turned(table), ["job", "age"], public=True)
     assert "common" in page
     assert "enough" in page
     assert "rare" not in page
@@ -292,10 +307,100 @@ def test_nothing_public_rests_on_fewer_than_ten_records() -> None:
             assert share == 0
 
 
+def losses_told(page: str) -> str:
+    return page[page.index('id="losses"') : page.index('id="distributions"')]
+
+
+def test_the_public_losses_do_not_tell_the_strength_of_noise() -> None:
+    table = survey(600, seed=5).select(["age", "income", "wealth"])
+    told = set()
+    for alpha in (0.18, 0.22, 0.26, 0.30):
+        made = protect(table, Plan((Step("noise", {"alpha": alpha}),), 1))
+        told.add(losses_told(report(table, made, public=True, losses=[*OF_SPREAD, "il2", "il5", "distribution"])))
+    (section,) = told
+    assert find("loss", "il5").meaning in section
+    for name in OF_SPREAD:
+        assert find("loss", name).meaning not in section
+
+
+def test_the_public_page_says_what_the_intruder_was_assumed_to_know(original: Microdata, release: Release) -> None:
+    everything = report(original, release, public=True)
+    assert "attributes: income, wealth, age, job, sex<" in everything
+    assert "more than anyone is likely to know" in everything
+    little = report(original, release, public=True, known=["age"])
+    assert "attributes: age<" in little
+    assert "more than anyone is likely to know" not in little
+    assert "Who knows more may gain more" in little
+    part = protect(original, Plan((Step("mdav", {"k": 5}, ("income", "wealth")),), 1))
+    assert "Who knows more may gain more" in report(original, part, public=True)  # the other keys were not used
+
+
+def test_no_public_picture_of_what_was_released_unchanged(original: Microdata) -> None:
+    others = original.take(np.arange(len(original))[::-1]).frame["sex"]
+    masked = original.frame.with_columns(others.alias("sex")).to_native()
+    page = report(original, masked, ["income", "wealth", "sex"], public=True)
+    assert re.findall(r"<title>(\w+), as released</title>", page) == ["sex"]
+    assert "Correlation" not in page
+    assert "by which methods is not recorded. Attributes that were changed: sex." in page
+    untouched = report(original, original.native, ["income", "wealth"], public=True)
+    assert "<svg" not in untouched
+    assert "table was masked" not in untouched
+    assert "No values were masked: income, wealth were released unchanged." in untouched
+
+
+def test_public_correlations_of_too_few_common_records_are_left_open() -> None:
+    rng = np.random.default_rng(8)
+    a, b, c = rng.normal(size=(3, 120)).tolist()
+    with_gaps = {
+        "a": a,
+        "b": [x + y for x, y in zip(a, b, strict=True)],
+        "c": [None] * 71 + [x + y for x, y in zip(a, c, strict=True)][71:],
+    }
+    table = Microdata.of(with_gaps, keys=["a", "b", "c"])
+    told = correlations_told(report(table, turned(table), public=True), "Correlation, released")
+    assert told["a and c"] == told["b and c"] == "none"  # 49 records have both
+    assert float(told["a and b"]) == pytest.approx(np.corrcoef(with_gaps["a"], with_gaps["b"])[0, 1], abs=0.005)
+    assert all(text == "none" or text.endswith("0") for text in told.values())  # two digits and no more
+
+
 def test_every_family_of_methods_has_words_for_the_public() -> None:
     from microveil.reporting.report_public import _WHAT_IS_DONE
 
     assert set(_WHAT_IS_DONE) == set(NATURES)
+
+
+# --- correlations and missing values --------------------------------------------------------------------------------
+
+
+def correlations_told(page: str, title: str) -> dict[str, str]:
+    svg = next(s for s in re.findall(r"<svg.*?</svg>", page, re.DOTALL) if f"<title>{title}</title>" in s)
+    return dict(re.findall(r"<title>(\w+ and \w+): (\S+)</title>", svg))
+
+
+@given(st.integers(0, 10_000), st.integers(3, 40), st.floats(0.0, 0.7))
+def test_correlations_are_those_of_the_records_that_have_both_values(seed: int, records: int, gaps: float) -> None:
+    rng = np.random.default_rng(seed)
+    columns = rng.normal(size=(records, 3)) @ rng.normal(size=(3, 3)) + rng.normal(scale=100.0, size=3)
+    columns[rng.random((records, 3)) < gaps] = np.nan
+    table = Microdata.of({name: columns[:, i] for i, name in enumerate("abc")}, numeric=["a", "b", "c"])
+    found = _correlations(table, ["a", "b", "c"])
+    for i in range(3):
+        for j in range(3):
+            both = ~np.isnan(columns[:, i]) & ~np.isnan(columns[:, j])
+            if both.sum() < 2:
+                assert np.isnan(found[i, j])
+            else:
+                assert found[i, j] == pytest.approx(np.corrcoef(columns[both, i], columns[both, j])[0, 1], abs=1e-9)
+
+
+def test_missing_values_that_depend_on_others_do_not_bend_a_correlation() -> None:
+    a = np.arange(40.0)
+    b = np.where(a < 30, np.nan, 100.0 - a)  # only the last ten have both, and there b falls as a rises
+    b[0] = np.nan
+    table = Microdata.of({"a": a, "b": b, "c": np.where(np.isnan(b), a, 5.0)}, keys=["a", "b", "c"])
+    told = correlations_told(report(table, table.native), "Correlation, original")
+    assert told["a and b"] == "-1.000"
+    assert told["b and c"] == "none"  # constant where b is present
 
 
 # --- data of all sorts --------------------------------------------------------------------------------------------
@@ -324,8 +429,28 @@ def test_a_sampled_release_is_compared_with_its_own_records(public: bool) -> Non
     assert_sound(page)
     assert f"{len(made):,} records" in page
     assert ("Records of the original: 400" in page) is not public
+    assert "what leaving out the other records costs" in page.replace("What", "what")
     if public:  # the share that was drawn would follow from it
         assert "400" not in re.sub(r"<[^>]*>", " ", page).split()
+        assert "coarse" not in page
+        assert "only some of the records were released" in page
+        assert "statistics of the released records" in page
+    else:
+        assert "<title>income, before and after masking, of the released records</title>" in page
+        assert "<title>Correlation, original, of the released records</title>" in page
+        assert "<td>original, of the released records</td>" in page
+        assert "<td>original</td>" not in page
+
+
+def test_attributes_are_counted_in_the_whole_original_of_a_sample() -> None:
+    table = Microdata.of({"code": list(range(40)), "age": [float(i % 7) for i in range(40)]}, keys=["code", "age"])
+    steps = (Step("mdav", {"k": 5}, ("age",)), Step("sampling", {"share": 0.25}, ("code",)))
+    page = report(table, protect(table, Plan(steps, 4)))
+    told = re.search(
+        r'<th scope="row">code</th><td>numeric</td><td>key</td><td>(.*?)</td><td class="n">(\d+)</td>', page
+    )
+    assert told is not None
+    assert told.groups() == ("as it was", "40")
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -358,7 +483,7 @@ def test_codes_are_categories_and_confidential_values_are_counted_in_a_bare_tabl
         keys=["sex"],
         confidential=["illness"],
     )
-    page = report(table, table.native, public=True)
+    page = report(table, turned(table), public=True)
     assert "Every combination of sex is shared by at least 40 records (k-anonymity)." in page
     assert "at least 2 different values of illness (l-diversity" in page
     assert "in each category of sex" in page
@@ -390,8 +515,10 @@ def test_association_is_0_for_independent_and_1_for_equal_columns() -> None:
 @pytest.mark.parametrize("records", [1, 2, 12])
 @pytest.mark.parametrize("public", [False, True])
 def test_very_short_tables(records: int, public: bool) -> None:
-    table = Microdata.of({"age": [30.5 + i % 2 for i in range(records)], "sex": ["f"] * records}, keys=["age", "sex"])
-    page = report(table, table.native, public=public)
+    sexes = ["f"] * (records - 1) + ["m"]
+    table = Microdata.of({"age": [30.5 + i % 2 for i in range(records)], "sex": sexes}, keys=["age", "sex"])
+    page = report(table, turned(table), public=public)
+    assert re.search(r"\b1 records", page) is None
     if public and records < FEWEST:
         assert "<svg" not in page
     else:
@@ -490,3 +617,24 @@ def test_the_command_overwrites_nothing_unasked(folder: Path, tmp_path: Path) ->
     assert out.read_text() == "mine"
     with pytest.raises(ParameterError, match="would overwrite the table"):
         microveil("report", *tables, "--out", tables[0], "--force")
+    manifest = folder / "safe.csv.manifest.json"
+    with pytest.raises(ParameterError, match="would overwrite the manifest"):
+        microveil("report", *tables, "--out", manifest, "--force")
+    assert json.loads(manifest.read_text())
+    unwritten = folder / "people.csv.manifest.json"
+    with pytest.raises(ParameterError, match="would overwrite the manifest"):
+        microveil("report", tables[0], tables[0], "--out", unwritten)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have no such modes there")
+def test_only_their_owner_reads_internal_pages(folder: Path, tmp_path: Path) -> None:
+    tables = (folder / "people.csv", folder / "safe.csv")
+    out = tmp_path / "page.html"
+    before = os.umask(0o022)
+    try:
+        microveil("report", *tables, "--public", "--out", out)
+        assert stat.S_IMODE(out.stat().st_mode) == 0o644
+        microveil("report", *tables, "--out", out, "--force")  # in the place of one that all may read
+        assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)

@@ -47,14 +47,14 @@ def test_the_list_names_every_reproduction(reproduce: Callable[..., str]) -> Non
 def test_a_table_is_shown_with_a_line_that_sums_it_up(reproduce: Callable[..., str]) -> None:
     made = reproduce("pram-4.7", "representatives-5.3")
     assert "as the specification found" in made
-    assert "pram-4.7: 8 of 8 come out (1 exact, 7 as the specification found)" in made
-    assert "representatives-5.3: 26 of 28 come out (26 exact, 2 differs)" in made
+    assert "pram-4.7: 8 of 8 printed values come out (1 exact, 7 as the specification found)" in made
+    assert "representatives-5.3: 26 of 28 printed values come out (26 exact, 2 differs)" in made
 
 
 def test_json_has_every_value(reproduce: Callable[..., str]) -> None:
     (outcome,) = json.loads(reproduce("scores-4.3", "--json"))
     assert outcome["name"] == "scores-4.3"
-    assert outcome["summary"] == {"right": 58, "compared": 58, "exact": 52, "within": 6}
+    assert outcome["summary"]["printed"] == {"right": 58, "compared": 58, "exact": 52, "within": 6}
     assert len(outcome["values"]) == 58
     assert {"label", "printed", "measured", "difference", "verdict"} <= set(outcome["values"][0])
 
@@ -67,7 +67,7 @@ def test_only_what_differs_is_shown_if_asked_for(reproduce: Callable[..., str]) 
 
 def test_results_are_written_and_nothing_is_overwritten(reproduce: Callable[..., str], tmp_path: Path) -> None:
     page, values = tmp_path / "page.md", tmp_path / "values.csv"
-    assert "pram-4.1: 72 of 72 come out" in reproduce("pram-4.1", "--out", page)
+    assert "pram-4.1: 64 of 64 printed values come out" in reproduce("pram-4.1", "--out", page)
     assert "## pram-4.1: The frequency-based matrix of DEGREE" in page.read_text(encoding="utf-8")
     reproduce("pram-4.1", "--out", values)
     assert len(values.read_text(encoding="utf-8").splitlines()) == 73
@@ -101,4 +101,21 @@ def test_without_the_reference_data_it_says_how_to_point_to_it(tmp_path: Path) -
     made = in_a_process("k-ward-3.3", MICROVEIL_DATA=str(tmp_path))
     assert made.returncode == 1
     assert "set MICROVEIL_DATA to the folder that holds its CSV files" in made.stderr
+    assert made.stderr.count("\n") == 1
+
+
+def test_a_folder_of_data_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    made = in_a_process("k-ward-3.3", MICROVEIL_DATA=str(tmp_path / "nowhere"))
+    assert made.returncode == 1
+    assert str(tmp_path / "nowhere") in made.stderr
+    assert "shared/data" not in made.stderr
+    assert made.stderr.count("\n") == 1
+
+
+def test_results_are_not_kept_in_a_file(tmp_path: Path) -> None:
+    place = tmp_path / "people.csv"
+    place.write_text("age\n1\n")
+    made = in_a_process("pram-4.1", "--keep", str(place))
+    assert made.returncode == 1
+    assert "name a folder" in made.stderr
     assert made.stderr.count("\n") == 1

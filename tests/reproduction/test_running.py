@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import microveil
 from microveil.errors import FileError, UnknownNameError
+from microveil.reproduction import running
 from microveil.reproduction.base import PRINTED, Quick, Reproduction, Row, Rows, printed
 from microveil.reproduction.catalogue import chosen, reproductions
 from microveil.reproduction.page import as_csv, as_page
@@ -71,16 +73,49 @@ def test_a_whole_result_serves_as_a_quick_one_but_not_the_other_way_round(tmp_pa
     assert not kept.quick
 
 
-def test_results_of_another_version_are_computed_again(tmp_path: Path) -> None:
+def test_results_of_another_program_are_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Counted()
     run_all([table.reproduction()], keep=tmp_path)
-    path = tmp_path / "made-1.json"
-    plain = json.loads(path.read_text())
-    assert plain["run"]["version"] == microveil.__version__
-    plain["run"]["version"] = "0.0.0"
-    path.write_text(json.dumps(plain))
+    assert json.loads((tmp_path / "made-1.json").read_text())["run"]["version"] == microveil.__version__
+    monkeypatch.setattr(running, "_program_digest", lambda: "another")
     run_all([table.reproduction()], keep=tmp_path)
     assert table.runs == 2
+    run_all([table.reproduction()], keep=tmp_path)
+    assert table.runs == 2
+
+
+def test_the_digest_of_the_program_is_that_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(microveil, "__file__", str(tmp_path / "__init__.py"))
+    digests = set()
+    for name, text in (("__init__.py", "one"), ("printed.csv", "1"), ("printed.csv", "2"), ("__init__.py", "two")):
+        (tmp_path / name).write_text(text)
+        digests.add(running._program_digest.__wrapped__())
+    assert len(digests) == 4
+
+
+def test_results_from_other_data_are_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "census.csv").write_text("A\n1\n")
+    monkeypatch.setenv("MICROVEIL_DATA", str(data))
+    counted = Counted()
+    table = Reproduction("made-1", "Made", "nowhere", counted, 3, 1.0, needs=("census",))
+    run_all([table], keep=tmp_path)
+    run_all([table], keep=tmp_path)
+    assert counted.runs == 1
+    (data / "census.csv").write_text("A\n2\n")
+    run_all([table], keep=tmp_path)
+    assert counted.runs == 2
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "null", "{}", '{"run": {}}', "\xff"])
+def test_a_damaged_result_is_as_good_as_none(tmp_path: Path, damage: str) -> None:
+    table = Counted()
+    (tmp_path / "made-1.json").write_bytes(damage.encode("latin-1"))
+    (outcome,) = run_all([table.reproduction()], keep=tmp_path)
+    assert (table.runs, len(outcome.rows)) == (1, 3)
+    run_all([table.reproduction()], keep=tmp_path)
+    assert table.runs == 1  # the damaged one was replaced
 
 
 def test_missing_data_is_told_in_one_sentence_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +129,11 @@ def test_missing_data_is_told_in_one_sentence_before_any_work(tmp_path: Path, mo
 
 def test_the_page_says_what_came_out_and_lists_what_did_not() -> None:
     page = as_page(run_all([Counted().reproduction(), Counted().reproduction("made-2")], quick=False))
-    assert "4 of 6 values come out" in page
+    assert (
+        "of 6 printed values that were measured, 2 come out as printed (exact or within) and 2 as the specification "
+        "found; 2 differ. Of 0 values without print, 0 come out as specified."
+    ) in page
+    assert "quick" not in page
     assert "[`made-1`](#made-1-made)" in page
     assert "## made-1: Made" in page
     assert "| third | 3.00 | 7.000 | 4.000 |  |" in page
@@ -102,6 +141,18 @@ def test_the_page_says_what_came_out_and_lists_what_did_not() -> None:
     assert "Open." in page
     quick = as_page(run_all([Counted().reproduction()], quick=True))
     assert "quick form, which leaves out two rows" in quick
+    assert "Run in their quick form only: `made-1`." in quick
+
+
+def test_values_that_were_never_printed_are_no_part_of_the_headline() -> None:
+    rows = (Row("a", 1.0, 1.0), Row("b", None, 2.0, found=2.0), Row("c", None, 2.0, found=3.0), Row("d", None, 4.0))
+    page = as_page([run(Reproduction("made-1", "Made", "spec 00", lambda quick: iter(rows), 4, 1.0))])
+    assert "of 1 printed values that were measured, 1 come out as printed" in page
+    assert "Of 2 values without print, 1 come out as specified." in page
+    assert "| Made | 1 of 1 | 1 |  |  |  | 1 of 2 | 0 |" in page
+    assert re.search(r"^\| as specified \| .* \|  \| 1 \|$", page, re.MULTILINE)
+    assert re.search(r"^\| differs \| .* \|  \| 1 \|$", page, re.MULTILINE)
+    assert "| c |  | 2.000 |  | 3.000 |" in page
 
 
 def test_the_table_of_values_has_every_row() -> None:

@@ -25,7 +25,7 @@ from microveil.reproduction.running import Outcome
         (Row("a", 28.18, 30.006, found=30.0), "differs"),
         (Row("a", 28.18, 31.4, found=30.0, near=1.5), "as the specification found"),
         (Row("a", 28.18, 28.18, found=30.0), "exact"),
-        (Row("a", None, 30.0, found=30.0), "as the specification found"),
+        (Row("a", None, 30.0, found=30.0), "as specified"),
         (Row("a", None, 31.0, found=30.0), "differs"),
         (Row("a", None, 31.0), "no printed value"),
         (Row("a", 28.18, None), "not measured"),
@@ -36,12 +36,12 @@ from microveil.reproduction.running import Outcome
 )
 def test_the_verdict_follows_from_print_tolerance_and_specification(value: Row, verdict: str) -> None:
     assert value.verdict == verdict
-    assert value.comes_out == (verdict in ("exact", "within", "as the specification found"))
+    assert value.comes_out == (verdict in ("exact", "within", "as the specification found", "as specified"))
 
 
 def test_every_verdict_has_a_meaning() -> None:
-    assert tuple(MEANINGS) == ("exact", "within", "as the specification found", "differs", "no printed value",
-                               "not measured")  # fmt: skip
+    assert tuple(MEANINGS) == ("exact", "within", "as the specification found", "as specified", "differs",
+                               "no printed value", "not measured")  # fmt: skip
     assert set(MEANINGS) == set(VERDICTS)
 
 
@@ -72,18 +72,25 @@ def test_numbers_are_shown_with_one_digit_more_than_print() -> None:
     assert number(2.8132e-13, 4) == "2.81e-13"
 
 
-def test_an_outcome_counts_what_was_compared() -> None:
+def test_an_outcome_counts_printed_values_and_those_not_in_print_apart() -> None:
     rows = (
         Row("a", 1.0, 1.0),
         Row("b", 1.0, 2.0),
         Row("c", None, 2.0),
         Row("d", 1.0, None),
         Row("e", 1.0, 3.0, found=3.0),
+        Row("f", None, 3.0, found=3.0),
+        Row("g", None, 4.0, found=3.0),
     )
-    made = Reproduction("some-1", "Some", "nowhere", lambda quick: iter(rows), 5, 1)
+    made = Reproduction("some-1", "Some", "nowhere", lambda quick: iter(rows), 7, 1)
     outcome = Outcome(made, rows, False, 1.0)
     assert (outcome.right, outcome.compared) == (2, 3)
     assert outcome.summary == (
-        "2 of 3 come out (1 exact, 1 as the specification found, 1 differs, 1 no printed value, 1 not measured)"
+        "2 of 3 printed values come out (1 exact, 1 as the specification found, 1 differs, 1 not measured); "
+        "1 of 2 without print as specified; 1 with nothing to compare"
     )
+    assert (outcome.as_specified, outcome.specified) == (1, 2)
+    assert outcome.to_plain()["summary"]["without print"] == {
+        "right": 1, "compared": 2, "as specified": 1, "differs": 1, "no printed value": 1,
+    }  # fmt: skip
     assert made.family == "some"

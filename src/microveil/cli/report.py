@@ -50,12 +50,13 @@ def report(
     The internal page (the default) shows the original; the public one tells an intruder nothing of use.
     """
     from microveil.masking.release import release_from
-    from microveil.microdata.files.atomic import check_output, write_text
+    from microveil.microdata.files.atomic import check_output, write_together
     from microveil.progress import Part
     from microveil.registry import make
     from microveil.reporting.report import report as write_report
 
     _check_place(out, original, masked)
+    mode = 0o644 if public else 0o600  # the internal page shows the original
     check_output(out, force=force)
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     plan, manifest = from_manifest(masked)
@@ -78,7 +79,7 @@ def report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
             again=again, progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
-        write_text(out, page, force=force)
+        write_together({out: lambda unfinished: _put(unfinished, page, mode)}, force=force)
     variant = "public" if public else "internal"
     if as_json:
         print_json({"report": str(out), "variant": variant, "manifest": manifest is not None})
@@ -88,9 +89,15 @@ def report(
         say("it shows statistics of the original: keep it to yourself, and make the public one with --public")
 
 
-def _check_place(out: Path, *tables: Path) -> None:
+def _check_place(out: Path, original: Path, masked: Path) -> None:
     from microveil.errors import ParameterError
+    from microveil.masking.release import manifest_path
 
-    for table in tables:
-        if table.exists() and out.exists() and table.samefile(out):
-            raise ParameterError(f"the report would overwrite the table {table}; choose another name for --out")
+    for what, path in (("table", original), ("table", masked), ("manifest", manifest_path(masked))):
+        if out.resolve() == path.resolve() or (out.exists() and path.exists() and out.samefile(path)):
+            raise ParameterError(f"the report would overwrite the {what} {path}; choose another name for --out")
+
+
+def _put(unfinished: Path, page: str, mode: int) -> None:
+    unfinished.touch(mode=mode)
+    unfinished.write_text(page, encoding="utf-8", newline="\n")

@@ -59,7 +59,9 @@ def reproduce(
             raise ParameterError(f"--out takes a file that ends in .md or .csv, not '{out.name}'")
         check_output(out, force=force)
     if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
+        from microveil.microdata.files.atomic import make_folder
+
+        make_folder(keep)
     from microveil.reproduction.running import run_all
 
     with bar_for("reproduce") as bar:

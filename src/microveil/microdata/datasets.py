@@ -58,15 +58,15 @@ def data_folder() -> Path | None:
 
 def available() -> list[str]:
     """The names of the data sets at hand, such as "census" for `census.csv` or `census.csv.gz`."""
-    return sorted(_files(data_folder()))
+    return sorted(files_at_hand())
 
 
 def load(name: str, **read_options: Any) -> Microdata:
     """Read a reference data set; the options (`keys`, `schema`, ...) are those of `microveil.microdata.files.read`."""
     folder = data_folder()
     if folder is None:
-        raise FileError(*_no_folder())
-    files = _files(folder)
+        raise FileError(*no_folder())
+    files = files_at_hand()
     if name not in files:
         raise UnknownNameError("data set", name, files)
     from microveil.microdata.files import read
@@ -74,8 +74,9 @@ def load(name: str, **read_options: Any) -> Microdata:
     return read(files[name], **read_options)
 
 
-def _files(folder: Path | None) -> dict[str, Path]:
+def files_at_hand() -> dict[str, Path]:
     """The file of each data set; where a plain and a compressed one have the same name, the plain one."""
+    folder = data_folder()
     found: dict[str, Path] = {}
     for ending in _ENDINGS:
         for path in sorted(folder.glob(f"*{ending}")) if folder else ():
@@ -83,7 +84,8 @@ def _files(folder: Path | None) -> dict[str, Path]:
     return found
 
 
-def _no_folder() -> tuple[str, str]:
+def no_folder() -> tuple[str, str]:
+    """The folder where data was looked for in vain, and what to do."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return (

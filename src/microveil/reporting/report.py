@@ -69,7 +69,8 @@ def findings_of(
     released = _described(as_microdata(release), pair)
     keys = [name for name in pair.original.schema.keys if name in released.names]
     guarantees = guarantees_of(released, keys or pair.attributes, progress=counting)
-    return Findings(pair, released, assessment, guarantees, release if isinstance(release, Release) else None)
+    made = release if isinstance(release, Release) else None
+    return Findings(pair, as_microdata(original), released, assessment, guarantees, made)
 
 
 def _described(released: Microdata, pair: Pair) -> Microdata:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from microveil.masking import Release
+from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.guarantees import Guarantees
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
@@ -17,13 +20,46 @@ _SEVERAL = 12  # names in a sentence before the rest is only counted
 
 @dataclass(frozen=True)
 class Findings:
-    """A release beside its original, with everything that was measured; `release` only where it has its provenance."""
+    """A release beside its original, with everything that was measured; `release` only where it has its provenance.
+
+    `pair` holds the records that were released, `whole` all of the original.
+    """
 
     pair: Pair
+    whole: Microdata
     released: Microdata
     assessment: Assessment
     guarantees: Guarantees
     release: Release | None
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """The attributes whose values were masked: by the provenance, or those compared that differ. A sample's values
+        are not masked by being drawn."""
+        if self.release is None:
+            return tuple(name for name in self.pair.attributes if _differs(self.pair, name))
+        steps = (step for step in self.release.provenance.steps if step.method != Sampling.name)
+        return tuple(dict.fromkeys(name for step in steps for name in step.attributes or ()))
+
+
+def _differs(pair: Pair, name: str) -> bool:
+    if name in pair.recoded:
+        return True
+    if pair.original[name].is_categorical:
+        before, after = pair.categories(name)
+        return not np.array_equal(before.codes, after.codes)
+    was, became = pair.numbers(name)
+    return not np.array_equal(was.values, became.values, equal_nan=True)
+
+
+def is_sample(pair: Pair) -> bool:
+    """Whether only some records of the original were released, so that the pair holds only these."""
+    return pair.release is not None and pair.release.rows is not None
+
+
+def of_the_records(pair: Pair) -> str:
+    """What a label about the original has at its end where it is not about the whole of it."""
+    return ", of the released records" if is_sample(pair) else ""
 
 
 def guarantee_sentences(guarantees: Guarantees) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,22 @@ from microveil.battery import vulnerability_of
 from microveil.losses import Loss
 from microveil.masking import Release
 from microveil.microdata.description import describe_attributes
+from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.numerics.summary import Summary, summarise
+from microveil.parameters import shown
 from microveil.registry import find
 from microveil.reporting.charts import bars
 from microveil.reporting.pages import render
-from microveil.reporting.report_findings import Findings, guarantee_sentences, listed
-from microveil.reporting.report_pictures import Picture, correlation_pictures, distributions, risk_distribution
+from microveil.reporting.report_findings import Findings, guarantee_sentences, is_sample, listed, of_the_records
+from microveil.reporting.report_pictures import (
+    AFTER,
+    BEFORE,
+    Picture,
+    correlation_pictures,
+    distributions,
+    risk_distribution,
+)
 
 _LONG = 120  # characters of a parameter
 _MOST_BARS = 30
@@ -31,7 +39,10 @@ def internal_page(found: Findings, again: str = "") -> str:
     return render(
         "report_internal.html",
         version=microveil.__version__,
+        count=count,
         records=found.assessment.records,
+        sampled=is_sample(found.pair),
+        of_the_records=of_the_records(found.pair),
         attributes=found.assessment.attributes,
         score=found.assessment.score,
         done=None if found.release is None else _done(found.release),
@@ -60,7 +71,7 @@ def _done(release: Release) -> dict[str, Any]:
     steps = []
     for step in made.steps:
         method = find("method", step.method)
-        given = ", ".join(f"{name} = {_shown(value)}" for name, value in step.parameters.items() if value is not None)
+        given = ", ".join(f"{name} = {_cut(shown(v))}" for name, v in step.parameters.items() if v is not None)
         steps.append((step.method, method.summary, given, ", ".join(step.attributes or ())))
     return {
         "steps": steps,
@@ -75,21 +86,17 @@ def _done(release: Release) -> dict[str, Any]:
     }
 
 
-def _shown(value: object) -> str:
-    """A parameter as a reader would write it; long ones are cut, for the plan has them whole."""
-    if isinstance(value, Mapping):
-        text = " ".join([str(value.get("name", "")), *(f"{k}={v}" for k, v in value.items() if k != "name")]).strip()
-    else:
-        text = str(value)
+def _cut(text: str) -> str:
+    """Long parameters are cut, for the plan has them whole."""
     return text if len(text) <= _LONG else text[: _LONG - 1] + "…"
 
 
 def _data(found: Findings) -> list[dict[str, Any]]:
     """Every attribute of the original, and what the release has of it."""
     after = {row["name"]: row for row in describe_attributes(found.released)}
-    masked = set(found.release.provenance.attributes if found.release is not None else found.pair.attributes)
+    masked = set(found.masked)
     rows = []
-    for row in describe_attributes(found.pair.original):
+    for row in describe_attributes(found.whole):
         released = after.get(row["name"])
         state = "left out" if released is None else "masked" if row["name"] in masked else "as it was"
         rows.append({**row, "roles": ", ".join(row["roles"]), "released": released, "state": state})
@@ -180,7 +187,7 @@ def _loss_picture(name: str, loss: Loss) -> Picture:
 def _summaries(pair: Pair) -> list[tuple[str, list[tuple[str, Summary]]]]:
     """The summary of each numeric attribute, before and after."""
     return [
-        (name, [("original", summarise(before.values)), ("released", summarise(after.values))])
+        (name, [(BEFORE + of_the_records(pair), summarise(before.values)), (AFTER, summarise(after.values))])
         for name in pair.of_kinds(("numeric",))
         for before, after in [pair.numbers(name)]
     ]

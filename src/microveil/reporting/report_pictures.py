@@ -12,9 +12,10 @@ from microveil.microdata import Microdata
 from microveil.microdata.microdata import Categories
 from microveil.microdata.pairs import Pair
 from microveil.numerics.dependence import departure
-from microveil.numerics.moments import paired_covariance
+from microveil.numerics.standard import standardise
 from microveil.reporting.charts import bars, heatmap, histogram
 from microveil.reporting.charts.scales import round_limits, widened
+from microveil.reporting.report_findings import of_the_records
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -24,6 +25,7 @@ _STEPS, _MOST_CATEGORIES, _LARGEST_TABLE = 40, 20, 1_000_000
 _MOST_IN_HEATMAP = 40
 _ENOUGH = 5  # times the fewest records, for a picture that is to be seen by all
 _SHARE = "records, %"
+_ROUNDING = 1e-12  # of a mean square: a smaller variance is none
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,18 @@ class Picture:
 
 def distributions(pair: Pair, released: Microdata, name: str) -> list[Picture]:
     """An attribute before and after masking, in one picture; in two where its values became of another kind."""
+    label, both = BEFORE + of_the_records(pair), "before and after masking" + of_the_records(pair)
     if released[name].is_categorical != pair.original[name].is_categorical:
-        return [_numbers({BEFORE: pair.original.numbers(name).values}, name), _categories_alone(released, name)]
+        words = f"in the {BEFORE} table" + of_the_records(pair)
+        return [
+            _numbers({label: pair.original.numbers(name).values}, name, words),
+            _categories({AFTER: released.categories(name)}, name, f"in the {AFTER} table"),
+        ]
     if pair.original[name].is_categorical:
         before, after = pair.categories(name)
-        return [_categories({BEFORE: before, AFTER: after}, name)]
+        return [_categories({label: before, AFTER: after}, name, both)]
     before_numbers, after_numbers = pair.numbers(name)
-    return [_numbers({BEFORE: before_numbers.values, AFTER: after_numbers.values}, name)]
+    return [_numbers({label: before_numbers.values, AFTER: after_numbers.values}, name, both)]
 
 
 def released_distribution(released: Microdata, name: str, fewest: int) -> Picture | None:
@@ -104,11 +111,10 @@ def risk_distribution(per_record: FloatArray) -> Picture | None:
     return Picture(svg, "The greatest probability, over the attacks measured, with which each record is identified")
 
 
-def _numbers(columns: Mapping[str, FloatArray], name: str) -> Picture:
+def _numbers(columns: Mapping[str, FloatArray], name: str, words: str) -> Picture:
     present = {label: values[~np.isnan(values)] for label, values in columns.items()}
     edges = _edges(np.concatenate(list(present.values())))
     shares = {label: 100 * np.histogram(values, edges)[0] / max(1, len(values)) for label, values in present.items()}
-    words = "before and after masking" if len(columns) > 1 else f"in the {next(iter(columns))} table"
     return Picture(_histogram(edges, shares, name, words, "{:.1f} %"), f"{name}, {words}")
 
 
@@ -134,11 +140,7 @@ def _histogram(edges: FloatArray, shares: Mapping[str, FloatArray], name: str, w
     )
 
 
-def _categories_alone(released: Microdata, name: str) -> Picture:
-    return _categories({AFTER: released.categories(name)}, name)
-
-
-def _categories(columns: Mapping[str, Categories], name: str) -> Picture:
+def _categories(columns: Mapping[str, Categories], name: str, words: str) -> Picture:
     """The most frequent categories, in their order; all others together."""
     counts = {label: column.frequencies for label, column in columns.items()}
     domain = next(iter(columns.values())).domain
@@ -154,7 +156,6 @@ def _categories(columns: Mapping[str, Categories], name: str) -> Picture:
         shares[label] = [100 * part / max(1, int(found.sum())) for part in (*found[shown].tolist(), *rest)]
     if len(shown) < len(used):
         names.append(f"{len(used) - len(shown):,} others")
-    words = "before and after masking" if len(columns) > 1 else f"in the {next(iter(columns))} table"
     svg = bars(
         names,
         shares,
@@ -180,24 +181,29 @@ def correlation_pictures(pair: Pair) -> list[Picture]:
     made = []
     if len(numeric) > 1:
         before, after = (_correlations(table, numeric) for table in (pair.original, pair.masked))
-        made += _changed(numeric, "correlation", before, after)
+        made += _changed(numeric, "correlation", before, after, of_the_records(pair))
     if len(categorical) > 1:
         columns = [pair.categories(name) for name in categorical]
         before, after = (_associations([column[side] for column in columns]) for side in (0, 1))
-        made += _changed(categorical, "association (Cramér's V)", before, after)
+        made += _changed(categorical, "association (Cramér's V)", before, after, of_the_records(pair))
     return made
 
 
 def released_correlations(released: Microdata, names: Sequence[str], fewest: int) -> Picture | None:
-    """The correlations of numeric attributes of the release alone; none of too few records."""
+    """The correlations of numeric attributes of the release alone, to two digits; none of a pair that too few records
+    have both values of.
+    """
     numeric = [name for name in names if not released[name].is_categorical][:_MOST_IN_HEATMAP]
-    if len(numeric) < 2 or len(released) < _ENOUGH * fewest:
+    if len(numeric) < 2:
         return None
-    return _picture(numeric, _correlations(released, numeric), "correlation, released")
+    values = _correlations(released, numeric, _ENOUGH * fewest).round(2)
+    if np.isnan(values[~np.eye(len(numeric), dtype=np.bool_)]).all():
+        return None
+    return _picture(numeric, values, "correlation, released")
 
 
-def _changed(names: Sequence[str], what: str, before: FloatArray, after: FloatArray) -> list[Picture]:
-    parts = ((BEFORE, before), (AFTER, after), ("difference", after - before))
+def _changed(names: Sequence[str], what: str, before: FloatArray, after: FloatArray, of: str) -> list[Picture]:
+    parts = ((BEFORE + of, before), (AFTER, after), ("difference", after - before))
     return [_picture(names, values, f"{what}, {words}") for words, values in parts]
 
 
@@ -207,13 +213,24 @@ def _picture(names: Sequence[str], values: FloatArray, what: str) -> Picture:
     return Picture(svg, title)
 
 
-def _correlations(table: Microdata, names: Sequence[str]) -> FloatArray:
-    """Over the records that have both values; none with a constant."""
-    covariance = paired_covariance(np.column_stack([table.numbers(name).values for name in names]))
-    deviations = np.sqrt(np.diag(covariance))
-    scale = np.outer(deviations, deviations)
-    made = np.divide(covariance, scale, out=np.full_like(scale, np.nan), where=scale > 0)
-    return np.asarray(made.clip(-1.0, 1.0))
+def _correlations(table: Microdata, names: Sequence[str], fewest: int = 2) -> FloatArray:
+    """Means, deviations and covariances all over the records that have both values; none with a constant, and none of
+    fewer records.
+    """
+    scaled = standardise(np.column_stack([table.numbers(name).values for name in names]))
+    present = (~np.isnan(scaled)).astype(np.float64)
+    cells = np.nan_to_num(scaled)
+    both = present.T @ present
+    share = 1.0 / np.maximum(both, 1.0)
+    # [i, j] is of column i, over the records that have column j too
+    means, squares = (cells.T @ present) * share, (np.square(cells).T @ present) * share
+    variances = squares - np.square(means)
+    variances = np.where(variances > _ROUNDING * squares, variances, 0.0)
+    covariances = (cells.T @ cells) * share - means * means.T
+    scale = np.sqrt(variances * variances.T)
+    usable = (scale > 0) & (both >= fewest)
+    made = np.divide(covariances, scale, out=np.full_like(scale, np.nan), where=usable)
+    return np.asarray(made.clip(-1.0, 1.0))  # only rounding goes beyond
 
 
 def _associations(columns: Sequence[Categories]) -> FloatArray:

@@ -6,40 +6,73 @@ the documentation (docs/reporting.md).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import microveil
+from microveil.attacks import Risk
+from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.taxonomy import NATURES
+from microveil.microdata.microdata import count
 from microveil.registry import find
 from microveil.reporting.pages import render
-from microveil.reporting.report_findings import Findings, guarantee_sentences, listed
+from microveil.reporting.report_findings import Findings, guarantee_sentences, is_sample, listed
 from microveil.reporting.report_pictures import released_correlations, released_distribution
 
 FEWEST = 10  # records behind anything that is shown of the released table
 _BANDS = (1, 2, 5, 10, 20)  # percent
-_LOSS_STEP = 5
+_FEW, _MANY = 10, 50  # percent: where the classes of losses part
+
+# Losses that may be told, in wide classes. Not those of variances, covariances and quantiles: what masking does to
+# spread is a known function of its strength, whatever the data.
+_TOLD = frozenset(
+    {
+        *("il2", "abim"),  # means
+        *("il5", "abico", "chi-square"),  # relations
+        *("distribution", "energy", "ctbil", "bivariate-counts", "propensity"),  # distributions and tables
+        *("regression", "estimates", "classification", "clustering"),  # analyses
+    }
+)
 
 _WHAT_IS_DONE = {
     "microaggregation": "values were replaced by a value common to a small group of similar records",
     "swapping": "values were exchanged between records that are alike",
     "randomising": "values were changed at random",
-    "coarsening": "values were made coarser or left out, or only some of the records were released",
+    "coarsening": "values were made coarser or left out",
     "synthesis": "values were drawn from a model of the data",
     "combining": "several ways of masking were combined",
 }
 
 
+@dataclass(frozen=True)
+class _Tried:
+    """An attack, what the intruder was assumed to know, of which attributes, and a bound of what was found."""
+
+    words: str
+    assumes: str
+    known: tuple[str, ...]
+    bound: str
+
+
 def public_page(found: Findings) -> str:
     """The page as HTML."""
-    names = found.pair.attributes
+    names = [name for name in found.pair.attributes if name in found.masked]
     pictures = [released_distribution(found.released, name, FEWEST) for name in names]
+    risks = _risks(found)
     return render(
         "report_public.html",
         version=microveil.__version__,
-        records=len(found.released),
+        records=count(len(found.released), "record"),
+        number_of_attributes=count(len(found.released.schema), "attribute"),
         attributes=[(attribute.name, attribute.kind) for attribute in found.released.schema],
-        masked=_masked(found),
+        families=_families(found),
+        masked=listed(found.masked),
+        compared=listed(found.pair.attributes),
+        several_compared=len(found.pair.attributes) > 1,
+        sampled=is_sample(found.pair),
         identifiers_removed=found.release is not None and bool(found.release.provenance.left_out),
         guarantees=guarantee_sentences(found.guarantees),
-        risks=_risks(found),
+        risks=[(tried.words, f"{tried.assumes}; attributes: {listed(tried.known)}", tried.bound) for tried in risks],
+        everything_known=all(_everything(found) <= set(tried.known) for tried in risks),
         losses=_losses(found),
         distributions=[picture for picture in pictures if picture is not None],
         correlations=released_correlations(found.released, names, FEWEST),
@@ -47,46 +80,58 @@ def public_page(found: Findings) -> str:
     )
 
 
-def _masked(found: Findings) -> list[tuple[str, str]]:
-    """By family of methods, in words, the attributes they were used on; neither methods nor parameters."""
+def _everything(found: Findings) -> set[str]:
+    """What an intruder could use: whatever was masked, and the keys that were not."""
+    return {*found.masked, *(name for name in found.pair.original.schema.keys if name in found.released.names)}
+
+
+def _families(found: Findings) -> list[tuple[str, str]]:
+    """By family of methods, in words, the attributes they were used on; neither methods nor parameters. That records
+    were left out is said apart, for it is about no attribute.
+    """
     if found.release is None:
         return []
     by_family: dict[str, dict[str, None]] = {}
     for step in found.release.provenance.steps:
-        family = find("method", step.method).family
-        by_family.setdefault(family, {}).update(dict.fromkeys(step.attributes or ()))
+        if step.method != Sampling.name:
+            family = find("method", step.method).family
+            by_family.setdefault(family, {}).update(dict.fromkeys(step.attributes or ()))
     return [
         (f"{family} ({NATURES[family]}): {_WHAT_IS_DONE[family]}", listed(attributes))
         for family, attributes in by_family.items()
     ]
 
 
-def _risks(found: Findings) -> list[tuple[str, str]]:
+def _risks(found: Findings) -> list[_Tried]:
     """The general attacks, and the strongest linkage of all, each with a round upper bound.
 
     What was found by attacks on one method is not listed by name, for that would name the method.
     """
-    highest: dict[str, float] = {}
+    highest: dict[str, Risk] = {}
     for risk in found.assessment.risks.values():
-        if find("attack", risk.name).general:
-            highest[risk.name] = max(risk.high, highest.get(risk.name, 0.0))
-    rows = [(find("attack", name).meaning, bounded(high)) for name, high in highest.items()]
+        if find("attack", risk.name).general and risk.high >= getattr(highest.get(risk.name), "high", 0.0):
+            highest[risk.name] = risk
+    rows = [
+        _Tried(attack.meaning, attack.assumes, risk.known, bounded(risk.high))
+        for name, risk in highest.items()
+        for attack in [find("attack", name)]
+    ]
     battery = found.assessment.battery
     if battery is not None and battery.worst_linkage is not None:
         words = "records linked by the strongest attack known to us, also by who knows how the table was made"
+        assumes = "the true values of some attributes of everyone in the file, and how the table was made"
         # an attack that broke off might have been stronger
-        rows.append((words, bounded(100.0 if battery.failed else battery.risks[battery.worst_linkage].high)))
+        high = 100.0 if battery.failed else battery.risks[battery.worst_linkage].high
+        rows.append(_Tried(words, assumes, battery.known, bounded(high)))
     return rows
 
 
 def _losses(found: Findings) -> list[tuple[str, str]]:
-    """How far statistics of the table have moved, in steps of five percent. Measures that compare the table cell by
-    cell are left out: they say how strongly it was masked.
-    """
+    """How far statistics of the table have moved, in three classes."""
     return [
-        (find("loss", loss.name).meaning, about(loss.value))
+        (find("loss", loss.name).meaning, classed(loss.value))
         for loss in found.assessment.losses.values()
-        if find("loss", loss.name).route == "statistic"
+        if loss.name in _TOLD
     ]
 
 
@@ -99,11 +144,12 @@ def bounded(percent: float) -> str:
     return next((f"at most {band} %" for band in _BANDS if percent <= band), "not stated")
 
 
-def about(percent: float) -> str:
-    """A loss in steps of five percent.
+def classed(percent: float) -> str:
+    """A loss as one of three classes, so wide that the strength of the masking cannot be worked out from it.
 
-    >>> about(1.9), about(12.6)
-    ('below 5 %', 'about 15 %')
+    >>> classed(1.9), classed(12.6), classed(70.0)
+    ('below 10 %', '10 to 50 %', 'above 50 %')
     """
-    step = _LOSS_STEP * round(percent / _LOSS_STEP)
-    return f"below {_LOSS_STEP} %" if percent < _LOSS_STEP else f"about {step} %"
+    if percent < _FEW:
+        return f"below {_FEW} %"
+    return f"{_FEW} to {_MANY} %" if percent <= _MANY else f"above {_MANY} %"

@@ -8,18 +8,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-Verdict = Literal["exact", "within", "as the specification found", "differs", "no printed value", "not measured"]
+Verdict = Literal[
+    "exact", "within", "as the specification found", "as specified", "differs", "no printed value", "not measured"
+]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 MEANINGS: dict[Verdict, str] = {
     "exact": "comes out to every printed digit",
     "within": "as near as the specification expects, or, where the table names another bound, as near as that",
     "as the specification found": (
-        "not the printed value but the one that the specification computed for itself, so the print is at fault or "
+        "printed, and does not come out as printed but as the specification computed it, so that print is at fault or "
         "leaves out how it was made"
     ),
-    "differs": "neither the printed value nor one that the specification knows",
-    "no printed value": "measured, and nothing to compare it with",
-    "not measured": "printed, but its data cannot be had",
+    "as specified": "never printed, or the print is lost; comes out as the specification computed it",
+    "differs": "neither the printed value, where there is one, nor one that the specification computed",
+    "no printed value": "measured, and nothing to compare it with: neither printed nor computed by the specification",
+    "not measured": "printed, but cannot be measured, mostly because its data cannot be had",
 }
 PRINTED = Path(__file__).parent / "printed"
 
@@ -38,6 +41,8 @@ class Row:
     'within'
     >>> Row("2G", 6.64, 1.392, found=1.39).verdict
     'as the specification found'
+    >>> Row("2G", None, 1.392, found=1.39).verdict
+    'as specified'
     """
 
     label: str
@@ -64,13 +69,15 @@ class Row:
             return "within"
         if self.found is not None:
             near = half if self.near is None else self.near
-            return "as the specification found" if _at_most(self.measured - self.found, near) else "differs"
+            if not _at_most(self.measured - self.found, near):
+                return "differs"
+            return "as specified" if self.printed is None else "as the specification found"
         return "no printed value" if self.printed is None else "differs"
 
     @property
     def comes_out(self) -> bool:
         """Whether the value is as printed, or as the specification expects it."""
-        return self.verdict in ("exact", "within", "as the specification found")
+        return self.verdict in ("exact", "within", "as the specification found", "as specified")
 
     def to_plain(self) -> dict[str, Any]:
         return {**asdict(self), "difference": self.difference, "verdict": self.verdict}

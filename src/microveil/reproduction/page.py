@@ -8,18 +8,30 @@ from collections.abc import Iterator, Sequence
 
 import microveil
 from microveil.reproduction.base import MEANINGS, VERDICTS, Row
-from microveil.reproduction.running import Outcome
+from microveil.reproduction.running import Outcome, counted
 
 _SHOWN = 15  # rows of a table that do not come out and are listed
+_COLUMNS = (
+    "table",
+    "what",
+    "printed values that come out",
+    "exact",
+    "within",
+    "as the specification found",
+    "differs",
+    "without print, as specified",
+    "seconds",
+)
 _HEADER = """\
 # Published tables, rebuilt
 
-Every published table that Microveil can compute again: the printed value, the value measured here, and a verdict. The
-page is written by `microveil reproduce all --out docs/reproduction.md`; `microveil reproduce NAME` shows all rows of
-one table, `microveil reproduce --list` the names. What does not come out stays here and says why. Seeds and
-tolerances are those set before the first run. Where a source leaves out how it did something, the reading that the
-specification found to fit print is used; for PLD the rule of agreement was fitted here. Such values support a reading,
-they do not prove it; the tables say where.
+Every published table that Microveil can compute again: the printed value, the value measured here, and a verdict.
+Beside them stand values without print, which were never printed or whose print is lost, but which the specification
+computed; they are counted apart. The page is written by `microveil reproduce all --out docs/reproduction.md`;
+`microveil reproduce NAME` shows all rows of one table, `microveil reproduce --list` the names. What does not come out
+stays here and says why. Seeds and tolerances are those set before the first run. Where a source leaves out how it did
+something, the reading that the specification found to fit print is used; for PLD the rule of agreement was fitted here.
+Such values support a reading, they do not prove it; the tables say where.
 
 "Specification" means the specifications this project was built from: they checked the sources with programs of their
 own, found many printed values wrong, and say how near a right program should come. Random methods are run with their
@@ -75,21 +87,31 @@ def as_page(outcomes: Sequence[Outcome]) -> str:
 
 
 def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    compared, right = sum(outcome.compared for outcome in outcomes), sum(outcome.right for outcome in outcomes)
-    yield f"Microveil {microveil.__version__}: {right:,} of {compared:,} values come out.\n"
-    yield "| verdict | meaning | values |\n|---|---|---|"
+    printed = counted(row for outcome in outcomes for row in outcome.printed)
+    unprinted = counted(row for outcome in outcomes for row in outcome.unprinted)
+    compared, specified = (sum(getattr(outcome, what) for outcome in outcomes) for what in ("compared", "specified"))
+    found, off = (printed.get(verdict, 0) for verdict in ("as the specification found", "differs"))
+    as_printed = printed.get("exact", 0) + printed.get("within", 0)
+    yield (
+        f"Microveil {microveil.__version__}: of {compared:,} printed values that were measured, {as_printed:,} come "
+        f"out as printed (exact or within) and {found:,} as the specification found; {off:,} differ. "
+        f"Of {specified:,} values without print, {unprinted.get('as specified', 0):,} come out as specified.\n"
+    )
+    if quick := [f"`{outcome.reproduction.name}`" for outcome in outcomes if outcome.quick]:
+        yield f"Run in their quick form only: {', '.join(quick)}.\n"
+    yield "| verdict | meaning | printed values | without print |\n|---|---|---|---|"
     for verdict in VERDICTS:
-        count = sum(outcome.counts.get(verdict, 0) for outcome in outcomes)
-        yield f"| {verdict} | {MEANINGS[verdict]} | {count:,} |"
-    head = ("table", "what", "comes out", "exact", "within", "as specified", "differs", "seconds")
-    yield f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}"
+        numbers = (f"{counts[verdict]:,}" if verdict in counts else "" for counts in (printed, unprinted))
+        yield f"| {verdict} | {MEANINGS[verdict]} | {' | '.join(numbers)} |"
+    yield f"\n| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}"
     for outcome in outcomes:
-        counts = [outcome.counts.get(verdict, 0) or "" for verdict in VERDICTS[:4]]
+        of_print = counted(outcome.printed)
         cells = (
             f"[`{outcome.reproduction.name}`](#{_anchor(outcome)})",
             outcome.reproduction.title + (" (quick)" if outcome.quick else ""),
-            f"{outcome.right} of {outcome.compared}" if outcome.compared else "nothing to compare",
-            *counts,
+            f"{outcome.right} of {outcome.compared}" if outcome.compared else "",
+            *(of_print.get(verdict, "") for verdict in ("exact", "within", "as the specification found", "differs")),
+            f"{outcome.as_specified} of {outcome.specified}" if outcome.specified else "",
             f"{outcome.seconds:.0f}",
         )
         yield f"| {' | '.join(map(str, cells))} |"

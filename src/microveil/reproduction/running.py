@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import microveil
 from microveil.errors import FileError
+from microveil.masking.release import file_digest, versions
 from microveil.microdata import datasets
 from microveil.microdata.files.atomic import write_text
 from microveil.progress import Part, Progress, silent
@@ -28,36 +31,65 @@ class Outcome:
     seconds: float
 
     @property
-    def counts(self) -> dict[Verdict, int]:
-        """How many rows have each verdict; those that do not occur are left out."""
-        found = Counter(row.verdict for row in self.rows)
-        return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+    def printed(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.printed is not None)
+
+    @property
+    def unprinted(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.printed is None)
 
     @property
     def compared(self) -> int:
-        """Rows that have something to be compared with and were measured."""
-        return sum(row.verdict not in ("no printed value", "not measured") for row in self.rows)
+        """Printed values that were measured."""
+        return sum(row.measured is not None for row in self.printed)
 
     @property
     def right(self) -> int:
-        return sum(row.comes_out for row in self.rows)
+        """Printed values that come out."""
+        return sum(row.comes_out for row in self.printed)
+
+    @property
+    def specified(self) -> int:
+        """Values that only the specification has."""
+        return sum(row.verdict in ("as specified", "differs") for row in self.unprinted)
+
+    @property
+    def as_specified(self) -> int:
+        return sum(row.comes_out for row in self.unprinted)
 
     @property
     def summary(self) -> str:
         """
-        >>> Outcome(Reproduction("x-1", "", "", None, 1, 0), (Row("a", 1.0, 1.0),), False, 0.1).summary
-        '1 of 1 come out (1 exact)'
+        >>> rows = (Row("a", 1.0, 1.0), Row("b", 2.0, 7.0), Row("c", None, 3.0, found=3.0))
+        >>> Outcome(Reproduction("x-1", "", "", None, 3, 0), rows, False, 0.1).summary
+        '1 of 2 printed values come out (1 exact, 1 differs); 1 of 1 without print as specified'
         """
-        parts = ", ".join(f"{count} {verdict}" for verdict, count in self.counts.items())
-        return f"{self.right} of {self.compared} come out ({parts})"
+        told = []
+        if self.printed:
+            parts = ", ".join(f"{count} {verdict}" for verdict, count in counted(self.printed).items())
+            told.append(f"{self.right} of {self.compared} printed values come out ({parts})")
+        if self.specified:
+            told.append(f"{self.as_specified} of {self.specified} without print as specified")
+        if alone := counted(self.unprinted).get("no printed value"):
+            told.append(f"{alone} with nothing to compare")
+        return "; ".join(told)
 
     def to_plain(self) -> dict[str, Any]:
         return {
             **self.reproduction.to_plain(),
             "run": {"quick": self.quick, "seconds": round(self.seconds, 1), "version": microveil.__version__},
-            "summary": {"right": self.right, "compared": self.compared, **self.counts},
+            "summary": {
+                "printed": {"right": self.right, "compared": self.compared, **counted(self.printed)},
+                "without print": {"right": self.as_specified, "compared": self.specified, **counted(self.unprinted)},
+            },
             "values": [row.to_plain() for row in self.rows],
         }
+
+
+def counted(rows: Iterable[Row]) -> dict[Verdict, int]:
+    """How many rows have each verdict; those that do not occur are left out."""
+    found = Counter(row.verdict for row in rows)
+    return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
 
 
 def run(reproduction: Reproduction, *, quick: bool = False, progress: Progress = silent) -> Outcome:
@@ -91,7 +123,8 @@ def run_all(
         if outcome is None:
             outcome = run(reproduction, quick=quick, progress=part)
             if keep is not None:
-                write_text(_place(reproduction, quick, keep), json.dumps(outcome.to_plain(), indent=1), force=True)
+                plain = {**outcome.to_plain(), "made_from": _made_from(reproduction)}
+                write_text(_place(reproduction, quick, keep), json.dumps(plain, indent=1), force=True)
         finished(outcome)
         outcomes.append(outcome)
     return outcomes
@@ -102,10 +135,13 @@ def check_data(reproductions: Sequence[Reproduction]) -> None:
     needed = sorted({file for reproduction in reproductions for file in reproduction.needs})
     if not needed:
         return
-    missing = [file for file in needed if file not in datasets.available()]
+    folder = datasets.data_folder()
+    if folder is None:
+        raise FileError(*datasets.no_folder())
+    missing = [file for file in needed if file not in datasets.files_at_hand()]
     if missing:
         raise FileError(
-            datasets.data_folder() or "shared/data",
+            folder,
             f"the reference data {', '.join(missing)} is not here; set {datasets.FOLDER_VARIABLE} to the folder that "
             "holds its CSV files",
         )
@@ -117,15 +153,38 @@ def _place(reproduction: Reproduction, quick: bool, keep: Path) -> Path:
 
 
 def _kept(reproduction: Reproduction, quick: bool, keep: Path | None) -> Outcome | None:
-    """The result that lies in the folder, unless another version of the program left it; a whole one serves as a quick
-    one too."""
+    """The result that lies in the folder, unless it is damaged or was made by another program or from other data; a
+    whole one serves as a quick one too."""
     if keep is None:
         return None
-    for form in (False, True) if quick else (False,):
-        place = _place(reproduction, form, keep)
-        plain = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else None
-        if plain is not None and plain["run"]["version"] == microveil.__version__:
-            names = [field.name for field in fields(Row)]
-            rows = tuple(Row(**{name: value[name] for name in names}) for value in plain["values"])
-            return Outcome(reproduction, rows, plain["run"]["quick"], plain["run"]["seconds"])
-    return None
+    forms = (False, True) if quick else (False,)
+    found = (_read(reproduction, _place(reproduction, form, keep)) for form in forms)
+    return next((outcome for outcome in found if outcome is not None), None)
+
+
+def _read(reproduction: Reproduction, place: Path) -> Outcome | None:
+    try:
+        plain = json.loads(place.read_text(encoding="utf-8"))
+        if plain["made_from"] != _made_from(reproduction):
+            return None
+        names = [field.name for field in fields(Row)]
+        rows = tuple(Row(**{name: value[name] for name in names}) for value in plain["values"])
+        return Outcome(reproduction, rows, bool(plain["run"]["quick"]), float(plain["run"]["seconds"]))
+    except (OSError, ValueError, KeyError, TypeError):  # not there, or damaged
+        return None
+
+
+def _made_from(reproduction: Reproduction) -> dict[str, Any]:
+    """All that a result depends on: the program with its printed tables, what it is built on, and the data files."""
+    files = datasets.files_at_hand() if reproduction.needs else {}
+    data = {name: file_digest(files[name]) for name in reproduction.needs}
+    return {"program": _program_digest(), "versions": versions(), "data": data}
+
+
+@cache
+def _program_digest() -> str:
+    package = Path(microveil.__file__).parent
+    together = hashlib.sha256()
+    for path in sorted(path for path in package.rglob("*") if path.suffix in (".py", ".csv", ".json", ".toml")):
+        together.update(f"{path.relative_to(package).as_posix()} {file_digest(path)}\n".encode())
+    return together.hexdigest()

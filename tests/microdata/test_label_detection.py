@@ -1,0 +1,130 @@
+"""Which released columns hold labels for several values, and what measures make of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from microveil.attacks.intervals import IntervalDisclosure
+from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.attacks.singling_out import SinglingOut
+from microveil.attacks.uniqueness import Uniqueness
+from microveil.errors import DataError
+from microveil.losses.categorical.distance import DBIL
+from microveil.losses.numeric.sse import SSE
+from microveil.masking.coarsening.mondrian import Mondrian
+from microveil.masking.coarsening.recode import Recode
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.microdata import Attribute, Hierarchy, Microdata
+from microveil.microdata.labels import holds_labels
+from microveil.microdata.pairs import Pair
+
+
+@pytest.mark.parametrize(
+    ("text", "nominal", "ordinal"),
+    [
+        ("a low", False, False),
+        ("{a low}", True, True),
+        ("{a low, b, c}", True, True),
+        ("[a low, b, c]", True, True),
+        ("[a low]", False, False),
+        ("a low to d", False, True),
+        ("a low, d", True, True),
+        ("a low, d, e and 3 more", True, True),
+        ("a low, nobody", False, False),
+        ("b, c", False, False),  # the name of one
+        ("South", True, True),
+        ("*", True, True),
+        ("a low or d", False, False),
+        ("9", False, False),
+    ],
+)
+def test_labels_of_categories_are_told_from_categories(text: str, nominal: bool, ordinal: bool) -> None:
+    tree = Hierarchy.of([("a low", "South"), ("b, c", "South"), ("d", "North"), ("e", "North")])
+    before = pa.array(["a low", "b, c", "d", "e"])
+    for kind, expected in (("nominal", nominal), ("ordinal", ordinal)):
+        attribute = Attribute(name="x", kind=kind, hierarchy=tree, missing_codes=("9",))  # type: ignore[arg-type]
+        assert holds_labels(attribute, before, pa.array(["d", text])) == expected
+
+
+def test_a_declared_category_is_no_label_unless_it_was_declared_for_the_release() -> None:
+    before, after = pa.array(["a", "b"]), pa.array(["a, b", "a, b"])
+    attribute = Attribute(name="x", kind="nominal", domain=("a", "b", "a, b"))
+    assert not holds_labels(attribute, before, after)
+    assert holds_labels(attribute, before, after, declared_before=False)
+
+
+def people(records: int = 90) -> Microdata:
+    rng = np.random.default_rng(3)
+    columns = {
+        "age": rng.integers(18, 80, records),
+        "pay": rng.normal(2000, 400, records).round(),
+        "job": rng.choice(["cook", "nurse", "clerk"], records),
+        "grade": rng.choice(["a low", "b mid", "c high"], records),
+    }
+    return Microdata.of(columns, nominal=["job"], ordinal=["grade"])
+
+
+def as_file(release: Microdata) -> Microdata:
+    """The table as a reader without the release's schema sees it."""
+    return Microdata.of(release.frame)
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_measures_pass_labels_over_and_linkages_read_them_with_and_without_provenance(made: bool) -> None:
+    data = people()
+    release = Mondrian(k=4, publish="interval").mask(data, ["age", "job", "grade"])
+    masked = release if made else as_file(release.data)
+    pair = Pair.of(data, masked, ["age", "job", "grade", "pay"])
+    assert pair.labelled == ("age", "job", "grade")
+    assert SSE().measure_pair(pair).attributes == ("pay",)
+    for attack in (IntervalDisclosure(), SinglingOut()):
+        assert attack.assess_pair(pair).known == ("pay",)
+    assert DistanceLinkage().assess_pair(pair).known == pair.attributes
+    words = "'job' is released as labels that stand for several values, so dbil cannot compare it"
+    with pytest.raises(DataError, match=words):
+        DBIL().measure(data, masked, ["job"])
+    with pytest.raises(DataError, match=r"for dbil to work on that is not released as labels \(age, job, grade\)"):
+        DBIL().measure_pair(pair)
+    with pytest.raises(DataError, match="'age' is released as labels"):
+        IntervalDisclosure().assess(data, masked, ["age"])
+
+
+def test_numbers_that_are_codes_of_categories_are_no_labels() -> None:
+    data = Microdata.of({"c": [1, 2, 3, 1], "x": [1.0, 2.0, 3.0, 4.0]}, nominal=["c"])
+    release = MDAV(k=2).mask(data, ["x"])
+    read = Microdata.of({"c": [1, 3, 3, 1], "x": release.frame["x"].to_pylist()})  # a file does not say what c is
+    assert Pair.of(data, read, ["c", "x"]).recoded == ()
+
+
+@pytest.mark.parametrize("publish", ["interval", "set"])
+@pytest.mark.parametrize("made", [True, False])
+def test_records_are_unique_by_their_labels(publish: str, made: bool) -> None:
+    data = people()
+    release = Mondrian(k=4, publish=publish).mask(data, data.names)  # type: ignore[arg-type]
+    risk = Uniqueness().assess(data, release if made else as_file(release.data), data.names)
+    rows = list(zip(*(release.frame[name].to_pylist() for name in data.names), strict=True))
+    assert risk.per_record.tolist() == pytest.approx([1 / rows.count(row) for row in rows])
+    assert risk.counters["unique"] == 0.0
+    assert 0 < risk.value <= 25
+
+
+def test_a_suppressed_label_is_found_as_its_missing_policy_says() -> None:
+    data = Microdata.of({"age": [20, 30, 40, None]})
+    masked = Microdata.of({"age": ["[20, 30]", "[20, 30]", None, None]}, nominal=["age"])
+    wild = data.with_schema(data.schema.replacing(data["age"].changed(missing="wildcard")))
+    own = data.with_schema(data.schema.replacing(data["age"].changed(missing="own category")))
+    assert Uniqueness().assess(own, masked, ["age"]).per_record.tolist() == [0.5, 0.5, 0.0, 0.5]
+    assert Uniqueness().assess(wild, masked, ["age"]).per_record.tolist() == [0.25, 0.25, 0.5, 0.25]
+
+
+def test_nodes_of_a_hierarchy_are_labels_but_named_groups_are_categories() -> None:
+    tree = Hierarchy.of([("Graz", "South"), ("Linz", "North"), ("Wels", "North")])
+    data = Microdata.of({"town": ["Graz", "Linz", "Wels", "Linz"]})
+    data = data.with_schema(data.schema.replacing(data["town"].changed(hierarchy=tree)))
+    up = Recode(by="hierarchy", level=1, publish="label").mask(data, ["town"])
+    assert Pair.of(data, up).recoded == ("town",)
+    assert Uniqueness().assess(data, up).per_record.tolist() == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3])
+    named = Recode(by="map", map={"Upper Austria": ["Linz", "Wels"]}, publish="label").mask(data, ["town"])
+    assert Pair.of(data, named).recoded == ()
