@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.singling_out import SinglingOut
-from microveil.battery import run_battery
+from microveil.battery import explain_risk, run_battery
 from microveil.errors import Cancelled, DataError, MicroveilError
+from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
+from microveil.registry import names
 from microveil.scoring import assess
 
 
@@ -199,3 +203,55 @@ def test_variants_that_take_too_long_say_for_how_many_records_they_are(mixed: Mi
     found = run_battery(longer, longer, ["a", "b"], attacks=["distance-linkage"], contributions=False)
     assert found.passed_over == {"distance-linkage (one_to_one=True)": "tried on files of up to 2,000 records"}
     assert "distance-linkage (metric=mahalanobis)" in found.risks
+
+
+def test_contributions_of_a_long_file_are_those_of_a_draw(people: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    assess_pair = DistanceLinkage.assess_pair
+
+    def watched(self: DistanceLinkage, *arguments: Any, **options: Any) -> Any:
+        risk = assess_pair(self, *arguments, **options)
+        seen.append(risk.attacked)
+        return risk
+
+    release = Noise(alpha=0.05).mask(people, seed=1)
+    exact = run_battery(people, release, attacks=["distance-linkage"])
+    monkeypatch.setattr("microveil.battery._DRAWN", 60)
+    monkeypatch.setattr(DistanceLinkage, "variants", ())
+    monkeypatch.setattr(DistanceLinkage, "assess_pair", watched)
+    found = run_battery(people, release, attacks=["distance-linkage"])
+    assert seen == [120, 60, 60, 60]  # the attack itself, then without each of three attributes on a few
+    assert found.contributions["flat"] == 0.0  # the records with and without it are the same
+    assert found.contributions["a"] == pytest.approx(exact.contributions["a"], abs=15)
+
+
+def test_attacks_that_cannot_read_labels_are_named_and_the_labels_too(mixed: Microdata) -> None:
+    release = Mondrian(k=3, publish="interval").mask(mixed, ["a", "job"])
+    found = run_battery(mixed, release, attacks=["distance-linkage", "singling-out"], contributions=False)
+    assert found.labelled == ("a", "job")
+    assert found.passed_over == {"singling-out": "no attribute of its kind that is not released as labels"}
+    assert found.to_plain()["labelled"] == ["a", "job"]
+    whole = run_battery(mixed, release, contributions=False)
+    assert set(whole.passed_over) <= set(names("attack"))
+
+
+def test_any_risk_can_be_explained(people: Microdata) -> None:
+    release = MDAV(k=3).mask(people)
+    risk = DistanceLinkage(metric="manhattan").assess(people, release)
+    text = explain_risk("distance-linkage", risk, people, release)
+    assert "Example: record" in text
+    assert "Formula:" in text
+
+
+def test_variants_of_a_linkage_know_which_numbers_are_labels() -> None:
+    generator = np.random.default_rng(1)
+    ages, hours = generator.integers(0, 50, (2, 2100))
+
+    def labels(values: npt.NDArray[np.int64]) -> list[str]:
+        return [f"[{value // 5 * 5}, {value // 5 * 5 + 4}]" for value in values]
+
+    original = Microdata.of({"age": ages, "hours": hours})
+    masked = Microdata.of({"age": labels(ages), "hours": labels(hours)})
+    found = run_battery(original, masked, ["age", "hours"], attacks=["distance-linkage"], contributions=False)
+    assert found.passed_over == {"distance-linkage (one_to_one=True)": "tried on files of up to 2,000 records"}
+    assert "distance-linkage (metric=mahalanobis)" not in found.risks

@@ -425,6 +425,76 @@ def test_all_attacks_know_what_a_release_was_made_with(people: Path, tmp_path: P
         assert words in shown.stdout
 
 
+def test_an_attack_that_is_named_knows_what_a_release_was_made_with(people: Path, tmp_path: Path) -> None:
+    out, bare = tmp_path / "swapped.csv", tmp_path / "bare.csv"
+    wish = ("--attributes", "age,income", "--method", "rank-swapping", "--set", "p=5", "--seed", 1)
+    microveil("protect", people, *wish, "--out", out)
+    bare.write_bytes(out.read_bytes())
+    attack = ("--attributes", "age,income", "--attacks", "rank-swapping-linkage", "--json")
+    told, assumed, given = (
+        json.loads(microveil("assess", people, path, *attack, *more).stdout)["risks"]["rank-swapping-linkage"]
+        for path, *more in ((out,), (bare,), (bare, "--set", "rank-swapping-linkage.p=5"))
+    )
+    assert told["counters"] == given["counters"]
+    assert told["counters"]["candidates"] < assumed["counters"]["candidates"]  # 5 %, not the 20 % assumed
+
+    grouped = tmp_path / "grouped.csv"
+    microveil("protect", people, "--attributes", "age,income", "--method", "mdav", "--seed", 1, "--out", grouped)
+    groups = ("--attacks", "class-disclosure", "--set", "class-disclosure.groups=partition", "--confidential", "job")
+    measured = microveil("assess", people, grouped, *groups)  # the groups are made again
+    assert measured.returncode == 0, measured.stderr
+
+
+def test_published_intervals_are_assessed_by_what_can_read_them(people: Path, tmp_path: Path) -> None:
+    out, foreign = tmp_path / "spans.csv", tmp_path / "foreign.csv"
+    wish = ("--method", "mondrian", "--set", "publish=interval", "--set", "k=5", "--seed", 1)
+    made = microveil("protect", people, "--attributes", "age,job", *wish, "--out", out)
+    assert made.returncode == 0, made.stderr
+    foreign.write_bytes(out.read_bytes())
+    for path in (out, foreign):
+        measured = microveil("assess", people, path, "--attributes", "age,job,income", "--json")
+        assert measured.returncode == 0, measured.stderr
+        assert "age, job: released as labels that stand for several values" in measured.stderr
+        result = json.loads(measured.stdout)
+        assert result["risks"]["distance-linkage"]["known"] == ["age", "job", "income"]
+        assert result["risks"]["interval-disclosure"]["known"] == ["income"]
+        assert set(result["losses"]["sse"]["per_attribute"]) <= {"income"}
+
+        nothing_else = microveil("assess", people, path, "--attributes", "age,job", "--json")
+        assert nothing_else.returncode == 0, nothing_else.stderr
+        result = json.loads(nothing_else.stdout)
+        assert not result["losses"]
+        assert result["score"]["value"] is None
+        assert 0 < result["risks"]["distance-linkage"]["value"] <= 20
+        assert "without a loss there is no score" in nothing_else.stderr
+    shown = microveil("assess", people, out, "--attributes", "age,job", "--attacks", "all")
+    assert shown.returncode == 0, shown.stderr
+    assert "age, job: released as labels, which were read by distance-linkage" in shown.stdout
+    assert "nan" not in shown.stdout
+    together = microveil("assess", people, out, "--also", foreign, "--attributes", "age,income")
+    assert together.returncode == 1
+    assert "versions of labels cannot be put together" in together.stderr
+
+
+def test_every_risk_can_be_explained(people: Path) -> None:
+    tables = ("assess", people, people, "--attributes", "age,income")
+    named = ("--attacks", "distance-linkage", "--set", "distance-linkage.metric=manhattan")
+    shown = microveil(*tables, *named, "--explain")
+    assert shown.returncode == 0, shown.stderr
+    for words in ("Scenario:", "assumed to know", "Example: record"):
+        assert words in shown.stdout
+    refused = microveil(*tables, "--explain", "--json")
+    assert refused.returncode == 2
+    assert "--json" in refused.stderr
+
+
+@pytest.mark.parametrize(("option", "what"), [("--attacks", "one attack"), ("--losses", "one loss")])
+def test_an_empty_list_of_measures_is_refused_as_such(people: Path, option: str, what: str) -> None:
+    refused = microveil("assess", people, people, "--attributes", "age,income", option, " ,")
+    assert refused.returncode == 2
+    assert f"{option} must name at least {what}" in refused.stderr
+
+
 def test_versions_of_one_table_are_attacked_together(people: Path, tmp_path: Path) -> None:
     versions = [tmp_path / f"version{seed}.csv" for seed in range(3)]
     for seed, out in enumerate(versions):
@@ -441,6 +511,11 @@ def test_versions_of_one_table_are_attacked_together(people: Path, tmp_path: Pat
     for gain in found["gains"].values():
         assert gain["error"] == pytest.approx(gain["error_alone"] / 3**0.5, rel=0.25)
 
+    tried = [*alone, found["risks"]["distance-linkage"]["together"]["value"]]
+    assert found["risks"]["distance-linkage"]["risk"]["value"] == max(tried)
+
+    every = microveil("assess", people, versions[0], *also, "--attacks", "all")
+    assert "attacked by distance-linkage only" in every.stderr
     shown = microveil("assess", people, versions[0], *also, "--attacks", "interval-disclosure", "--link", "nearest")
     assert "3 versions taken together" in shown.stdout
     assert "income: a guess is off by" in shown.stdout
@@ -498,7 +573,19 @@ def test_a_method_is_strengthened_until_an_attack_gains_little(people: Path, tmp
     microveil("protect", people, *wish, "--set", strength, "--out", again)
     assert again.read_bytes() == out.read_bytes()
     shown = microveil("protect", people, *wish, *loop, "--out", out, "--force")
-    assert f"tried {strength}: distance-linkage {risks[-1]:.2f} %" in shown.stdout
+    assert f"tried {strength}: distance-linkage {risks[-1]:.2f} % (95 % interval " in shown.stdout
+
+
+def test_a_method_is_strengthened_until_the_requirements_are_met_too(people: Path, tmp_path: Path) -> None:
+    wish = ("--method", "mdav", "--attributes", "age,income", "--seed", 3, "--out", tmp_path / "safe.csv")
+    loop = ("--vary", "k=5,10,20", "--until", "distance-linkage=50")
+    done = microveil("protect", people, *wish, *loop, "--require", "k=20")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("but not what is required") == 2
+    assert "tried k=20" in done.stdout
+    short = microveil("protect", people, *wish, *loop, "--require", "k=50", "--force")
+    assert short.returncode == 1
+    assert "brought to 50 %, but the release was to have k at least 50" in short.stderr
 
 
 @pytest.mark.parametrize(

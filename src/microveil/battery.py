@@ -22,6 +22,7 @@ IntArray = npt.NDArray[np.int64]
 
 _LINKAGE = "linkage"
 _IDENTIFYING = (_LINKAGE, "uniqueness")
+_DRAWN = 10_000  # records whose contributions are found
 _SHOWN = 20  # characters of a value in an example
 
 
@@ -30,7 +31,9 @@ class Battery:
     """What all attacks together gain.
 
     `risks` by the label of the attack, and `attacks` by the same; `passed_over` says why an attack was not run;
-    `contributions` are, for each known attribute, the percentage points of the worst linkage that go with it.
+    `contributions` are, for each known attribute, the percentage points of the worst linkage that go with it; of a long
+    file for some records drawn at random. `labelled` are attributes released as labels for several values, which only
+    the attacks that have them among what they know can read; the others are run without them.
     `failed` are the attacks that broke off with an error that nobody foresaw: what they would have gained is not known,
     so the risk may be higher than it seems.
     """
@@ -41,6 +44,7 @@ class Battery:
     contributions: Mapping[str, float]
     known: tuple[str, ...]
     records: int
+    labelled: tuple[str, ...] = ()
     # the text of such an error may hold values of records
     failed: Mapping[str, Exception] = field(default_factory=dict, repr=False)
 
@@ -78,6 +82,7 @@ class Battery:
             "certain": len(self.certain),
             "vulnerable": {f"{share:g}": int((known >= share).sum()) for share in (0.1, 0.5, 1.0)},
             "contributions": dict(self.contributions),
+            "labelled": list(self.labelled),
             "risks": {label: risk.to_plain() for label, risk in self.risks.items()},
             "passed_over": dict(self.passed_over),
             "failed": {label: type(problem).__name__ for label, problem in self.failed.items()},
@@ -85,20 +90,25 @@ class Battery:
 
     def explain(self, label: str, original: Any, release: Any) -> str:
         """What a risk means, with an example from the table: values of a record are shown, so keep it to yourself."""
-        risk, attack = self.risks[label], self.attacks[label]
-        lines = [
-            f"{label}: {risk.value:.2f} % (95 % interval {risk.low:.2f} to {risk.high:.2f}, "
-            f"{risk.attacked:,} records attacked)",
-            f"Scenario: {risk.scenario}",
-            f"The intruder is assumed to know: {attack.assumes}.",
-        ]
-        if attack.formula:
-            lines.append(f"Formula: {attack.formula}")
-        if len(risk.certain):
-            lines.append(f"Beyond doubt: {len(risk.certain):,} records. {risk.proof}")
-        pair = Pair.of(original, release, risk.known)
-        example = _example(pair, risk, pair.release.rows if pair.release is not None else None)
-        return "\n".join([*lines, *([example] if example else [])])
+        return explain_risk(label, self.risks[label], original, release)
+
+
+def explain_risk(label: str, risk: Risk, original: Any, release: Any) -> str:
+    """What a risk means, with an example from the table: values of a record are shown, so keep it to yourself."""
+    attack: type[Attack] = find("attack", risk.name)
+    lines = [
+        f"{label}: {risk.value:.2f} % (95 % interval {risk.low:.2f} to {risk.high:.2f}, "
+        f"{risk.attacked:,} records attacked)",
+        f"Scenario: {risk.scenario}",
+        f"The intruder is assumed to know: {attack.assumes}.",
+    ]
+    if attack.formula:
+        lines.append(f"Formula: {attack.formula}")
+    if len(risk.certain):
+        lines.append(f"Beyond doubt: {len(risk.certain):,} records. {risk.proof}")
+    pair = Pair.of(original, release, risk.known)
+    example = _example(pair, risk, pair.release.rows if pair.release is not None else None)
+    return "\n".join([*lines, *([example] if example else [])])
 
 
 def vulnerability_of(risks: Iterable[Risk], records: int) -> FloatArray:
@@ -159,7 +169,7 @@ def run_battery(
             failed[f"contributions to {worst}"] = problem
     progress(1.0, "attacking")
     kept = {label: chosen[label] for label in risks}
-    return Battery(risks, kept, passed_over, shares, pair.attributes, len(pair), failed)
+    return Battery(risks, kept, passed_over, shares, pair.attributes, len(pair), pair.labelled, failed)
 
 
 def _reasons(passed_over: Mapping[str, str], failed: Mapping[str, Exception]) -> str:
@@ -186,8 +196,6 @@ def _suited(pair: Pair, wanted: Sequence[str] | None) -> tuple[dict[str, Attack]
             failed[name] = problem
             continue
         chosen |= {_label(attack, suited[0]): attack for attack in suited}
-    for name in pair.recoded:
-        passed_over[f"all but distance- and probabilistic-linkage, with '{name}'"] = "its values are of another kind"
     return chosen, passed_over, failed
 
 
@@ -247,17 +255,38 @@ def _worst_linkage(attacks: Mapping[str, Attack], risks: Mapping[str, Risk]) -> 
 
 
 def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -> dict[str, float]:
-    """How much of a risk goes when the intruder does not know one of the attributes, the largest first."""
+    """How much of a risk goes when the intruder does not know one of the attributes, the largest first.
+
+    Every attribute takes a run of its own, so of many records some are drawn.
+    """
     lost = {}
+    few = _on_few(attack, risk)
     for name, part in zip(risk.known, parts(progress, len(risk.known)), strict=True):
         others = tuple(other for other in risk.known if other != name)
         try:
-            lost[name] = risk.value - attack.assess_pair(pair.knowing(others), progress=part).value
+            without = few.assess_pair(pair.knowing(others), progress=part)
         except Cancelled:
             raise
         except MicroveilError:
             continue  # the attack needs this attribute
+        lost[name] = _of_same_records(risk, without) - without.value
     return dict(sorted(lost.items(), key=lambda item: -item[1]))
+
+
+def _of_same_records(risk: Risk, other: Risk) -> float:
+    """The risk of the records that another attacked; of its own where it did not attack all of these."""
+    same = risk.per_record[~np.isnan(other.per_record)]
+    return risk.value if other.attacked == risk.attacked or np.isnan(same).any() else 100 * float(same.mean())
+
+
+def _on_few(attack: Attack, risk: Risk) -> Attack:
+    """The attack on no more records than contributions need; as it is where it needs all of them."""
+    if risk.attacked <= _DRAWN or "records" not in attack.parameters():
+        return attack
+    try:
+        return attack.changed(records=_DRAWN)
+    except ParameterError:
+        return attack
 
 
 def _example(pair: Pair, risk: Risk, rows: IntArray | None) -> str:

@@ -10,16 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from microveil.attacks.linkage import comparison
 from microveil.attacks.linkage.base import Linkage
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.labels import labels_of
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
+from microveil.attacks.linkage.written_numbers import region_of
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.coarsening.recode import Recode
 from microveil.microdata import Hierarchy, Microdata
 from microveil.microdata.distances import Regions
 from microveil.microdata.pairs import Pair
+from microveil.numerics.nearest import Table
 
 LINKAGES = [DistanceLinkage(), ProbabilisticLinkage()]
 
@@ -133,17 +136,34 @@ def regions(known: Microdata, name: str, texts: list[str | None]) -> list[list[l
         ("25", [[25, 25]]),
         ("[20, 35]", [[20, 35]]),
         ("[-5.5, 1e3]", [[-5.5, 1000]]),
-        ("[30, 60)", [[30, 45]]),  # 60 is known and not in it; 45 is the next below
-        ("(30, 60]", [[45, 60]]),
-        ("< 60", [[-np.inf, 45]]),
+        ("[30, 60)", [[30, 60]]),
+        ("(31,60]", [[31, 60]]),
+        ("[30, 60[", [[30, 60]]),
+        ("]30; 60]", [[30, 60]]),
+        ("(-inf, 45]", [[-np.inf, 45]]),
+        ("[45, Inf)", [[45, np.inf]]),
+        ("< 60", [[-np.inf, 60]]),
+        ("<60", [[-np.inf, 60]]),
+        ("≤ 60", [[-np.inf, 60]]),
         ("<= 60", [[-np.inf, 60]]),
         (">= 60", [[60, np.inf]]),
-        ("> 45", [[60, np.inf]]),
+        ("> 45", [[45, np.inf]]),
+        ("30+", [[30, np.inf]]),
+        ("20-29", [[20, 29]]),
+        ("20 - 29", [[20, 29]]),
+        ("20–29", [[20, 29]]),
+        ("-5-0", [[-5, 0]]),
+        ("-5--1", [[-5, -1]]),
+        ("-5 to 0", [[-5, 0]]),
+        ("−5 – 0", [[-5, 0]]),
+        ("1e-3-2", [[0.001, 2]]),
+        ("29-20", [[-np.inf, np.inf]]),  # turned round, so not read
+        ("1_0", [[-np.inf, np.inf]]),
         ("{20, 60}", [[20, 20], [60, 60]]),
         ("20, 45", [[20, 20], [45, 45]]),
         ("20 to 45", [[20, 45]]),
         ("*", [[-np.inf, np.inf]]),
-        ("young", [[20, 20]]),  # as the record that has it
+        ("young", [[-np.inf, np.inf]]),  # of a single record, so that it tells nothing
     ],
 )
 def test_labels_of_numbers(text: str, expected: list[list[float]]) -> None:
@@ -160,7 +180,9 @@ def test_labels_of_numbers(text: str, expected: list[list[float]]) -> None:
         ("mid, high", [[1, 2]]),
         ("*", [[0, 3]]),
         ("{mid, very, very high}", [[1, 1], [3, 3]]),
-        ("not small", [[1, 1]]),  # as the record that has it
+        ("low-high", [[0, 2]]),
+        ("low – mid", [[0, 1]]),
+        ("not small", [[-np.inf, np.inf]]),  # of a single record, so that it tells nothing
     ],
 )
 def test_labels_of_ordered_categories(text: str, expected: list[list[float]]) -> None:
@@ -168,6 +190,90 @@ def test_labels_of_ordered_categories(text: str, expected: list[list[float]]) ->
     domain = ("low", "mid", "high", "very, very high")
     known = known.with_schema(known.schema.replacing(known["size"].changed(domain=domain)))
     assert regions(known, "size", [text, "low", "high", "mid"])[0] == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("[20,40)", [[0, 1]]), ("30+", [[1, 2]]), ("20-30", [[0, 1]])])
+def test_ordered_categories_that_are_numbers_are_read_like_numbers(text: str, expected: list[list[float]]) -> None:
+    known = Microdata.of({"age": ["20", "30", "40"]}, ordinal=["age"])
+    assert regions(known, "age", [text, "30", "40"])[0] == expected
+
+
+FORMS = {
+    "[{0}, {1}]": (True, True), "[{0},{1})": (True, False), "({0}, {1}]": (False, True), "]{0};{1}[": (False, False),
+    "{0}-{1}": (True, True), "{0} – {1}": (True, True), "{0} to {1}": (True, True),
+}  # fmt: skip
+ENDS = st.integers(-200, 200) | st.floats(-1e6, 1e6, allow_nan=False)
+
+
+@settings(max_examples=200, deadline=None)
+@given(form=st.sampled_from(sorted(FORMS)), ends=st.tuples(ENDS, ENDS).map(sorted), value=ENDS)
+def test_what_is_written_is_read_again(form: str, ends: list[float], value: float) -> None:
+    (low, high), (from_low, to_high) = ends, FORMS[form]
+    region = region_of(form.format(low, high))
+    assert region is not None
+    assert region.segments == ((low, high),)
+    for number in (low, high, value):
+        inside = (low <= number if from_low else low < number) and (number <= high if to_high else number < high)
+        assert (number in region) == inside
+
+
+@settings(max_examples=50, deadline=None)
+@given(end=ENDS, value=ENDS)
+def test_numbers_up_to_one_or_from_one_on_are_read_again(end: float, value: float) -> None:
+    truths = {"<{}": value < end, "<= {}": value <= end, ">{}": value > end, "≥ {}": value >= end, "{}+": value >= end}
+    for form, truth in truths.items():
+        region = region_of(form.format(end))
+        assert region is not None
+        assert (value in region) == truth
+
+
+@pytest.mark.parametrize("form", ["[{0}, {1})", "({0}, {1}]", "[{0}, {1}]", "({0}, {1})"])
+def test_an_end_that_is_left_out_moves_no_gap(form: str) -> None:
+    """Narrow intervals around values that are far apart: the gap is to the end as it is written, by hand 68 %."""
+    rng = np.random.default_rng(3)
+    known = np.sort(rng.choice(10_000, 50, replace=False)).astype(float)
+    low = (known + rng.normal(0, 60, 50)) // 20 * 20
+    gaps = np.maximum(np.maximum(low[None] - known[:, None], known[:, None] - low[None] - 20), 0)
+    tied = gaps == gaps.min(axis=1, keepdims=True)
+    by_hand = np.where(np.diag(tied), 1 / tied.sum(axis=1), 0)
+    labels = [form.format(int(one), int(one) + 20) for one in low]
+    risk = DistanceLinkage().assess({"x": known}, {"x": labels}, ["x"])
+    assert risk.per_record.tolist() == pytest.approx(by_hand.tolist())
+
+
+@pytest.mark.parametrize("attack", LINKAGES, ids=lambda attack: attack.name)
+def test_an_end_that_is_left_out_is_outside(attack: Linkage) -> None:
+    known = Microdata.of({"age": [19, 20, 20, 30]})
+    for texts in (["[10, 20)", "[20, 30)", "[20, 30)", "[30, 40)"], ["<20", "20-29", "20-29", "30+"]):
+        assert attack.assess(known, {"age": texts}, ["age"]).per_record.tolist() == [1, 0.5, 0.5, 1]
+
+
+# --- labels that no grammar reads -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attack", LINKAGES, ids=lambda attack: attack.name)
+def test_texts_that_nobody_shares_give_nobody_away(attack: Linkage) -> None:
+    """Each record a random text: a code book of these would link every record to itself."""
+    rng = np.random.default_rng(8)
+    known = Microdata.of({"pay": rng.normal(size=200), "job": rng.choice(["cook", "nurse", "clerk"], 200)})
+    texts = [f"x{number:08x}" for number in rng.integers(0, 2**31, 200)]
+    risk = attack.assess(known, {"pay": texts, "job": texts[::-1]}, ["pay", "job"])
+    assert risk.value == pytest.approx(100 / 200)
+    assert "code book" not in risk.scenario
+
+
+@pytest.mark.parametrize("attack", LINKAGES, ids=lambda attack: attack.name)
+def test_the_scenario_names_what_was_read_by_a_code_book(attack: Linkage) -> None:
+    release = released(["young", "young", "[30, 30]", "old", "old"], ["cook", "cook", "nurse", "clerk", "nurse"])
+    risk = attack.assess(people(), release, ["age", "job"])
+    assert "Some labels of age could not be read" in risk.scenario
+    assert regions(people(), "age", ["young", "young", "30", "old", "old"])[3] == [[41, 43]]
+
+
+def test_a_code_book_lists_the_categories_of_each_label() -> None:
+    known = Microdata.of({"job": ["cook", "nurse", "clerk", "cook", None]})
+    assert regions(known, "job", ["P", "P", "Q", "P", "Q"])[0] == [[1, 2]]
+    assert regions(known, "job", ["P", "P", "Q", "P", "Q"])[2] == [[-np.inf, np.inf]]  # one of the two is not known
 
 
 def test_nodes_of_a_hierarchy_stand_for_the_categories_below_them() -> None:
@@ -315,3 +421,19 @@ def test_the_battery_runs_both_linkages_on_intervals() -> None:
     found = run_battery(data, Mondrian(k=4, publish="interval").mask(data, data.names), contributions=False)
     for name in ("distance-linkage", "probabilistic-linkage"):
         assert found.risks[name].known == data.names
+
+
+@pytest.mark.parametrize("direction", ["original", "masked"])
+def test_the_records_that_are_searched_are_laid_out_once(direction: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, masked, _ = overlapping(n=400)
+    monkeypatch.setattr(comparison, "_AT_ONCE", 4000)  # ten records at a time
+    laid: list[int] = []
+    records = comparison._records
+
+    def counting(table: Table, these: np.ndarray) -> Table:
+        laid.append(len(these))
+        return records(table, these)
+
+    monkeypatch.setattr(comparison, "_records", counting)
+    DistanceLinkage(direction=direction).assess(known, masked, ["a", "b"])  # type: ignore[arg-type]
+    assert sorted(laid)[-2] < 20 < max(laid)

@@ -8,7 +8,9 @@ import pytest
 from microveil.attacks.inference import Inference
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.loop import protect_until, stronger
+from microveil.attacks.uniqueness import Uniqueness
 from microveil.errors import Cancelled, DataError, ParameterError
+from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
@@ -77,3 +79,25 @@ def test_it_can_be_cancelled() -> None:
 
     with pytest.raises(Cancelled):
         protect_until(people(30), [MDAV()], DistanceLinkage(), 5, progress=stop)
+
+
+def test_the_loop_goes_on_until_the_requirements_are_met_too() -> None:
+    data = people(60)
+    methods = stronger(MDAV(), "k", (2, 4, 6, 8, 10))
+    plain = protect_until(data, methods, DistanceLinkage(), 30.0)
+    required = protect_until(data, methods, DistanceLinkage(), 30.0, require={"k": 8})
+    assert plain.method.parameters()["k"] < required.method.parameters()["k"] == 8
+    assert required.release.guarantees.k >= 8
+    assert [bool(why) for why in required.unmet] == [True, True, True, False]
+    assert plain.unmet == ("",) * len(plain.tried)
+    with pytest.raises(DataError, match="is brought to 30 %, but the release was to have k at least 20"):
+        protect_until(data, methods, DistanceLinkage(), 30.0, require={"k": 20})
+
+
+def test_uniqueness_of_published_intervals_does_not_stop_the_loop_at_once() -> None:
+    data = people(80)
+    methods = stronger(Mondrian(publish="interval"), "k", (2, 4, 8, 16))
+    found = protect_until(data, methods, Uniqueness(), 15.0, attributes=["age", "cost"])
+    risks = [risk for _, risk in found.tried]
+    assert len(risks) > 1
+    assert risks[-1] <= 15 < min(risks[:-1])

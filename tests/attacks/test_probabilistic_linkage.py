@@ -299,3 +299,25 @@ def test_what_cannot_be_done_is_refused() -> None:
     long = Microdata.of({"a": np.arange(5001.0)})
     with pytest.raises(ParameterError, match="5,001 different records"):
         ProbabilisticLinkage(assignment="one-to-one").assess(long, long)
+
+
+@pytest.mark.parametrize("attack", [DistanceLinkage, ProbabilisticLinkage])
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_missing_wildcard_to_block_on_is_compared_with_all(
+    attack: type[DistanceLinkage | ProbabilisticLinkage], labels: bool
+) -> None:
+    """The same rule in both linkages; missing cells that are no wildcards are compared with their like alone."""
+    columns = {"area": ["x", "y", "x", "y"], "pay": [1.0, 2.0, 3.0, 4.0]}
+    areas = [None, "{y}", "{x}", "{y}"] if labels else [None, "y", "x", "y"]
+    known = Microdata.of(columns)
+    for policy, expected in (("wildcard", [1, 1, 1, 1]), ("not applicable", [0, 1, 1, 1])):
+        people = known.with_schema(known.schema.replacing(known["area"].changed(missing=policy)))
+        risk = attack(block=("area",)).assess(people, {**columns, "area": areas}, ["area", "pay"])
+        assert risk.per_record.tolist() == expected
+
+
+def test_nobody_of_another_block_is_linked_even_if_all_else_agrees() -> None:
+    known = Microdata.of({"area": ["x", "y", "y", "x"], "pay": [1.0, 2.0, 3.0, 4.0]})
+    masked = Microdata.of({"area": ["x", "y", "y", "x"], "pay": [2.0, 1.0, 3.0, 4.0]})
+    risk = ProbabilisticLinkage(block=("area",)).assess(known, masked, ["area", "pay"])
+    assert risk.per_record[0] == 0.5  # one of the two in area x; the record with pay 1 is in area y

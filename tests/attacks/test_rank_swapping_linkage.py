@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from microveil.attacks.linkage.annotated_union import AnnotatedUnionLinkage
 from microveil.attacks.linkage.disclosure import disclosure, first_attributes
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.rank_swapping import RankSwappingLinkage
@@ -361,3 +362,15 @@ def test_more_candidates_than_can_be_listed_are_refused(monkeypatch: pytest.Monk
     monkeypatch.setattr("microveil.attacks.linkage.rank_swapping._MOST_PAIRS", 10)
     with pytest.raises(ParameterError, match="at most 10 are listed"):
         RankSwappingLinkage(p=5, unit="positions", propagate=True).assess(table(X), table(SWAPPED))
+
+
+@pytest.mark.parametrize("attack", [RankSwappingLinkage, AnnotatedUnionLinkage])
+def test_the_scenario_says_whether_the_reach_is_known_or_assumed(
+    attack: type[RankSwappingLinkage | AnnotatedUnionLinkage],
+) -> None:
+    release = RankSwapping(p=30).mask(table(X), seed=1)
+    assert "knows how far rank swapping moved values" in attack().assess(table(X), release).scenario
+    bare = attack().assess(table(X), table(SWAPPED)).scenario
+    assert "assumes, for nothing tells it, that rank swapping moved values by at most 20 % of the ranks" in bare
+    given = attack(p=2, unit="positions").assess(table(X), release).scenario
+    assert "assumes that rank swapping moved values by at most 2 ranks" in given

@@ -7,9 +7,11 @@ import json
 import numpy as np
 import pytest
 
+from microveil.attacks.attribute_disclosure import AttributeDisclosure
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.versions import attack_versions, combine_versions
 from microveil.errors import DataError, ParameterError
+from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.microaggregation.individual_ranking import IndividualRanking
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
@@ -112,3 +114,84 @@ def test_what_cannot_be_put_together_is_refused() -> None:
         attack_versions(data, apart)
     with pytest.raises(DataError, match="20 records and the masked table 5"):
         combine_versions([data, data.take(np.arange(5))])
+
+
+def test_what_an_attack_is_after_comes_along() -> None:
+    rng = np.random.default_rng(2)
+    columns = {"age": rng.normal(50, 15, 80), "ill": rng.choice(list("xyz"), 80)}
+    data = Microdata.of(columns, keys=["age"], confidential=["ill"])
+    masked = [PRAM(p=0.6).mask(Noise(alpha=0.1).mask(data, seed=seed), ["ill"], seed=seed) for seed in range(5)]
+    found = attack_versions(data, masked, ["age"], attack=AttributeDisclosure())
+    assert list(found.together.per_attribute) == ["ill"]
+    tables = [*(release.data for release in masked), found.data]
+    right = [(table.frame["ill"].to_numpy() == columns["ill"]).mean() for table in tables]
+    assert right[-1] > max(right[:-1])  # what most versions say
+
+
+def test_confidential_attributes_that_were_not_released_are_not_replaced_by_others() -> None:
+    data = Microdata.of({"age": [20.0, 30.0, 40.0], "ill": list("xyx")}, keys=["age"], confidential=["ill"])
+    with pytest.raises(DataError, match="attribute-disclosure is after 'ill', which was not released"):
+        AttributeDisclosure().assess(data, {"age": [20.0, 30.0, 40.0]}, ["age"])
+
+
+def test_equal_records_are_averaged_by_their_rows_in_little_memory() -> None:
+    import tracemalloc
+
+    rng = np.random.default_rng(1)
+    versions = [{"sex": rng.choice(["f", "m"], 30_000)} for _ in range(3)]
+    tracemalloc.start()
+    together = combine_versions(versions, ["sex"], link="nearest")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert together.frame["sex"].to_list() == versions[0]["sex"].tolist()
+    assert peak < 200e6  # all pairs of equal records would take 450 million places
+
+
+def test_votes_for_many_categories_take_memory_for_those_that_occur() -> None:
+    import tracemalloc
+
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 10_000, 10_000)
+    versions = [{"c": [f"c{code}" for code in codes]} for _ in range(3)]
+    tracemalloc.start()
+    together = combine_versions(versions, ["c"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert together.frame["c"].to_list() == versions[0]["c"]
+    assert peak < 100e6  # a table of records by categories would take 500 MB
+
+
+@pytest.mark.parametrize("link", ["order", "nearest"])
+def test_votes_are_those_of_a_count_by_hand(link: str) -> None:
+    rng = np.random.default_rng(5)
+    versions = [{"a": rng.integers(0, 4, 40).tolist(), "j": rng.choice(list("abcd"), 40).tolist()} for _ in range(4)]
+    tables = [Microdata.of(version, nominal=["j"]) for version in versions]
+    data = Microdata.of(versions[0], nominal=["j"], keys=["a"], confidential=["j"])
+    found = attack_versions(data, tables, ["a"], link=link)  # type: ignore[arg-type]
+    for record in range(40):
+        votes = dict.fromkeys("abcd", 0.0)
+        votes[versions[0]["j"][record]] += 1
+        for version in versions[1:]:
+            apart = [abs(value - versions[0]["a"][record]) for value in version["a"]]
+            near = [record] if link == "order" else [i for i in range(40) if apart[i] == min(apart)]
+            for i in near:
+                votes[version["j"][i]] += 1 / len(near)
+        expected = next(code for code in "abcd" if votes[code] >= max(votes.values()) - 1e-9)
+        assert found.data.frame["j"][record] == expected
+
+
+def test_the_risk_is_that_of_the_best_attempt() -> None:
+    """The second version is the original upside down, so that the mean tells nothing."""
+    data = Microdata.of({"x": [1.0, 2.0, 3.0, 4.0]})
+    found = attack_versions(data, [data, {"x": [4.0, 3.0, 2.0, 1.0]}])
+    assert found.together.value < 50
+    assert found.risk is found.alone[0]
+    assert found.to_plain()["risk"]["value"] == 100.0
+
+
+def test_versions_with_labels_are_refused_in_a_sentence() -> None:
+    data = people(30)
+    labels = [Mondrian(k=k, publish="interval").mask(data, ["age", "income"]) for k in (3, 4)]
+    for put_together in (lambda: attack_versions(data, labels), lambda: combine_versions([data, *labels])):
+        with pytest.raises(DataError, match=r"'age' is released as labels .* cannot be put together"):
+            put_together()

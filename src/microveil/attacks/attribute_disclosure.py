@@ -58,7 +58,14 @@ class AttributeDisclosure(ConfidentialAttack):
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         targets = self.targets(pair, attributes)
-        drawn = attacked(len(pair), self.records, 10.0 * len(pair) * len(attributes), self.seed, self.name)
+        drawn = attacked(
+            pair,
+            (*attributes, *(target.name for target in targets)),
+            self.records,
+            10.0 * len(pair) * len(attributes),
+            self.seed,
+            self.name,
+        )
         reach = [target.reach(self.width) for target in targets]
         label = f"{self.name}: finding candidates"
         shares, sizes = shares_of_candidates(pair, targets, reach, drawn, progress, label)

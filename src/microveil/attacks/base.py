@@ -92,6 +92,8 @@ class Attack(Parameterised, ABC):
     formula: ClassVar[str] = ""
     # whether leaving an attribute out of what is known only takes knowledge away
     known_is_all: ClassVar[bool] = True
+    # whether the attack knows what to make of labels that stand for several values, in the place of values
+    reads_labels: ClassVar[bool] = False
     # what a battery tries beside the usual form
     variants: ClassVar[tuple[Variant, ...]] = ()
 
@@ -102,20 +104,27 @@ class Attack(Parameterised, ABC):
 
         `pair.release` has the provenance; an attack on one method takes its parameters from there.
         """
-        if not pair.of_kinds(cls.kinds):
+        seen = cls.seen(pair)
+        if not seen.of_kinds(cls.kinds):
             return ()
         usual = cls()
-        tried = [variant for variant in cls.variants if variant.fits(pair) and not variant.too_long(pair)]
+        tried = [variant for variant in cls.variants if variant.fits(seen) and not variant.too_long(seen)]
         return (usual, *(usual.changed(**variant.parameters) for variant in tried))
 
     @classmethod
     def too_long(cls, pair: Pair) -> tuple[tuple[Attack, str], ...]:
         """The variants that would fit but take too long on so many records, each with a sentence that says so."""
+        seen = cls.seen(pair)
         return tuple(
             (cls().changed(**variant.parameters), f"tried on files of up to {variant.most_records:,} records")
             for variant in cls.variants
-            if variant.fits(pair) and variant.too_long(pair)
+            if variant.fits(seen) and variant.too_long(seen)
         )
+
+    @classmethod
+    def seen(cls, pair: Pair) -> Pair:
+        """The tables as this attack sees them."""
+        return pair.reading_labels() if cls.reads_labels else pair
 
     def changed(self, **parameters: Any) -> Self:
         """The same attack with some parameters changed."""
@@ -124,7 +133,9 @@ class Attack(Parameterised, ABC):
     @classmethod
     def why_not(cls, pair: Pair) -> str:
         """Why the attack is not suited, for those that are not."""
-        return "of no use against this release" if pair.of_kinds(cls.kinds) else "no attribute of its kind"
+        if cls.seen(pair).of_kinds(cls.kinds):
+            return "of no use against this release"
+        return "no attribute of its kind" + (" that is not released as labels" if pair.labelled else "")
 
     def assess(
         self, original: Any, release: Any, known: Sequence[str] | None = None, *, progress: Progress = silent
@@ -137,6 +148,7 @@ class Attack(Parameterised, ABC):
 
     def assess_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Risk:
         """The same on tables that are paired up already; without `explicit`, attributes of other kinds are left out."""
+        pair = self.seen(pair)
         attributes = fitting(pair, self, explicit=explicit)
         progress(0.0, self.name)
         risk = self._assess(pair, attributes, progress)

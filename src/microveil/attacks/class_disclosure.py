@@ -101,7 +101,14 @@ class ClassDisclosure(ConfidentialAttack):
             )
         labels = [_equal_values(pair, target.known) if made is None else made for target in targets]
         if made is None:
-            drawn = attacked(len(pair), self.records, 10.0 * len(pair) * len(attributes), self.seed, self.name)
+            drawn = attacked(
+                pair,
+                (*attributes, *(target.name for target in targets)),
+                self.records,
+                10.0 * len(pair) * len(attributes),
+                self.seed,
+                self.name,
+            )
             label = f"{self.name}: finding groups"
             shares, _ = shares_of_candidates(pair, targets, [0.0] * len(targets), drawn, progress, label)
             disclosed = np.where(np.isnan(shares), np.nan, shares == 1.0)

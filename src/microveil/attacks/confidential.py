@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack
-from microveil.errors import ParameterError
+from microveil.errors import DataError, ParameterError
 from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts
@@ -26,6 +26,7 @@ CONFIDENTIAL = (
     "attribute in turn"
 )
 WIDTH = "a number is disclosed when it is guessed within so many per cent of the standard deviation"
+_UNUSABLE = "which was not released, or only as labels"
 MISSING = "records without a true confidential value are not attacked; missing known values say nothing"
 
 
@@ -87,7 +88,9 @@ class ConfidentialAttack(Attack):
         beside = {name: _beside(pair, name) for name in wanted}
         lacking = [name for name, found in beside.items() if found is None]
         if given and lacking:
-            raise ParameterError(f"{self.name}: confidential names '{lacking[0]}', which was not released")
+            raise ParameterError(f"{self.name}: confidential names '{lacking[0]}', {_UNUSABLE}")
+        if wanted and len(lacking) == len(wanted):
+            raise DataError(f"{self.name} is after '{lacking[0]}', {_UNUSABLE}; name others with its confidential")
         found = [_target(name, table, attributes, tuple(beside)) for name, table in beside.items() if table is not None]
         return found or [_target(name, pair, attributes, (name,)) for name in attributes]
 
@@ -99,8 +102,8 @@ def _target(name: str, pair: Pair, attributes: tuple[str, ...], unknown: tuple[s
 
 
 def _beside(pair: Pair, name: str) -> Pair | None:
-    """The tables to read a confidential attribute from; none if it was not released."""
-    return pair if name in pair.masked.names else None
+    """The tables to read a confidential attribute from; none if its values were not released."""
+    return pair if name in pair.masked.names and name not in pair.recoded else None
 
 
 def known_tables(pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Terms]:

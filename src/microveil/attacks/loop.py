@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from microveil.attacks.base import Attack, Risk
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.base import Method
 from microveil.masking.release import Release
 from microveil.progress import Progress, parts, silent
@@ -15,12 +15,15 @@ from microveil.progress import Progress, parts, silent
 
 @dataclass(frozen=True)
 class Strengthened:
-    """The first release that resists the attack, how it was made, and the risk of every method tried, in per cent."""
+    """The first release that resists the attack and guarantees what it must, how it was made, and the risk of every
+    method tried, in per cent; `unmet` says of each what its release did not guarantee, nothing where it did.
+    """
 
     release: Release = field(repr=False)
     method: Method
     risk: Risk
     tried: tuple[tuple[Method, float], ...]
+    unmet: tuple[str, ...] = ()
 
 
 def stronger(method: Method, parameter: str, values: Iterable[Any]) -> list[Method]:
@@ -46,13 +49,16 @@ def protect_until(
     counter: str | None = None,
     seeds: Sequence[int] = (0,),
     in_a_row: int = 1,
+    require: Mapping[str, float] | None = None,
     progress: Progress = silent,
 ) -> Strengthened:
     """Mask with each method in turn, attack the release, and stop at the first whose risk is at most `limit` per cent.
 
     The risk is the attack's value, or one of its counters, such as the `gain` or the `explained` variance of an
     `inference`; the mean over several seeds if given. Risks that are noisy may be asked to meet the limit for several
-    methods in a row; the first of these is taken. The release is that of the first seed.
+    methods in a row; the first of these is taken. The release is that of the first seed. `require` are guarantees, such
+    as {"k": 5}, that the releases must have besides. It is the value that must meet the limit; the upper end of its
+    confidence interval, `found.risk.high`, can lie above it.
 
     >>> from microveil.attacks.linkage.distance import DistanceLinkage
     >>> from microveil.masking.microaggregation.mdav import MDAV
@@ -65,6 +71,7 @@ def protect_until(
         raise ParameterError("the loop needs at least one seed, and one method to meet the limit")
     strengths = list(methods)
     tried: list[tuple[Method, float]] = []
+    unmet: list[str] = []
     first: tuple[Release, Risk] | None = None
     met = 0
     for number, (method, stretch) in enumerate(zip(strengths, parts(progress, len(strengths)), strict=True)):
@@ -74,11 +81,15 @@ def protect_until(
         ]
         value = sum(_value(risk, counter) for _, risk in results) / len(results)
         tried.append((method, value))
-        met = met + 1 if value <= limit else 0
+        unmet.append(_unmet([release for release, _ in results], require or {}))
+        met = met + 1 if value <= limit and not unmet[-1] else 0
         first = None if met == 0 else first or results[0]
         if first is not None and met == in_a_row:
             progress(1.0, f"{attack.name} is within its limit")
-            return Strengthened(first[0], strengths[number + 1 - in_a_row], first[1], tuple(tried))
+            return Strengthened(first[0], strengths[number + 1 - in_a_row], first[1], tuple(tried), tuple(unmet))
+    short = [why for (_, value), why in zip(tried, unmet, strict=True) if value <= limit and why]
+    if short:
+        raise DataError(f"{attack.name} is brought to {limit:g} %, but {short[-1]}")
     lowest = f"; the lowest risk was {min(value for _, value in tried):.4g} %" if tried else ""
     raise DataError(f"no method tried brings the risk of {attack.name} to {limit:g} %{lowest}")
 
@@ -95,6 +106,16 @@ def _attacked(
     masking, attacking = parts(progress, 2)
     release = method.mask(data, attributes, seed=seed, progress=masking)
     return release, attack.assess(data, release, known, progress=attacking)
+
+
+def _unmet(releases: Sequence[Release], require: Mapping[str, float]) -> str:
+    """What the first of the releases that falls short lacks."""
+    for release in releases if require else ():
+        try:
+            release.guarantees.check(require)
+        except GuaranteeError as short:
+            return str(short)
+    return ""
 
 
 def _value(risk: Risk, counter: str | None) -> float:

@@ -59,7 +59,7 @@ class SinglingOut(Attack):
         reach = self._reach(columns)
         streams = Streams(self.seed)
         choices = self._choices(len(attributes), streams.generator(self.name, "attributes"))
-        drawn = attacked(len(pair), self.records, float(len(pair) * len(choices) * 2), self.seed, self.name)
+        drawn = attacked(pair, attributes, self.records, float(len(pair) * len(choices) * 2), self.seed, self.name)
         mixed = _mixed(columns.after, streams.generator(self.name, "chance"))[:, : len(drawn)]
         success, own, chance = np.zeros(len(drawn)), np.zeros(len(drawn)), 0.0
         for chosen, part in zip(choices, parts(progress, len(choices)), strict=True):

@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from microveil.attacks.base import Attack, Risk
 from microveil.microdata.combinations import Combinations
-from microveil.microdata.microdata import as_microdata
+from microveil.microdata.hierarchy import node_text
+from microveil.microdata.microdata import as_categories, as_microdata
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
@@ -33,6 +35,8 @@ class Uniqueness(Attack):
     agree: by the sampling weights, or by the size of the population, F is estimated, and the chance is the expected
     1/F under a negative binomial distribution, or plainly 1 over the estimate. Numbers are compared exactly where
     masking left most of them as they were; else only by which of `classes` equal parts of the original they lie in.
+    Where labels for several values are released, such as intervals and sets, a person is taken to be found by the label
+    that the own record has, and the records with the same label agree.
 
     The counters: `unique`, the share of released records with a combination of their own; `still-unique`, the share of
     these that are unique in the original too; `population-unique`, the share of the same that is expected to be unique
@@ -52,6 +56,7 @@ class Uniqueness(Attack):
     assumes: ClassVar[str] = "the true values of some attributes of a person, not whether the person is in the sample"
     formula: ClassVar[str] = "mean over i of E(1 / F_i | f_i) [x'_i agrees with x_i], F_i the population that agrees"
     kinds: ClassVar[tuple[str, ...]] = KINDS
+    reads_labels: ClassVar[bool] = True
     missing: ClassVar[str] = (
         "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees "
         "with its like"
@@ -153,6 +158,8 @@ class Shared:
 
 def _codes(pair: Pair, name: str, classes: int) -> IntArray:
     """Equal values of the original and then the masked file have equal codes; -1 agrees with all."""
+    if name in pair.recoded:
+        return _label_codes(pair, name)
     states = np.concatenate([data.missing_states(name) for data in (pair.original, pair.masked)]).astype(np.int64)
     if pair.original[name].is_categorical:
         codes = np.concatenate([column.codes for column in pair.categories(name)])
@@ -168,6 +175,24 @@ def _codes(pair: Pair, name: str, classes: int) -> IntArray:
     if pair.original[name].missing == "wildcard":
         return np.where(states > 0, -1, codes)
     return np.where(states > 0, codes.max(initial=0) + states, codes)
+
+
+def _label_codes(pair: Pair, name: str) -> IntArray:
+    """The same of labels: what is released of a person tells which of them the true value belongs to.
+
+    A cell that is empty or a missing code in the release is one in the original too, or was suppressed.
+    """
+    attribute = pair.original[name]
+    column = as_categories(pair.masked.arrow(name))
+    encoded = pc.dictionary_encode(column, null_encoding="mask")
+    codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False).astype(np.int64)
+    missing = {node_text(code) for code in attribute.missing_codes}
+    empty = np.array([*(node_text(text) in missing for text in encoded.dictionary.to_pylist()), True])[codes]
+    before = pair.original.missing_states(name)
+    known = np.where(empty & (before == 0), codes.max(initial=0) + 1, codes)  # a suppressed value is not found by it
+    if attribute.missing == "wildcard":
+        known, codes = np.where(before > 0, -1, known), np.where(empty, -1, codes)
+    return np.concatenate([known, codes])
 
 
 def unique_in_both(sample: Any, population: Any, keys: Sequence[str]) -> float:

@@ -24,6 +24,7 @@ IntArray = npt.NDArray[np.int64]
 Link = Literal["order", "nearest"]
 Intervals = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 _USUAL: type[Attack] = DistanceLinkage
+_EQUAL = 1e-9  # votes that differ by less are as many
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Versions:
     """Several releases of one file, taken together.
 
     `data` is the table an intruder makes of them; `alone` are the risks of each release by itself and `together` that
-    of the table; `gains` says for each numeric attribute how much nearer the intruder has come.
+    of the table; `gains` says for each numeric attribute how much nearer the intruder has come. The risk is that of the
+    best of all these attempts, for putting versions together can also blur what one of them shows.
     """
 
     data: Microdata = field(repr=False)
@@ -55,9 +57,15 @@ class Versions:
     together: Risk
     gains: Mapping[str, Gain]
 
+    @property
+    def risk(self) -> Risk:
+        """The greatest of the risks, alone or together: an intruder takes the best."""
+        return max((self.together, *self.alone), key=lambda risk: risk.value)
+
     def to_plain(self) -> dict[str, Any]:
         """As JSON can hold it; nothing of single records."""
         return {
+            "risk": self.risk.to_plain(),
             "alone": [risk.to_plain() for risk in self.alone],
             "together": self.together.to_plain(),
             "gains": {name: gain.to_plain() for name, gain in self.gains.items()},
@@ -98,17 +106,18 @@ def attack_versions(
     attributes = tuple(name for name in pairs[0].attributes if all(name in pair.attributes for pair in pairs))
     if not attributes:
         raise ParameterError("the releases have no attribute in common, so they cannot be put together")
+    _refuse_labels(pairs, attributes)
     *single, whole = parts(progress, len(releases) + 1)
     alone = [
         chosen.assess_pair(pair.knowing(attributes), progress=part) for pair, part in zip(pairs, single, strict=True)
     ]
     tables = [pair.masked for pair in pairs]
     matches = _matches(tables, attributes, link)
-    data = _together(tables, attributes, matches)
+    data = _together(tables, (*attributes, *_also_sought(pairs, attributes)), matches)
     gains = {
         name: _gain(pairs, name, data, matches, intervals)
         for name in attributes
-        if pairs[0].original[name].kind == "numeric" and name not in pairs[0].recoded
+        if pairs[0].original[name].kind == "numeric"
     }
     together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes), progress=whole)
     return Versions(data, tuple(alone), together, gains)
@@ -129,36 +138,99 @@ def combine_versions(
     if not releases:
         raise ParameterError("there is no release to put together")
     pairs = [Pair.of(releases[0], release, attributes) for release in releases]
+    chosen = pairs[0].attributes
+    _refuse_labels(pairs, chosen)
     tables = [pair.masked for pair in pairs]
-    return _together(tables, pairs[0].attributes, _matches(tables, pairs[0].attributes, link))
+    return _together(tables, chosen, _matches(tables, chosen, link)).select(chosen)
+
+
+def _refuse_labels(pairs: list[Pair], attributes: Sequence[str]) -> None:
+    for pair in pairs:
+        for name in attributes:
+            if name in pair.recoded:
+                raise DataError(
+                    f"attribute '{name}' is released as labels that stand for several values, and versions of labels "
+                    "cannot be put together; leave it out of the attributes"
+                )
+
+
+def _also_sought(pairs: list[Pair], attributes: Sequence[str]) -> list[str]:
+    """Confidential attributes beside these that every version has: an attack may be after them."""
+    sought = (name for name in pairs[0].original.schema.confidential if name not in attributes)
+    return [n for n in sought if all(n in pair.masked.names and n not in pair.recoded for pair in pairs)]
 
 
 @dataclass(frozen=True)
 class _Match:
-    """Pairs of a record of the first version and one of another that are taken for the same person, and the weight."""
+    """Pairs of a case and a row of equal records of another version that may be the same person; `row_of` is the row of
+    each record of that version."""
 
-    record: IntArray
-    other: IntArray
-    weight: FloatArray
+    case: IntArray
+    row: IntArray
+    row_of: IntArray
+
+    @property
+    def rows(self) -> int:
+        return int(self.row_of.max(initial=-1)) + 1
+
+    @property
+    def weight(self) -> FloatArray:
+        """What a single record of the row counts, for each pair."""
+        sizes = np.bincount(self.row_of)[self.row]
+        return np.asarray(1.0 / np.bincount(self.case, weights=sizes)[self.case])
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """For each case the sum over the records matched, each with its weight."""
+        by_row = np.bincount(self.row_of, weights=values, minlength=self.rows)
+        return np.asarray(np.bincount(self.case, weights=by_row[self.row] * self.weight), dtype=np.float64)
+
+    def least(self, values: FloatArray) -> FloatArray:
+        """For each case the least value of the records matched."""
+        by_row = np.full(self.rows, np.inf)
+        np.minimum.at(by_row, self.row_of, values)
+        found = np.full(int(self.case.max(initial=-1)) + 1, np.inf)
+        np.minimum.at(found, self.case, by_row[self.row])
+        return found
+
+    def votes(self, codes: IntArray, size: int) -> tuple[IntArray, FloatArray]:
+        """Pairs of a case and a code of the records matched, as case x size + code, and how much they count."""
+        present = np.flatnonzero(codes >= 0)
+        pairs, counts = np.unique(self.row_of[present] * size + codes[present], return_counts=True)
+        held = np.bincount(pairs // size, minlength=self.rows)  # different codes of each row
+        many, starts = held[self.row], (np.cumsum(held) - held)[self.row]
+        places = np.repeat(starts - (np.cumsum(many) - many), many) + np.arange(many.sum())
+        keys = np.repeat(self.case, many) * size + pairs[places] % size
+        return keys, counts[places] * np.repeat(self.weight, many)
 
 
-def _matches(tables: list[Microdata], attributes: Sequence[str], link: Link) -> list[_Match]:
+@dataclass(frozen=True)
+class _Matches:
+    """Equal records of the first version are one case, of which `others` says who matches it in the other versions."""
+
+    case: IntArray
+    others: tuple[_Match, ...]
+
+
+def _matches(tables: list[Microdata], attributes: Sequence[str], link: Link) -> _Matches:
+    from microveil.numerics.nearest import distinct
     from microveil.numerics.nearest_sets import nearest_rows
 
-    n = len(tables[0])
-    same = _Match(np.arange(n), np.arange(n), np.ones(n))
+    every = np.arange(len(tables[0]))
     if link == "order":
-        return [same] * len(tables)
-    found = [same]
+        return _Matches(every, (_Match(every, every, every),) * (len(tables) - 1))
+    _, case = distinct(known_tables(Pair.of(tables[0], tables[0], attributes), tuple(attributes))[0])
+    _, first = np.unique(case, return_index=True)
+    others = []
     for table in tables[1:]:
         one, other, terms = known_tables(Pair.of(tables[0], table, attributes), tuple(attributes))
-        record, near = nearest_rows(one, other, terms, np.arange(n), silent, "linking versions").members()
-        found.append(_Match(record, near, 1.0 / np.bincount(record)[record]))
-    return found
+        found = nearest_rows(one, other, terms, first, silent, "linking versions")
+        others.append(_Match(found.query, found.row, found.row_of))
+    return _Matches(case, tuple(others))
 
 
-def _together(tables: list[Microdata], attributes: Sequence[str], matches: list[_Match]) -> Microdata:
-    first = tables[0].select(list(attributes))
+def _together(tables: list[Microdata], attributes: Sequence[str], matches: _Matches) -> Microdata:
+    """The first version with what all of them together say of these attributes."""
+    first = tables[0]
     columns: dict[str, pa.Array] = {}
     for name in attributes:
         if first[name].kind == "numeric":
@@ -169,40 +241,55 @@ def _together(tables: list[Microdata], attributes: Sequence[str], matches: list[
     return first.with_columns(columns)
 
 
-def _mean(versions: list[FloatArray], matches: list[_Match]) -> FloatArray:
+def _mean(versions: list[FloatArray], matches: _Matches) -> FloatArray:
     """The mean of the versions of each value that have one; NaN where none has."""
-    sums, weights = np.zeros(len(versions[0])), np.zeros(len(versions[0]))
-    for values, match in zip(versions, matches, strict=True):
-        cells = values[match.other]
-        present = ~np.isnan(cells)
-        np.add.at(sums, match.record[present], (cells * match.weight)[present])
-        np.add.at(weights, match.record[present], match.weight[present])
+    own, *rest = versions
+    sums, weights = np.nan_to_num(own), (~np.isnan(own)).astype(np.float64)
+    for values, match in zip(rest, matches.others, strict=True):
+        sums += match.sums(np.nan_to_num(values))[matches.case]
+        weights += match.sums((~np.isnan(values)).astype(np.float64))[matches.case]
     return np.asarray(np.divide(sums, weights, out=np.full(len(sums), np.nan), where=weights > 0))
 
 
-def _plurality(tables: list[Microdata], name: str, matches: list[_Match]) -> Categories:
+def _plurality(tables: list[Microdata], name: str, matches: _Matches) -> Categories:
     """The category most versions of a record have; of equally frequent ones the first of the domain."""
-    domains = [table.domain(name) for table in tables]
-    domain = tuple(dict.fromkeys(value for values in domains for value in values))
-    votes = np.zeros((len(tables[0]), len(domain)))
-    for table, match in zip(tables, matches, strict=True):
-        codes = table.categories(name, domain).codes[match.other]
-        present = codes >= 0
-        np.add.at(votes, (match.record[present], codes[present]), match.weight[present])
-    best = np.argmax(votes >= votes.max(axis=1, keepdims=True) - 1e-9, axis=1)
-    return Categories(name, np.where(votes.any(axis=1), best, -1), domain)
+    domain = tuple(dict.fromkeys(value for table in tables for value in table.domain(name)))
+    own, *rest = (table.categories(name, domain).codes for table in tables)
+    size = max(1, len(domain))
+    votes = [match.votes(codes, size) for codes, match in zip(rest, matches.others, strict=True)]
+    keys, place = np.unique(np.concatenate([np.empty(0, np.int64), *(k for k, _ in votes)]), return_inverse=True)
+    weights = np.concatenate([np.empty(0), *(w for _, w in votes)])
+    counts = np.bincount(place.reshape(-1), weights=weights, minlength=len(keys)).astype(np.float64)
+    cases = int(matches.case.max(initial=-1)) + 1
+    most, best = np.zeros(cases), np.full(cases, -1)
+    np.maximum.at(most, keys // size, counts)
+    leading = np.flatnonzero(counts >= most[keys // size] - _EQUAL)[::-1]
+    best[keys[leading] // size] = keys[leading] % size  # the first of the domain is written last
+    theirs, given = best[matches.case], most[matches.case]
+    for_own = _counted(keys, counts, matches.case * size + own) + 1.0
+    first = np.where(for_own > given + _EQUAL, own, np.where(for_own < given - _EQUAL, theirs, np.minimum(own, theirs)))
+    return Categories(name, np.where(own < 0, theirs, first), domain)
 
 
-def _gain(pairs: list[Pair], name: str, data: Microdata, matches: list[_Match], intervals: Intervals) -> Gain:
+def _counted(keys: IntArray, counts: FloatArray, wanted: IntArray) -> FloatArray:
+    """The count of each key that is wanted, 0 where it is not there; the keys are in order."""
+    if len(keys) == 0:
+        return np.zeros(len(wanted))
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, counts[place], 0.0)
+
+
+def _gain(pairs: list[Pair], name: str, data: Microdata, matches: _Matches, intervals: Intervals) -> Gain:
     truth = pairs[0].original.numbers(name).values
     spread = float(np.nanstd(truth)) or 1.0
     bounds = []
-    for pair, match in zip(pairs, matches, strict=True):
-        low, high = (side[match.other] for side in intervals(pair.masked.numbers(name).values))
-        hull = np.full(len(truth), np.inf), np.full(len(truth), -np.inf)
-        np.minimum.at(hull[0], match.record, np.where(np.isnan(low), -np.inf, low))
-        np.maximum.at(hull[1], match.record, np.where(np.isnan(high), np.inf, high))
-        bounds.append(hull)
+    for number, pair in enumerate(pairs):
+        low, high = intervals(pair.masked.numbers(name).values)
+        low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+        if number > 0:  # from the lowest to the highest of those who may be the person
+            match = matches.others[number - 1]
+            low, high = match.least(low)[matches.case], -match.least(-high)[matches.case]
+        bounds.append((low, high))
     low, high = np.max([b[0] for b in bounds], axis=0), np.min([b[1] for b in bounds], axis=0)
     known = ~np.isnan(truth)
     inside = (low <= truth) & (truth <= high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,6 +18,8 @@ from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from microveil.battery import Battery
+    from microveil.microdata import Microdata
+    from microveil.progress import Progress
     from microveil.scoring import Assessment
 
 EXAMPLE = (
@@ -47,13 +50,13 @@ def assess(
         ),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="With --attacks all: say what each risk means, with an example record.")
+        bool, typer.Option("--explain", help="Say what each risk means, with an example record; keep it private.")
     ] = False,
     also: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Another masked version of the same table, once for each: the attacks named by --attacks (default: "
-            "distance-linkage) are run on each by itself and on all put together.",
+            help="Another masked version of the same table, once for each: the attacks named by --attacks (by default "
+            "and with 'all': distance-linkage only) are run on each by itself and on all put together.",
             metavar="MASKED2",
         ),
     ] = None,
@@ -72,18 +75,20 @@ def assess(
     as_json: Json = False,
 ) -> None:
     """Measure what an intruder could learn from a masked table and what an analyst has lost."""
+    from microveil.battery import explain_risk
+    from microveil.microdata.pairs import Pair
     from microveil.progress import Part, parts
     from microveil.registry import make
     from microveil.scoring import assess as measure
 
-    every, every_loss = split(attacks) == ["all"], split(losses) == ["all"]
-    if explain and (not every or as_json):
-        raise ParameterError("--explain goes with --attacks all, and not with --json: it shows values of a record")
-    named = {"attack": [] if every else split(attacks), "loss": [] if every_loss else split(losses), "score": [score]}
-    given = _settings_of_measures(settings, [name for group in named.values() for name in group or ()])
+    attack_names, loss_names = _named(attacks, "attack", "distance-linkage"), _named(losses, "loss", "il1")
+    every, every_loss = attack_names == ["all"], loss_names == ["all"]
+    if explain and as_json:
+        raise ParameterError("--explain does not go with --json: it shows values of a record")
+    named = {"attack": [] if every else attack_names, "loss": [] if every_loss else loss_names, "score": [score]}
+    given = _settings_of_measures(settings, [name for group in named.values() for name in group])
     made_by_sort = {
-        sort: [make(sort, name, given.get(name, {}), text=True) for name in group or ()]
-        for sort, group in named.items()
+        sort: [make(sort, name, given.get(name, {}), text=True) for name in group] for sort, group in named.items()
     }
     chosen_attacks: Any = "all" if every else made_by_sort["attack"] if attacks is not None else None
     chosen_losses: Any = "all" if every_loss else made_by_sort["loss"] if losses is not None else None
@@ -104,14 +109,21 @@ def assess(
         )
         readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
         release, *versions = [
-            read_release(place, before, beside, part, whole=every or rule.name != "mean", **wishes)
+            read_release(place, before, beside, part, whole=attacks is not None or rule.name != "mean", **wishes)
             for place, beside, part in zip(
                 (masked, *others), (made, *map(from_manifest, others)), readings, strict=True
             )
         ]
-        assessment = measure(
-            before, release, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses,
-            score=rule, progress=Part(bar, 0.2, 0.8 if others else 1.0),
+        compared = Pair.of(before, release, chosen)
+        without_losses = losses is None and rule.usual and compared.labelled == compared.attributes
+        measuring = Part(bar, 0.2, 0.8 if others else 1.0)
+        assessment = (
+            _risks_only(before, release, split(known) or chosen, chosen_attacks, measuring)
+            if without_losses
+            else measure(
+                before, release, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses, score=rule,
+                progress=measuring,
+            )
         )  # fmt: skip
         together = None
         if others:
@@ -119,6 +131,13 @@ def assess(
             together = attack_together(
                 before, [release, *versions], split(known) or chosen, attacking, link, Part(bar, 0.8, 1.0)
             )
+    if compared.labelled:
+        note(
+            f"{', '.join(compared.labelled)}: released as labels that stand for several values, which no loss and not "
+            f"every attack can read{'; without a loss there is no score' if without_losses else ''}"
+        )
+    if every and together is not None:
+        note("the versions taken together were attacked by distance-linkage only; --attacks names others")
     if len(release) < len(before):
         note(
             f"{len(release):,} of {len(before):,} records were released and compared with their own originals, so "
@@ -134,12 +153,47 @@ def assess(
             _print_battery(assessment.battery)
         if together is not None:
             print_versions(files, together)
-        if explain and assessment.battery is not None:
-            for label in assessment.battery.risks:
-                say("")
-                say(assessment.battery.explain(label, before, release))
+        for label, risk in assessment.risks.items() if explain else ():
+            say("")
+            say(explain_risk(label, risk, before, release))
     if assessment.battery is not None and assessment.battery.failed:
         _fail_with(assessment.battery.failed)
+
+
+def _named(text: str | None, sort: str, example: str) -> list[str]:
+    """The measures that an option lists; none where it is not given."""
+    listed = [name.strip() for name in (text or "").split(",") if name.strip()]
+    if text is not None and not listed:
+        more = {"attack": "--attacks", "loss": "--losses"}[sort]
+        raise ParameterError(f"{more} must name at least one {sort}, such as {example}, or 'all'")
+    return listed
+
+
+def _risks_only(
+    before: Microdata, release: Any, known: Sequence[str] | None, attacks: Any, progress: Progress
+) -> Assessment:
+    """What can be said of a release without a single value that a loss could compare."""
+    from microveil.battery import run_battery
+    from microveil.microdata.pairs import Pair
+    from microveil.progress import parts
+    from microveil.registry import find, names
+    from microveil.scoring import Assessment, Score
+
+    battery = None
+    pair = Pair.of(before, release, known)
+    if attacks == "all":
+        battery = run_battery(before, release, known, progress=progress)
+        risks = battery.risks
+    else:
+        general = (find("attack", name) for name in names("attack") if find("attack", name).general)
+        chosen = [found[0] for attack in general if (found := attack.suited(pair))] if attacks is None else attacks
+        stretches = parts(progress, max(1, len(chosen)))
+        risks = {
+            attack.name: attack.assess_pair(pair, progress=part)
+            for attack, part in zip(chosen, stretches, strict=False)
+        }
+    unknown = float("nan")
+    return Assessment({}, risks, Score(unknown, unknown), pair.attributes, len(pair), battery)
 
 
 def _fail_with(failed: Mapping[str, Exception]) -> None:
@@ -184,6 +238,11 @@ def _print_battery(battery: Battery) -> None:
     if battery.contributions:
         told = ", ".join(f"{name} {points:+.2f}" for name, points in battery.contributions.items())
         say(f"what gives them away (points of the worst linkage that go without the attribute): {told}")
+    if battery.labelled:
+        readers = [label for label, risk in battery.risks.items() if set(risk.known) & set(battery.labelled)]
+        say(
+            f"{', '.join(battery.labelled)}: released as labels, which were read by {', '.join(readers) or 'none'} only"
+        )
     reasons: dict[str, list[str]] = {}
     for name, reason in battery.passed_over.items():
         reasons.setdefault(reason, []).append(name)
@@ -203,6 +262,8 @@ def _print_assessment(assessment: Assessment) -> None:
     table.add_column("95 % interval", justify="right")
     table.add_column("what it means", overflow="fold")
     for sort, name, value, meaning in assessment.rows():
+        if not isfinite(value):
+            continue  # not measured
         risk = assessment.risks.get(name) if sort == "risk" else None
         interval = f"{risk.low:.2f} to {risk.high:.2f}" if risk else ""
         sampled = f" ({risk.attacked:,} records attacked)" if risk and risk.attacked < assessment.records else ""

@@ -51,8 +51,9 @@ def protect(
     until: Annotated[
         str | None,
         typer.Option(
-            help="With --vary: take the first value with which this attack gains at most so many per cent; an attack "
-            "of 'microveil methods --kind attack', or one of its counters, such as inference.explained=30.",
+            help="With --vary: take the first value with which this attack gains at most so many per cent, and that "
+            "meets every --require; an attack of 'microveil methods --kind attack', or one of its counters, such as "
+            "inference.explained=30. The upper end of the risk's 95 % interval, which is shown, may be higher.",
             metavar="ATTACK=PERCENT",
         ),
     ] = None,
@@ -75,6 +76,7 @@ def protect(
     from dataclasses import replace
 
     from microveil.masking.release import check_place
+    from microveil.parameters import shown
     from microveil.progress import Part
     from microveil.protection import protect as carry_out
     from microveil.randomness import check_seed, draw_seed
@@ -95,7 +97,7 @@ def protect(
         found = None
         if trial is not None:
             seed = draw_seed() if seed is None else seed
-            found = trial.run(data, split(attributes), seed, Part(bar, 0.1, 0.8))
+            found = trial.run(data, split(attributes), seed, the_plan.require, Part(bar, 0.1, 0.8))
             the_plan = replace(the_plan, steps=(replace(the_plan.steps[0], parameters=found.method.parameters()),))
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
         release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=masking)
@@ -114,7 +116,7 @@ def protect(
         for line in trial.lines(found):
             say(line)
     for step in release.provenance.steps:
-        settings_text = ", ".join(f"{k}={_shown(v)}" for k, v in step.parameters.items() if v is not None)
+        settings_text = ", ".join(f"{k}={shown(v)}" for k, v in step.parameters.items() if v is not None)
         say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
     if release.partition is not None:
         say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
@@ -146,14 +148,6 @@ def _the_plan(
     built = make("method", method, settings, text=True)
     chosen = split(attributes)
     return Plan((Step(method, built.parameters(), None if chosen is None else tuple(chosen)),)), None
-
-
-def _shown(value: object) -> str:
-    """A parameter as it would be typed; a method inside another as its name and settings."""
-    if isinstance(value, dict) and "name" in value:
-        rest = "".join(f" {k}={v}" for k, v in value.items() if k != "name" and v is not None)
-        return f"{value['name']}{rest}"
-    return str(value)
 
 
 def _required(require: Sequence[str] | None) -> dict[str, float]:

@@ -25,12 +25,18 @@ def read_table(path: Path, schema: Any, progress: Progress, **options: Any) -> M
 def read_release(
     path: Path, before: Microdata, made: Made, progress: Progress, *, whole: bool, **options: Any
 ) -> Microdata | Release:
-    """A masked table; as the release it was made as, if it is wanted whole or does not have all records."""
+    """A masked table, as the release it was made as where its manifest is there; groups, matrices and the choice of
+    records come with it only if it is wanted whole or does not have all records.
+    """
+    from microveil.masking.release import release_from
+
     after = read_table(path, None, progress, like=before, **options)
     plan, manifest = made
-    if plan is None or manifest is None or not (whole or len(after) < len(before)):
+    if plan is None or manifest is None:
         return after
-    return read_back(before, after, plan, manifest)
+    if whole or len(after) < len(before):
+        return read_back(before, after, plan, manifest)
+    return release_from(after, plan, manifest)
 
 
 def from_manifest(masked: Path) -> Made:

@@ -38,27 +38,45 @@ class Trial:
     def measure(self) -> str:
         return self.attack.name if self.counter is None else f"{self.attack.name}.{self.counter}"
 
-    def run(self, data: Microdata, attributes: Sequence[str] | None, seed: int, progress: Progress) -> Strengthened:
+    def run(
+        self,
+        data: Microdata,
+        attributes: Sequence[str] | None,
+        seed: int,
+        require: Mapping[str, float],
+        progress: Progress,
+    ) -> Strengthened:
         from microveil.attacks.loop import protect_until
 
         return protect_until(
             data, self.methods, self.attack, self.limit, attributes=attributes, counter=self.counter, seeds=(seed,),
-            progress=progress,
+            require=require, progress=progress,
         )  # fmt: skip
 
     def lines(self, found: Strengthened) -> list[str]:
-        """What was tried, a line for each."""
-        tried = zip(self.values, (risk for _, risk in found.tried), strict=False)
-        return [f"tried {self.parameter}={value}: {self.measure} {risk:.2f} %" for value, risk in tried]
+        """What was tried, a line for each, and how sure the last is."""
+        short = ", but not what is required"
+        lines = [
+            f"tried {self.parameter}={value}: {self.measure} {risk:.2f} %{short if unmet else ''}"
+            for value, risk, unmet in self._tried(found)
+        ]
+        if self.counter is None:
+            lines[-1] += f" (95 % interval {found.risk.low:.2f} to {found.risk.high:.2f})"
+        return lines
+
+    def _tried(self, found: Strengthened) -> list[tuple[str, float, bool]]:
+        """The values tried, their risks, and whether their releases fall short of what is required."""
+        risks, unmet = (risk for _, risk in found.tried), map(bool, found.unmet)
+        return list(zip(self.values, risks, unmet, strict=False))
 
     def to_plain(self, found: Strengthened) -> dict[str, Any]:
-        tried = zip(self.values, (risk for _, risk in found.tried), strict=False)
+        tried = self._tried(found)
         return {
             "attack": self.attack.name,
             "counter": self.counter,
             "limit": self.limit,
             "parameter": self.parameter,
-            "tried": [{"value": value, "risk": risk} for value, risk in tried],
+            "tried": [{"value": value, "risk": risk, "required": not unmet} for value, risk, unmet in tried],
             "risk": found.risk.to_plain(),
         }
 

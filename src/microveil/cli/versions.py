@@ -44,9 +44,10 @@ def attack_together(
 
 
 def plain_versions(files: Sequence[str], versions: Sequence[Versions]) -> dict[str, Any]:
-    """For --json: by attack the risks of each version alone and of all together, and the gains for each attribute."""
+    """For --json: by attack the risks of each version alone, of all together, and the greatest of these, and the gains
+    for each attribute."""
     plain = {found.together.name: found.to_plain() for found in versions}
-    risks = {name: {"alone": found["alone"], "together": found["together"]} for name, found in plain.items()}
+    risks = {name: {part: found[part] for part in ("risk", "alone", "together")} for name, found in plain.items()}
     gains = {name: gain.to_plain() for name, gain in versions[0].gains.items()}
     return {"files": list(files), "risks": risks, "gains": gains}
 
@@ -57,12 +58,12 @@ def print_versions(files: Sequence[str], versions: Sequence[Versions]) -> None:
 
     table = Table(title=f"{len(files)} versions taken together, %", title_justify="left")
     table.add_column("risk")
-    for column in (*files, "together", "95 % interval"):
+    for column in (*files, "together", "the best", "95 % interval"):
         table.add_column(column, justify="right", overflow="fold")
     for found in versions:
-        whole = found.together
-        alone = [f"{risk.value:.2f}" for risk in found.alone]
-        table.add_row(whole.name, *alone, f"{whole.value:.2f}", f"{whole.low:.2f} to {whole.high:.2f}")
+        best = found.risk
+        each = [f"{risk.value:.2f}" for risk in (*found.alone, found.together, best)]
+        table.add_row(best.name, *each, f"{best.low:.2f} to {best.high:.2f}")
     console().print(table)
     for name, gain in versions[0].gains.items():
         say(f"{name}: a guess is off by {gain.error:.2f} % of the deviation, with one version {gain.error_alone:.2f} %")

@@ -50,18 +50,28 @@ def category_distance(kind: str, size: int, form: OrdinalDistance = "inclusive")
 class Regions:
     """What labels stand for: each some segments of a line, from a low to a high end, ascending and apart.
 
-    The line are numbers, or the positions in a domain.
+    The line are numbers, or the positions in a domain. `without` are the low and the high end of each region where they
+    do not belong to it, else NaN; such an end is taken to be a `hair` away.
     """
 
     segments: tuple[FloatArray, ...]
+    without: FloatArray
+    hair: float
 
     @classmethod
-    def of(cls, regions: Sequence[Sequence[tuple[float, float]]]) -> Regions:
-        return cls(tuple(np.array(sorted(region), dtype=np.float64).reshape(-1, 2) for region in regions))
+    def of(
+        cls,
+        regions: Sequence[Sequence[tuple[float, float]]],
+        without: Sequence[tuple[float, float]] | None = None,
+        hair: float = 0.0,
+    ) -> Regions:
+        segments = tuple(np.array(sorted(region), dtype=np.float64).reshape(-1, 2) for region in regions)
+        ends = np.full((len(segments), 2), np.nan) if without is None else np.array(without, dtype=np.float64)
+        return cls(segments, ends.reshape(-1, 2), hair)
 
     def over(self, unit: float) -> Regions:
         """On a line measured in another unit."""
-        return Regions(tuple(region / unit for region in self.segments))
+        return Regions(tuple(region / unit for region in self.segments), self.without / unit, self.hair / unit)
 
     @cached_property
     def _hulls(self) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
@@ -75,13 +85,17 @@ class Regions:
 
         >>> Regions.of([[(20, 30)], [(1, 1), (25, 27)]]).gaps(np.array([25.0, 18.0]), np.array([0, 1])).tolist()
         [[0.0, 0.0], [2.0, 7.0]]
+        >>> half_open = Regions.of([[(20, 30)]], [(20, np.nan)], hair=0.5)
+        >>> half_open.gaps(np.array([19.0, 20.0, 30.0]), np.array([0]))[:, 0].tolist()
+        [1.0, 0.5, 0.0]
         """
         low, high, parted = (ends[regions] for ends in self._hulls)
         column = values[:, None]
         gaps = np.maximum(np.maximum(low - column, column - high), 0.0)
         for place in np.flatnonzero(parted):
             gaps[:, place] = _to_nearest(values, self.segments[regions[place]])
-        return gaps
+        left_out = (column == self.without[regions, 0]) | (column == self.without[regions, 1])
+        return np.where(left_out, self.hair, gaps)
 
 
 def _to_nearest(values: FloatArray, segments: FloatArray) -> FloatArray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from microveil.errors import DataError
+from microveil.microdata.labels import holds_labels
 from microveil.microdata.microdata import Categories, Microdata, Numbers, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS, Attribute, category_key
 from microveil.parameters import Parameterised
@@ -16,9 +17,9 @@ from microveil.parameters import Parameterised
 class Pair:
     """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema.
 
-    `recoded` are attributes whose masked values are of another kind, such as intervals in the place of numbers: they
-    cannot be compared cell by cell except by linkages that read labels. `release` is what was compared, if it came with
-    its provenance.
+    `recoded` are attributes whose masked cells are labels that stand for several values, such as intervals in the place
+    of numbers: they cannot be compared cell by cell, so they are left out unless a measure `reads_labels`. `release` is
+    what was compared, if it came with its provenance.
     """
 
     original: Microdata
@@ -26,6 +27,7 @@ class Pair:
     attributes: tuple[str, ...]
     recoded: tuple[str, ...] = ()
     release: Any = None
+    reads_labels: bool = False
 
     @classmethod
     def of(cls, original: Any, release: Any, attributes: Sequence[str] | None = None) -> Pair:
@@ -45,21 +47,34 @@ class Pair:
             )
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")
-        recoded = tuple(n for n in chosen if made is not None and _is_recoded(before[n], after[n]))
         # what is not compared comes along: an attack may be after it
         open_to_all = (n for n in before.names if n in after.names and "identifier" not in before[n].roles)
         held = tuple(dict.fromkeys((*chosen, *open_to_all)))
+        known_before = made is not None
+        recoded = tuple(
+            n for n in held if holds_labels(before[n], before.arrow(n), after.arrow(n), declared_before=known_before)
+        )
         schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in held))
         masked = Microdata(after.frame.select(*held), schema.select(held))
         return cls(Microdata(before.frame, schema, before.origin), masked, chosen, recoded, made)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
-        return tuple(n for n in self.attributes if self.original[n].kind in kinds and n not in self.recoded)
+        """The attributes of these kinds that can be compared."""
+        fits = (n for n in self.attributes if self.original[n].kind in kinds)
+        return tuple(n for n in fits if self.reads_labels or n not in self.recoded)
+
+    @property
+    def labelled(self) -> tuple[str, ...]:
+        """Those of the attributes compared that were released as labels."""
+        return tuple(name for name in self.attributes if name in self.recoded)
+
+    def reading_labels(self) -> Pair:
+        """The same for a measure that can tell which values a label stands for."""
+        return replace(self, reads_labels=True)
 
     def knowing(self, attributes: Sequence[str]) -> Pair:
         """The same tables, compared on fewer attributes."""
-        kept = tuple(attributes)
-        return replace(self, attributes=kept, recoded=tuple(name for name in self.recoded if name in kept))
+        return replace(self, attributes=tuple(attributes))
 
     def __len__(self) -> int:
         return len(self.original)
@@ -75,10 +90,6 @@ class Pair:
             new = [value for value in self.masked.domain(name) if value not in known]
             domain = (*(v for v in (*domain, *new) if v is not None), *([None] if None in (*domain, *new) else []))
         return self.original.categories(name, domain), self.masked.categories(name, domain)
-
-
-def _is_recoded(before: Attribute, after: Attribute) -> bool:
-    return before.is_categorical != after.is_categorical
 
 
 def _with_codes_of(before: Attribute, after: Attribute) -> Attribute:
@@ -107,11 +118,13 @@ def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str,
         kind = pair.original[odd].kind
         if odd in pair.recoded:
             raise DataError(
-                f"attribute '{odd}' was recoded to another kind, so {measure.name} cannot compare its values"
+                f"attribute '{odd}' is released as labels that stand for several values, so {measure.name} cannot "
+                "compare it with the original"
             )
         raise DataError(f"attribute '{odd}' is {kind}, but {measure.name} works on {words} attributes only")
     if not attributes:
-        raise DataError(f"there is no {words} attribute for {measure.name} to work on")
+        hidden = f" that is not released as labels ({', '.join(pair.labelled)})" if pair.labelled else ""
+        raise DataError(f"there is no {words} attribute for {measure.name} to work on{hidden}")
     return attributes
 
 

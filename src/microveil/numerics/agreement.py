@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from microveil.numerics.nearest import CATEGORY, STEP, Table, Terms, distances
+from microveil.numerics.nearest import STEP, Table, Terms, distances
 from microveil.progress import Progress, silent
 
 FloatArray = npt.NDArray[np.float64]
@@ -62,18 +62,17 @@ class Scheme:
 
     def terms(self, costs: Sequence[FloatArray], lookup: FloatArray | None = None) -> Terms:
         """What each level of each attribute adds to a distance; the sums may be places in a table."""
-        form, start, slope, wildcard, penalty = [], [], [], [], []
+        start, slope, wildcard, penalty = [], [], [], []
         for j, (limits, cost) in enumerate(zip(self.limits, costs, strict=True)):
             for place, limit in enumerate(limits):
                 step = float(cost[place + 1] - cost[place])
                 unknown = float(cost[-1]) if place == 0 else 0.0
-                form.append(CATEGORY if self.blocks[j] else STEP)
-                start.append(np.inf if self.blocks[j] else limit)
-                slope.append(0.0 if self.blocks[j] else step)
-                wildcard.append(bool(self.wildcard[j]) and not self.blocks[j])
-                penalty.append(np.inf if self.blocks[j] else unknown if self.wildcard[j] else step)
+                start.append(0.0 if self.blocks[j] else limit)
+                slope.append(np.inf if self.blocks[j] else step)
+                wildcard.append(bool(self.wildcard[j]))
+                penalty.append(unknown if self.wildcard[j] else slope[-1])
         columns = np.array(start), np.array(slope), np.array(wildcard), np.array(penalty)
-        return Terms(np.array(form), *columns, table=lookup)
+        return Terms(np.full(len(start), STEP), *columns, table=lookup)
 
     def pattern_terms(self, lookup: FloatArray | None = None) -> Terms:
         """Sums are patterns, or what a table has in their place."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from microveil.numerics.projections import first_component
+from microveil.numerics.projections import steady_component
 from microveil.numerics.standard import Scaling
 
 FloatArray = npt.NDArray[np.float64]
@@ -31,7 +31,7 @@ class Axis:
         complete = rows[~np.isnan(rows).any(axis=1)]
         scaling = Scaling.of(complete)
         unit = np.where(scaling.deviation > 0, scaling.deviation, 1.0) if standardised else np.ones(rows.shape[1])
-        return cls(scaling.mean, unit, first_component((complete - scaling.mean) / unit).loadings)
+        return cls(scaling.mean, unit, steady_component((complete - scaling.mean) / unit).loadings)
 
     def along(self, loadings: FloatArray) -> Axis:
         """The same centre and units, with other loadings."""

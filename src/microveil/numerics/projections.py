@@ -15,6 +15,8 @@ from microveil.progress import Progress, silent
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+_STEADY_DIGITS = 10
+
 
 @dataclass(frozen=True)
 class Component:
@@ -31,7 +33,23 @@ def first_component(centred: FloatArray) -> Component:
     >>> first_component(np.array([[-1.0, -2.0], [1.0, 2.0]])).scores.round(3).tolist()
     [-2.236, 2.236]
     """
-    variances, vectors = np.linalg.eigh(centred.T @ centred)
+    return _along_first(centred, centred.T @ centred)
+
+
+def steady_component(centred: FloatArray) -> Component:
+    """The same from sums of products without their last digits, which depend on the order of the records and would
+    decide where several directions are equally long.
+
+    >>> steady_component(np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0 + 1e-15]])).loadings.tolist()
+    [0.0, 1.0]
+    """
+    products = centred.T @ centred
+    largest = float(np.abs(products).max(initial=0.0)) or 1.0
+    return _along_first(centred, np.round(products / largest, _STEADY_DIGITS) * largest)
+
+
+def _along_first(centred: FloatArray, products: FloatArray) -> Component:
+    variances, vectors = np.linalg.eigh(products)
     loadings = _signed(vectors[:, -1])
     total = float(variances.sum())
     return Component(loadings, centred @ loadings, float(variances[-1]) / total if total > 0 else 0.0)

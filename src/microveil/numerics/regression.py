@@ -11,16 +11,21 @@ from microveil.numerics.compiled import kernel
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 _SINGULAR = 1e-10  # of the largest eigenvalue: a smaller one belongs to a direction that the columns do not span
+_SPANNED = 1e-9  # a coefficient is spanned, or not at all, but for so much rounding
+_EXACT = 1e-12  # of the response's sum of squares: residuals with a smaller one are rounding
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients with their standard errors, and the residual variance."""
+    """Coefficients with their standard errors, and the residual variance; `found` says which of the coefficients and
+    their errors the observations determine."""
 
     coefficients: FloatArray
     errors: FloatArray
     residual_variance: float
+    found: BoolArray
 
 
 @dataclass(frozen=True)
@@ -44,20 +49,21 @@ class CrossProducts:
         """The regression of a column on others and the constant; columns are numbered from 0 without the constant.
 
         Where predictors depend on each other, of all solutions the shortest. The residual variance is over the
-        observations less the coefficients that could be found.
+        observations less the coefficients that could be found; residuals that are rounding are none.
 
         >>> fit = CrossProducts.of(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]])).fit(1, np.array([0]))
-        >>> fit.coefficients.round(6).tolist(), round(fit.residual_variance, 6)
+        >>> fit.coefficients.round(6).tolist(), fit.residual_variance
         ([1.0, 2.0], 0.0)
         """
         chosen, y = np.concatenate([[0], predictors + 1]), response + 1
         square, with_response = self.products[np.ix_(chosen, chosen)], self.products[chosen, y]
-        inverse, rank = _inverse(square)
+        inverse, spanned, rank = _inverse(square)
         coefficients = inverse @ with_response
         total = float(self.products[y, y])
         left = total - 2 * float(coefficients @ with_response) + float(coefficients @ square @ coefficients)
-        variance = max(0.0, left) / max(1, self.observations - rank)
-        return Fit(coefficients, np.sqrt(variance * np.maximum(np.diag(inverse), 0.0)), variance)
+        variance = left / max(1, self.observations - rank) if left > _EXACT * total else 0.0
+        errors = np.sqrt(variance * np.maximum(np.diag(inverse), 0.0))
+        return Fit(coefficients, errors, variance, (spanned > 1 - _SPANNED) & (self.observations > rank))
 
 
 @kernel
@@ -79,14 +85,17 @@ def _products(columns: FloatArray, weights: FloatArray) -> FloatArray:
     return sums
 
 
-def _inverse(square: FloatArray) -> tuple[FloatArray, int]:
-    """The inverse of a matrix of cross products, scaled to ones on its diagonal first, and its rank."""
+def _inverse(square: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """The inverse of a matrix of cross products, scaled to ones on its diagonal first; how much of each column's own
+    direction the columns span, from 0 to 1; and the rank."""
     scale = np.sqrt(np.diag(square))
     scale = np.where(scale > 0, scale, 1.0)
     eigenvalues, vectors = np.linalg.eigh(square / np.outer(scale, scale))
     kept = eigenvalues > _SINGULAR * max(float(eigenvalues[-1]), 0.0)
+    spanned = np.square(vectors[:, kept]).sum(axis=1)
+    vectors = np.where((spanned > _SPANNED)[:, None], vectors, 0.0)  # what is not spanned has coefficient 0 exactly
     inverse = (vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T
-    return np.asarray(inverse / np.outer(scale, scale)), int(kept.sum())
+    return np.asarray(inverse / np.outer(scale, scale)), spanned, int(kept.sum())
 
 
 def grouped(columns: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -6,6 +6,7 @@ are linearised. In a stratum with one unit only, that unit is compared with the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,19 +19,35 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates and their standard errors, side by side."""
+    """Estimates and their standard errors, side by side; `held` is the weight they rest on, 0 where they are none."""
 
     values: FloatArray
     errors: FloatArray
+    held: float
+
+    @classmethod
+    def joined(cls, several: Sequence[Estimates]) -> Estimates:
+        """Estimates of several sub-domains one after the other."""
+        values, errors = ([getattr(one, form) for one in several] for form in ("values", "errors"))
+        return cls(
+            np.concatenate([np.empty(0), *values]),
+            np.concatenate([np.empty(0), *errors]),
+            sum(one.held for one in several),
+        )
+
+    def only(self, wanted: BoolArray) -> Estimates:
+        return Estimates(self.values[wanted], self.errors[wanted], self.held)
 
 
 @dataclass(frozen=True)
 class Design:
-    """Sampling weights, and which unit each record belongs to; `stratum` is that of each unit."""
+    """Sampling weights, and which unit each record belongs to; `stratum` is that of each unit, `sizes` says how many
+    units each stratum of the whole sample has."""
 
     weights: FloatArray
     unit: IntArray
     stratum: IntArray
+    sizes: IntArray
 
     @classmethod
     def of(cls, weights: FloatArray, strata: IntArray | None = None, units: IntArray | None = None) -> Design:
@@ -40,70 +57,78 @@ class Design:
         crossed = records if units is None else _numbered(_numbered(units) * (int(strata.max()) + 1) + strata)
         stratum = np.zeros(int(crossed.max()) + 1, dtype=np.int64)
         stratum[crossed] = strata
-        return cls(weights, crossed, stratum)
+        return cls(weights, crossed, stratum, np.bincount(stratum))
 
-    def mean_and_total(self, values: FloatArray, inside: BoolArray) -> tuple[Estimates, Estimates]:
-        """The mean and the total of a column over the records inside a sub-domain.
+    def within(self, rows: IntArray) -> Design:
+        """The part of the sample that lies in a sub-domain: these records and their units. The units outside count in
+        the sizes of the strata, so the time it takes depends on the part alone."""
+        units, unit = np.unique(self.unit[rows], return_inverse=True)
+        return Design(self.weights[rows], unit.reshape(-1), self.stratum[units], self.sizes)
+
+    def mean_and_total(self, values: FloatArray) -> tuple[Estimates, Estimates]:
+        """The mean and the total of a column.
 
         >>> design = Design.of(np.array([1.0, 1.0, 2.0]))
-        >>> mean, total = design.mean_and_total(np.array([1.0, 3.0, 4.0]), np.ones(3, dtype=bool))
+        >>> mean, total = design.mean_and_total(np.array([1.0, 3.0, 4.0]))
         >>> mean.values.tolist(), total.values.tolist()
         ([3.0], [12.0])
         """
-        weights = np.where(inside, self.weights, 0.0)
-        held = float(weights.sum())
-        values = np.where(inside, values, 0.0)
-        total = float(weights @ values)
+        held, total = float(self.weights.sum()), float(self.weights @ values)
         mean = total / held if held > 0 else 0.0
-        of_mean = self._error(weights * (values - mean)) / held if held > 0 else 0.0
+        of_mean = self._error(self.weights * (values - mean)) / held if held > 0 else 0.0
         return (
-            Estimates(np.array([mean]), np.array([of_mean])),
-            Estimates(np.array([total]), np.array([self._error(weights * values)])),
+            Estimates(np.array([mean]), np.array([of_mean]), held),
+            Estimates(np.array([total]), np.array([self._error(self.weights * values)]), held),
         )
 
     def _error(self, contributions: FloatArray) -> float:
-        """The standard error of a sum of contributions of records."""
+        """The standard error of a sum of contributions of records; units outside contribute 0."""
         by_unit = np.bincount(self.unit, weights=contributions, minlength=len(self.stratum))
-        sizes = np.bincount(self.stratum)
-        sums = np.bincount(self.stratum, weights=by_unit)
-        centre = np.where(sizes > 1, sums / sizes, by_unit.mean())
+        sums = np.bincount(self.stratum, weights=by_unit, minlength=len(self.sizes))
+        inside = np.bincount(self.stratum, minlength=len(self.sizes))
+        centre = np.where(self.sizes > 1, sums / self.sizes, contributions.sum() / self.sizes.sum())
         deviations = (by_unit - centre[self.stratum]) ** 2
-        return float(np.sqrt((np.bincount(self.stratum, weights=deviations) * _correction(sizes)).sum()))
+        squares = np.bincount(self.stratum, weights=deviations, minlength=len(self.sizes))
+        outside = (self.sizes - inside) * centre**2
+        return float(np.sqrt(((squares + outside) * _correction(self.sizes)).sum()))
 
-    def proportions(self, codes: IntArray, categories: int, inside: BoolArray) -> Estimates:
-        """The proportion of each category among the records inside a sub-domain.
+    def proportions(self, codes: IntArray, categories: int) -> Estimates:
+        """The proportion of each category.
 
         Each contribution is w (1[c] - p_c) / W. Its sums and squares over units come from the weight that each unit has
-        in each of its own categories, so that many categories cost no more than a few.
+        in each of its own categories, so that many categories cost no more than a few; strata and categories that do
+        not occur contribute nothing.
 
         >>> design = Design.of(np.array([1.0, 1.0, 2.0]))
-        >>> design.proportions(np.array([0, 0, 1]), 2, np.ones(3, dtype=bool)).values.tolist()
+        >>> design.proportions(np.array([0, 0, 1]), 2).values.tolist()
         [0.5, 0.5]
         """
-        weights = np.where(inside, self.weights, 0.0)
-        held = float(weights.sum())
+        values, errors = np.zeros(categories), np.zeros(categories)
+        held = float(self.weights.sum())
         if held <= 0:
-            return Estimates(np.zeros(categories), np.zeros(categories))
-        found = np.bincount(codes[inside], weights=self.weights[inside], minlength=categories) / held
-        of_unit = np.bincount(self.unit, weights=weights, minlength=len(self.stratum))
-        crossed, place = np.unique(self.unit[inside] * categories + codes[inside], return_inverse=True)
-        own = np.bincount(place.reshape(-1), weights=self.weights[inside]).astype(np.float64)
-        unit, category = crossed // categories, crossed % categories
-        sizes = np.bincount(self.stratum)
-        strata = len(sizes)
-        cell = self.stratum[unit] * categories + category
+            return Estimates(values, errors, 0.0)
+        occurring, codes = np.unique(codes, return_inverse=True)
+        strata, stratum = np.unique(self.stratum, return_inverse=True)
+        width, sizes = len(occurring), self.sizes[strata][:, None]
+        found = np.bincount(codes, weights=self.weights) / held
+        of_unit = np.bincount(self.unit, weights=self.weights)
+        crossed, place = np.unique(self.unit * width + codes, return_inverse=True)
+        own = np.bincount(place.reshape(-1), weights=self.weights).astype(np.float64)
+        unit, category = crossed // width, crossed % width
+        cell = stratum[unit] * width + category
 
         def table(amounts: FloatArray) -> FloatArray:
-            summed = np.bincount(cell, weights=amounts, minlength=strata * categories)
-            return summed.astype(np.float64).reshape(strata, categories)
+            summed = np.bincount(cell, weights=amounts, minlength=len(strata) * width)
+            return summed.astype(np.float64).reshape(len(strata), width)
 
-        weight, square = (np.bincount(self.stratum, weights=of_unit**power)[:, None] for power in (1, 2))
+        weight, square = (np.bincount(stratum, weights=of_unit**power)[:, None] for power in (1, 2))
         sums = table(own) - found * weight
         squares = table(own**2) - 2 * found * table(own * of_unit[unit]) + found**2 * square
-        centre = np.where(sizes[:, None] > 1, sums / sizes[:, None], 0.0)  # the contributions of all units sum to 0
-        spread = squares - 2 * centre * sums + sizes[:, None] * centre**2
-        variances = (np.maximum(spread, 0.0) * _correction(sizes)[:, None]).sum(axis=0)
-        return Estimates(found, np.sqrt(variances) / held)
+        centre = np.where(sizes > 1, sums / sizes, 0.0)  # the contributions of all units sum to 0
+        spread = squares - 2 * centre * sums + sizes * centre**2
+        variances = (np.maximum(spread, 0.0) * _correction(sizes)).sum(axis=0)
+        values[occurring], errors[occurring] = found, np.sqrt(variances) / held
+        return Estimates(values, errors, held)
 
 
 def _correction(sizes: IntArray) -> FloatArray:

@@ -102,7 +102,7 @@ class AlignmentLinkage(Attack):
             for order, column, use in zip(orders, sources, usable, strict=True)
         ]
         steps = steps_of(shares_of(ranges, len(pair)), len(pair), every=True)
-        own = attacked(len(pair), self.records, steps, self.seed, self.name)
+        own = attacked(pair, attributes, self.records, steps, self.seed, self.name)
         cells = columns.cells(self.metric, self.standardisation, own, "masked" if backwards else "original")
         boxes = Boxes.of(orders, [(low[own], high[own]) for low, high in ranges])
         label = f"{self.name}: linking records"

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
-from microveil.attacks.linkage.windows import is_swapped, reaches, window
+from microveil.attacks.linkage.windows import is_swapped, reach_told, reaches, window
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
 from microveil.microdata.columns import Columns, Metric
 from microveil.microdata.pairs import Pair
@@ -67,7 +67,7 @@ class AnnotatedUnionLinkage(Attack):
 
         columns = Columns.of(pair, attributes)
         steps = steps_of([1.0] * len(attributes), len(pair), every=False)
-        own = attacked(len(pair), self.records, steps, self.seed, self.name)
+        own = attacked(pair, attributes, self.records, steps, self.seed, self.name)
         orders, ranges = [], []
         for reach, before, after in zip(
             reaches(pair, attributes, self.p, self.unit, self.name), columns.before, columns.after, strict=True
@@ -80,8 +80,8 @@ class AnnotatedUnionLinkage(Attack):
             Boxes.of(orders, ranges), columns.cells(self.metric, "separate", own), own, False, progress, label
         )
         scenario = (
-            f"An intruder knows about how far rank swapping moved values and the true values of {', '.join(attributes)}"
-            " for a person in the file, and takes the nearest of the released records that are within that reach in "
-            "most attributes."
+            f"An intruder {reach_told(pair, self.p, self.unit)}, knows the true values of {', '.join(attributes)} for "
+            "a person in the file, and takes the nearest of the released records that are within that reach in most "
+            "attributes."
         )
         return risk_of(self.name, pair, attributes, own, inside, scenario)

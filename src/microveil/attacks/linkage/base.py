@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import combinations
 from math import comb, fsum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -13,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
+from microveil.attacks.linkage.drawing import drawn
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.microdata.pairs import Pair
 from microveil.numerics.standard import Scaling, min_max, standardise
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts, silent
-from microveil.randomness import Streams
+from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
     from microveil.attacks.linkage.labels import Labels
@@ -39,10 +38,11 @@ MOST_PAIRED = 5_000  # different records in a one-to-one assignment: half a minu
 
 class Linker(NamedTuple):
     """What links by some of the attributes, and how many terms of a distance an attribute costs: none where all
-    records are always attacked."""
+    records are always attacked. `by_code_book` are the attributes with labels that tell nothing as they are written."""
 
     link: Callable[[list[int], IntArray, Progress], Hits]
     effort: float
+    by_code_book: tuple[str, ...] = ()
 
 
 @parameterised
@@ -50,6 +50,7 @@ class Linkage(Attack):
     """An attack that links records known to the intruder with released ones, at several levels of knowledge."""
 
     family: ClassVar[str] = "linkage"
+    reads_labels: ClassVar[bool] = True
 
     known_sizes: tuple[int, ...] | None = parameter(
         None, help="how many of the attributes the intruder knows, each number in turn; unset: all", min_length=1
@@ -63,7 +64,10 @@ class Linkage(Attack):
         "that in the choice worst for the whole file",
     )
     block: tuple[str, ...] | None = parameter(
-        None, help="known attributes on which records must be equal to be compared at all; unset: none", min_length=1
+        None,
+        help="known attributes on which records must be equal to be compared at all, a missing wildcard being equal to "
+        "every value; unset: none",
+        min_length=1,
     )
     records: int | None = parameter(
         None, help="attack so many records drawn at random; by default all, or as many as about 20 s allow", ge=1
@@ -76,13 +80,6 @@ class Linkage(Attack):
                 f"{self.name}: known_sizes = {self.known_sizes} is not allowed; each must be at least 1"
             )
 
-    @classmethod
-    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        return super().suited(_reading_labels(pair))
-
-    def assess_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Risk:
-        return super().assess_pair(_reading_labels(pair), explicit=explicit, progress=progress)
-
     @abstractmethod
     def _linker(self, pair: Pair, attributes: tuple[str, ...]) -> Linker:
         """What links by some of the attributes; made once for all choices of them."""
@@ -92,13 +89,22 @@ class Linkage(Attack):
         """The intruder in one sentence."""
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
+        return self.assess_drawn(
+            pair, attributes, lambda wanted: drawn(pair, attributes, wanted, self.seed, self.name), progress
+        )
+
+    def assess_drawn(
+        self, pair: Pair, attributes: tuple[str, ...], draw: Callable[[int], IntArray], progress: Progress
+    ) -> Risk:
+        """The risk of the records that `draw` gives, when it is asked for as many as can be attacked."""
         for name in self.block or ():
             if name not in attributes:
                 raise UnknownNameError("known attribute to block on", name, attributes)
         linker = self._linker(pair, attributes)
         scenarios = self._scenarios(len(attributes))
         terms = linker.effort * sum(len(subset) for subsets in scenarios for subset in subsets)
-        attacked = self._attacked(len(pair), terms)
+        affordable = int(_AFFORDABLE_TERMS / max(len(pair) * terms, 1e-9))
+        attacked = draw(self.records or max(1000, affordable))
         stretches = iter(parts(progress, sum(len(subsets) for subsets in scenarios)))
         by_size = [
             self._together([linker.link(subset, attacked, next(stretches)) for subset in subsets])
@@ -108,7 +114,8 @@ class Linkage(Attack):
         per_record = np.full(len(pair), np.nan)
         per_record[attacked] = counters["expected"]
         shares = {name: 100 * float(hits.mean()) for name, hits in counters.items()}
-        return Risk.of(self.name, per_record, attributes, self._scenario(attributes), counters=shares)
+        scenario = self._scenario(attributes) + _told_by_code_book(linker.by_code_book)
+        return Risk.of(self.name, per_record, attributes, scenario, counters=shares)
 
     def _together(self, found: Sequence[Hits]) -> Hits:
         """One risk from those of several choices of attributes."""
@@ -135,14 +142,14 @@ class Linkage(Attack):
             )
         return [[list(subset) for subset in combinations(range(attributes), size)] for size in self.known_sizes]
 
-    def _attacked(self, records: int, terms: float) -> IntArray:
-        affordable = int(_AFFORDABLE_TERMS / max(records * terms, 1e-9))
-        return Streams(self.seed).some_of(records, self.records or max(1000, affordable), self.name)
 
-
-def _reading_labels(pair: Pair) -> Pair:
-    """Attributes released as labels can be compared too, so none is left out."""
-    return replace(pair, recoded=())
+def _told_by_code_book(names: tuple[str, ...]) -> str:
+    if not names:
+        return ""
+    return (
+        f" Some labels of {', '.join(names)} could not be read as they are written; each stands for the values that "
+        "its records had, as a code book would tell, and one of a single record tells nothing."
+    )
 
 
 def columns_of(

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Risk
+from microveil.attacks.linkage.drawing import drawn
 from microveil.microdata.pairs import Pair
-from microveil.randomness import Streams
 
 if TYPE_CHECKING:
     from microveil.numerics.boxes import Inside
@@ -27,9 +27,9 @@ _AFFORDABLE_STEPS = 1e11  # ranges looked at: about twenty seconds on two proces
 _STEPS_OF_A_DISTANCE = 40
 
 
-def attacked(records: int, wanted: int | None, steps: float, seed: int, name: str) -> IntArray:
-    """The records that are attacked, where each takes so many steps of work."""
-    return Streams(seed).some_of(records, wanted or max(1000, int(_AFFORDABLE_STEPS / max(steps, 1.0))), name)
+def attacked(pair: Pair, attributes: Sequence[str], wanted: int | None, steps: float, seed: int, name: str) -> IntArray:
+    """The records that are attacked, where each takes so many steps of work; drawn by these attributes."""
+    return drawn(pair, attributes, wanted or max(1000, int(_AFFORDABLE_STEPS / max(steps, 1.0))), seed, name)
 
 
 def steps_of(shares: Sequence[float], records: int, every: bool) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,28 @@ _LESS_COMPLETE = 1e-6  # of equally near records the more complete is nearer, by
 
 
 @dataclass(frozen=True)
+class Sorts:
+    """The different cells that some records have in an attribute with labels, with their missing states, and which of
+    these each record has."""
+
+    cells: npt.NDArray[Any]
+    reasons: IntArray
+    of_record: IntArray
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Some records of one file as they are compared: their columns with values, and their sorts in those with
+    labels."""
+
+    table: Table
+    sorts: tuple[Sorts, ...]
+
+    def __len__(self) -> int:
+        return int(self.table.cells.shape[1])
+
+
+@dataclass(frozen=True)
 class Labelled:
     """An attribute with labels, and what it adds to a distance.
 
@@ -47,17 +69,26 @@ class Labelled:
     penalty: float
     squared: bool = False
 
-    def add_to(self, apart: FloatArray, known: IntArray, released: IntArray) -> None:
-        """Add the attribute's part to the distances of some known records to some released ones."""
-        states = self.labels.states[known].astype(np.int64)
-        values, value_of = np.unique(np.where(states > 0, -np.inf, self.labels.values[known]), return_inverse=True)
+    def known_sorts(self, records: IntArray) -> Sorts:
+        """The different cells of some known records: their values, 0 where missing, and their states."""
+        states = self.labels.states[records].astype(np.int64)
+        values, value_of = np.unique(np.where(states > 0, -np.inf, self.labels.values[records]), return_inverse=True)
         kinds, row_of = np.unique(value_of * (_UNLIKE_ANY + 1) + states, return_inverse=True)
-        cells, reasons = values[kinds // (_UNLIKE_ANY + 1)][:, None], kinds[:, None] % (_UNLIKE_ANY + 1)
-        codes, column_of = np.unique(self.labels.codes[released], return_inverse=True)
-        gaps = self.labels.regions.gaps(np.where(reasons > 0, 0.0, cells)[:, 0], np.maximum(codes, 0))
-        lacking = self.unknown if self.wildcard else np.where(reasons == np.maximum(-codes, 0), 0.0, self.penalty)
-        table = np.where((reasons > 0) | (codes < 0), lacking, self.cost(gaps))
-        add_from_table(apart, table, row_of, column_of)
+        cells, reasons = values[kinds // (_UNLIKE_ANY + 1)], kinds % (_UNLIKE_ANY + 1)
+        return Sorts(np.where(reasons > 0, 0.0, cells), reasons, row_of)
+
+    def released_sorts(self, records: IntArray) -> Sorts:
+        """The different cells of some released records: their labels, 0 where missing, and their states."""
+        codes, column_of = np.unique(self.labels.codes[records], return_inverse=True)
+        return Sorts(np.maximum(codes, 0), np.maximum(-codes, 0), column_of)
+
+    def add_to(self, apart: FloatArray, known: Sorts, released: Sorts) -> None:
+        """Add the attribute's part to the distances of some known records to some released ones."""
+        reasons = known.reasons[:, None]
+        gaps = self.labels.regions.gaps(known.cells, released.cells)
+        lacking = self.unknown if self.wildcard else np.where(reasons == released.reasons, 0.0, self.penalty)
+        table = np.where((reasons > 0) | (released.reasons > 0), lacking, self.cost(gaps))
+        add_from_table(apart, table, known.of_record, released.of_record)
 
 
 @dataclass(frozen=True)
@@ -100,9 +131,12 @@ class Comparison:
 
         def linked(block: IntArray, apart: FloatArray) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
             tied, nearest = self._tied(apart)
-            first = np.where(tied, lowest, never).min(axis=1)
+            row, target = np.divmod(np.flatnonzero(tied), len(count))
+            ties, first = np.zeros(len(block), dtype=np.int64), np.full(len(block), never)
+            np.add.at(ties, row, count[target])
+            np.minimum.at(first, row, lowest[target])
             own = tied[np.arange(len(block)), sort[block]]
-            return tied @ count, np.where(first < never, first, -1), own, nearest
+            return ties, np.where(first < never, first, -1), own, nearest
 
         found = self._over_sources(records, linked, progress, label)
         return Links(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
@@ -138,12 +172,16 @@ class Comparison:
 
     def _border(self, distance: FloatArray, side: int) -> FloatArray:
         """The distance that is just told apart from this one."""
-        values = [np.nan_to_num(one.labels.values) for one in self.labelled.values()]
-        largest = [float(np.abs(cells).max(initial=1.0)) for cells in (self.known.cells, self.released.cells, *values)]
-        tolerance = side * _ROUNDING * max(largest)
+        tolerance = side * self._tolerance
         if self.terms.is_squared or any(one.squared for one in self.labelled.values()):
             return np.maximum(np.sqrt(distance) + tolerance, 0.0) ** 2
         return distance + tolerance
+
+    @cached_property
+    def _tolerance(self) -> float:
+        values = [np.nan_to_num(one.labels.values) for one in self.labelled.values()]
+        largest = [float(np.abs(cells).max(initial=1.0)) for cells in (self.known.cells, self.released.cells, *values)]
+        return _ROUNDING * max(largest)
 
     def says_nothing(self, records: IntArray) -> BoolArray:
         """Whether all cells of the records that look for their nearest are missing wildcards."""
@@ -197,6 +235,7 @@ class Comparison:
         (rows, row_of), (columns, column_of) = self.different
         asked = np.unique(np.linspace(0, len(rows) - 1, _ASKED).astype(np.int64))
         alone = [self.of([j]) for j in attributes]
+        laid = [one._lay_released(columns) for one in alone]
 
         def differing(block: IntArray, apart: FloatArray) -> FloatArray:
             """For each attribute the sum of differences between nearest records that both tell it, and their number."""
@@ -205,7 +244,7 @@ class Comparison:
             sums = np.empty((2, len(alone)))
             for j, one in enumerate(alone):
                 share = np.where(one._told(rows[block], columns), chance, 0.0)
-                added = np.where(share > 0, one._apart(rows[block], columns), 0.0)
+                added = np.where(share > 0, one._apart(one._lay_known(rows[block]), laid[j]), 0.0)
                 sums[:, j] = (share * added).sum(), share.sum()
             return sums
 
@@ -239,9 +278,10 @@ class Comparison:
         """What `work` makes of blocks of these sorts of known records with their distances to all sorts of released
         ones, block by block."""
         (rows, _), (columns, _) = self.different
+        released = self._lay_released(columns)
 
         def block(start: int, end: int) -> Result:
-            return work(sorts[start:end], self._apart(rows[sorts[start:end]], columns))
+            return work(sorts[start:end], self._apart(self._lay_known(rows[sorts[start:end]]), released))
 
         return over_blocks(block, len(sorts), max(1, _AT_ONCE // len(columns)), progress, label)
 
@@ -250,10 +290,13 @@ class Comparison:
     ) -> list[Result]:
         """The same for records that look for their nearest, with their distances to all sorts of the other file."""
         targets, _ = self._targets
+        laid = self._lay_known(targets) if self.flipped else self._lay_released(targets)
 
         def block(start: int, end: int) -> Result:
             these = records[start:end]
-            return work(these, self._apart(targets, these).T if self.flipped else self._apart(these, targets))
+            if self.flipped:
+                return work(these, self._apart(laid, self._lay_released(these)).T)
+            return work(these, self._apart(self._lay_known(these), laid))
 
         return over_blocks(block, len(records), max(1, _AT_ONCE // len(targets)), progress, label)
 
@@ -261,14 +304,22 @@ class Comparison:
     def _targets(self) -> tuple[IntArray, IntArray]:
         return self.different[0 if self.flipped else 1]
 
-    def _apart(self, known: IntArray, released: IntArray) -> FloatArray:
+    def _lay_known(self, records: IntArray) -> Laid:
+        sorts = tuple(one.known_sorts(records) for one in self.labelled.values())
+        return Laid(_records(self.known, records), sorts)
+
+    def _lay_released(self, records: IntArray) -> Laid:
+        sorts = tuple(one.released_sorts(records) for one in self.labelled.values())
+        return Laid(_records(self.released, records), sorts)
+
+    def _apart(self, known: Laid, released: Laid) -> FloatArray:
         """The distances of some known records to some released ones."""
-        apart = np.zeros((len(known), len(released)))
         if self.plain:
-            tables = _records(self.known, known), _records(self.released, released)
-            apart = distances(*tables, replace(self.terms, table=None), silent, "")
-        for one in self.labelled.values():
-            one.add_to(apart, known, released)
+            apart = distances(known.table, released.table, replace(self.terms, table=None), silent, "")
+        else:
+            apart = np.zeros((len(known), len(released)))
+        for one, before, after in zip(self.labelled.values(), known.sorts, released.sorts, strict=True):
+            one.add_to(apart, before, after)
         if self.terms.table is None:
             return apart
         places = np.where(np.isinf(apart), 0.0, apart).astype(np.int64)

@@ -46,7 +46,7 @@ def _has_numbers(pair: Pair) -> bool:
 
 
 def _has_several_numbers(pair: Pair) -> bool:
-    return len(pair.of_kinds(("numeric",))) > 1
+    return sum(name not in pair.recoded for name in pair.of_kinds(("numeric",))) > 1  # labels have no covariances
 
 
 def _is_mixed(pair: Pair) -> bool:
@@ -164,7 +164,9 @@ class DistanceLinkage(Linkage):
             told = ~comparison.says_nothing(attacked)
             return {name: found * told for name, found in self._hits(charged, attacked, progress).items()}
 
-        return Linker(link, 0.0 if self.one_to_one else EFFORT_OF_LABELS if whole.labelled else 1.0)
+        effort = 0.0 if self.one_to_one else EFFORT_OF_LABELS if whole.labelled else 1.0
+        decoded = tuple(attributes[j] for j, one in whole.labelled.items() if one.labels.by_code_book)
+        return Linker(link, effort, decoded)
 
     def _hits(self, comparison: Comparison, attacked: IntArray, progress: Progress) -> Hits:
         """For each record attacked, by every convention for ties, the chance that its link is right."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, nextafter
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.attacks.linkage.written_numbers import ANY, EVERYTHING, Region, number_of, region_of
 from microveil.microdata.distances import Regions
 from microveil.microdata.hierarchy import Hierarchy, node_text
 from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, as_categories
@@ -20,12 +20,9 @@ from microveil.microdata.schema import Attribute
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Region = list[tuple[float, float]]
 
-_EVERYTHING: Region = [(-inf, inf)]
-_ANY = "*"
-_ENDS = re.compile(r"([\[(])(.+), (.+)([\])])")
-_BEYOND = re.compile(r"(<=|>=|<|>) ?(.+)")
+_JOINTS = re.compile(r" to | ?[-–—] ?")
+_FEWEST = 2  # records whose values tell what their label stands for
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,7 @@ class Labels:
 
     `values` are numbers or places in the domain, NaN where missing, with their missing `states`; `codes` are the labels
     of the released records, or where missing minus their state. `size` is that of the domain; 0 for numbers.
+    `by_code_book` is whether some labels could not be read as they are written.
     """
 
     values: FloatArray
@@ -41,6 +39,7 @@ class Labels:
     codes: IntArray
     regions: Regions
     size: int
+    by_code_book: bool = False
 
     def over(self, unit: float) -> Labels:
         """On a line measured in another unit."""
@@ -50,8 +49,9 @@ class Labels:
 def labels_of(pair: Pair, name: str) -> Labels | None:
     """How the released labels of an attribute are to be read; nothing if its released cells are values like the known.
 
-    Intervals, sets, listed and joined categories and nodes of the schema's hierarchy are read as they are written. Any
-    other label stands for the values that its records had, as a code book would tell.
+    Intervals, ranges, sets, listed and joined categories and nodes of the schema's hierarchy are read as they are
+    written. Any other label stands for the values that its records had, as a code book would tell, if there are
+    several; of a single record it tells nothing, for else every random text would give its record away.
     """
     column, numeric = pair.masked.arrow(name), pair.original[name].kind == "numeric"
     texts_held = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
@@ -67,13 +67,21 @@ def labels_of(pair: Pair, name: str) -> Labels | None:
     if read is None:
         return None
     values, regions, size = read
-    for text, place in present.items():
-        if text not in regions:
-            regions[text] = _observed(values[of_record == place], whole=not numeric)
+    unread = np.array([text in present and text not in regions for text in texts], dtype=np.bool_)
+    decoded = _code_book(values, of_record, np.append(unread, False), whole=not numeric)
+    regions |= {text: decoded.get(place, EVERYTHING) for text, place in present.items() if unread[place]}
     label = {text: number for number, text in enumerate(regions)}
     codes = np.array([*(label.get(text, -state) for text, state in zip(texts, states, strict=True)), -SYSTEM_MISSING])
+    covered = [*regions.values()] or [EVERYTHING]
+    line = Regions.of([one.segments for one in covered], [one.without for one in covered], _hair(values))
     known = pair.original.missing_states(name)
-    return Labels(values, known, codes[of_record], Regions.of([*regions.values()] or [_EVERYTHING]), size)
+    return Labels(values, known, codes[of_record], line, size, bool(decoded))
+
+
+def _hair(values: FloatArray) -> float:
+    """Half the least difference of known values: nearer than any other value outside is the end that is left out."""
+    steps = np.diff(np.unique(values[~np.isnan(values)]))
+    return float(steps.min()) / 2 if len(steps) else 0.5
 
 
 def _missing_state(attribute: Attribute, text: str) -> int:
@@ -85,7 +93,7 @@ def _missing_state(attribute: Attribute, text: str) -> int:
     ]
     if text in codes:
         return FIRST_CODE + codes.index(text)
-    number = _number(text)
+    number = number_of(text)
     for place, (low, high) in enumerate(attribute.missing_ranges):
         if number is not None and low <= number <= high:
             return FIRST_CODE + len(codes) + place
@@ -96,41 +104,20 @@ Read = tuple[FloatArray, dict[str, Region], int]
 
 
 def _read_numbers(pair: Pair, name: str, texts: Iterable[str]) -> Read:
-    values = pair.original.numbers(name).values
-    known = np.unique(values[~np.isnan(values)])
     nodes = _nodes(pair, name)
-    regions = {text: _numbers_of(text, known, nodes) for text in texts}
-    return values, {text: region for text, region in regions.items() if region}, 0
+    regions = {text: _numbers_of(text, nodes) for text in texts}
+    read = {text: region for text, region in regions.items() if region is not None}
+    return pair.original.numbers(name).values, read, 0
 
 
-def _numbers_of(text: str, known: FloatArray, nodes: Mapping[str, Sequence[str]]) -> Region | None:
-    """The numbers a label stands for; an end that does not belong to it is moved to the next known value inside."""
-    number, ends, beyond = _number(text), _ENDS.fullmatch(text), _BEYOND.fullmatch(text)
-    if number is not None:
-        return [(number, number)]
-    if text == _ANY:
-        return _EVERYTHING
-    if ends is not None and _number(ends[2]) is not None and _number(ends[3]) is not None:
-        return _between(float(ends[2]), float(ends[3]), ends[1] == "(", ends[4] == ")", known)
-    if beyond is not None and (end := _number(beyond[2])) is not None:
-        up, without = beyond[1].startswith(">"), not beyond[1].endswith("=")
-        return _between(end, inf, without, False, known) if up else _between(-inf, end, False, without, known)
-    low, _, high = text.partition(" to ")
-    if text not in nodes and _number(low) is not None and _number(high) is not None:
-        return [(float(low), float(high))]
-    listed = [_number(leaf) for leaf in nodes.get(text, _listed(text))]
-    return [(number, number) for number in listed if number is not None] if None not in listed else None
-
-
-def _between(low: float, high: float, above: bool, below: bool, known: FloatArray) -> Region:
-    """From one end to the other, without the low end (`above`) or the high one (`below`)."""
-    if above:
-        place = np.searchsorted(known, low, side="right")
-        low = float(known[place]) if place < len(known) else nextafter(low, inf)
-    if below:
-        place = np.searchsorted(known, high, side="left")
-        high = float(known[place - 1]) if place > 0 else nextafter(high, -inf)
-    return [(min(low, high), high)] if below else [(low, max(low, high))]
+def _numbers_of(text: str, nodes: Mapping[str, Sequence[str]]) -> Region | None:
+    """The numbers a label stands for; None where it cannot be read."""
+    region = region_of(text)
+    if region is not None or text not in nodes:
+        return region
+    below = [number_of(leaf) for leaf in nodes[text]]
+    told = sorted(number for number in below if number is not None)
+    return Region(tuple((number, number) for number in told)) if len(told) == len(below) else None
 
 
 def _read_categories(pair: Pair, name: str, texts: Iterable[str]) -> Read | None:
@@ -165,16 +152,29 @@ def _places_of(
     """The places of the categories that a label stands for; None where it cannot be read."""
     if text in nodes:
         return [place[leaf] for leaf in nodes[text] if leaf in place]
-    if text == _ANY:
+    if text == ANY:
         return list(place.values())
-    ends = [text[1:-1]] if text.startswith("[") and text.endswith("]") else []
-    first, _, last = text.partition(" to ")
-    for low, high in [*(_split(inner, place, 2) or ("", "") for inner in ends), (first, last)]:
-        if ordered and low in place and high in place:
-            return list(range(place[low], place[high] + 1))
+    if ordered and (ends := _first_and_last(text, place)) is not None:
+        return list(range(place[ends[0]], place[ends[1]] + 1))
     listed = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     members = _split(listed, place)
-    return None if members is None else [place[member] for member in members]
+    if members is not None:
+        return [place[member] for member in members]
+    region = region_of(text) if ordered else None
+    if region is None:
+        return None
+    return [number for name, number in place.items() if (value := number_of(name)) is not None and value in region]
+
+
+def _first_and_last(text: str, place: Mapping[str, int]) -> tuple[str, str] | None:
+    """The first and the last category of `[low, high]`, `low to high` or `low - high`, with any dash."""
+    if text.startswith("[") and text.endswith("]") and (ends := _split(text[1:-1], place, 2)) is not None:
+        return ends[0], ends[1]
+    for joint in _JOINTS.finditer(text):
+        first, last = text[: joint.start()], text[joint.end() :]
+        if first in place and last in place:
+            return first, last
+    return None
 
 
 def _split(text: str, names: Mapping[str, int], parts: int | None = None) -> tuple[str, ...] | None:
@@ -209,37 +209,31 @@ def _nodes(pair: Pair, name: str) -> dict[str, list[str]]:
     return {node: list(leaves) for node, leaves in below.items()}
 
 
-def _observed(values: FloatArray, *, whole: bool) -> Region:
-    """The categories that some records had, or the span of their numbers; everything if none is known."""
-    present = values[~np.isnan(values)]
-    if len(present) == 0:
-        return _EVERYTHING
-    if whole:
-        return _runs(np.unique(present).astype(np.int64).tolist())
-    return [(float(present.min()), float(present.max()))]
+def _code_book(
+    values: FloatArray, of_record: IntArray, wanted: npt.NDArray[np.bool_], *, whole: bool
+) -> dict[int, Region]:
+    """What labels stand for by the values of their records: these categories, or the span of these numbers.
+
+    Only for the labels that are wanted, and of these only for those of several records.
+    """
+    told = np.flatnonzero(wanted[of_record] & ~np.isnan(values))
+    told = told[np.lexsort((values[told], of_record[told]))]
+    places, starts, numbers = np.unique(of_record[told], return_index=True, return_counts=True)
+    book = {}
+    for place, start, number in zip(places.tolist(), starts.tolist(), numbers.tolist(), strict=True):
+        held = values[told[start : start + number]]
+        if number >= _FEWEST:
+            book[place] = Region(((float(held[0]), float(held[-1])),)) if not whole else _runs(held.astype(np.int64))
+    return book
 
 
-def _runs(places: Sequence[int]) -> Region:
+def _runs(places: Sequence[int] | IntArray) -> Region:
     """Places in a domain as segments of neighbours.
 
-    >>> _runs([4, 1, 2])
-    [(1.0, 2.0), (4.0, 4.0)]
+    >>> _runs([4, 1, 2]).segments
+    ((1.0, 2.0), (4.0, 4.0))
     """
     ordered = np.unique(places)
     starts = np.flatnonzero(np.diff(ordered, prepend=-2) > 1)
     ends = np.append(starts[1:], len(ordered)) - 1
-    return [(float(low), float(high)) for low, high in zip(ordered[starts], ordered[ends], strict=True)]
-
-
-def _listed(text: str) -> list[str]:
-    """The numbers in {20, 25}; or in `20, 25`, as merged numbers are named."""
-    inner = text[1:-1] if text.startswith("{") and text.endswith("}") else text
-    return inner.split(", ")
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
+    return Region(tuple(zip(ordered[starts].astype(float).tolist(), ordered[ends].astype(float).tolist(), strict=True)))

@@ -148,7 +148,8 @@ class ProbabilisticLinkage(Linkage):
                 comparison, model, attacked, rest
             )
 
-        return Linker(link, self._effort() * (EFFORT_OF_LABELS if files.labels else 1.0))
+        decoded = tuple(attributes[j] for j, labels in files.labels.items() if labels.by_code_book)
+        return Linker(link, self._effort() * (EFFORT_OF_LABELS if files.labels else 1.0), decoded)
 
     def _effort(self) -> float:
         """How many terms of a distance an attribute costs."""
@@ -222,7 +223,7 @@ class ProbabilisticLinkage(Linkage):
             incomplete[j] = found.states.any() or (found.codes < 0).any()
         wildcard = np.array([pair.original[name].missing == "wildcard" for name in attributes]) & incomplete
         blocks = np.array([self.block is not None and name in self.block for name in attributes])
-        scheme = Scheme(tuple(limits), wildcard & ~blocks, blocks)
+        scheme = Scheme(tuple(limits), wildcard, blocks)
         if not scheme.fits:
             raise ParameterError(
                 f"{self.name}: {len(attributes)} attributes with so many levels of agreement make too many patterns; "

@@ -110,7 +110,7 @@ class ProjectedLinkage(Attack):
         columns = Columns.of(pair, attributes)
         modes = [Mode(*choice) for choice in product(self.projections, self.parameters_from)]
         steps = _STEPS_OF_A_TERM * len(modes) * len(blocks) * len(pair)
-        own = attacked(len(pair), self.records, steps, self.seed, self.name)
+        own = attacked(pair, attributes, self.records, steps, self.seed, self.name)
         found = {
             mode: self._linked(mode, columns, blocks, own, part)
             for mode, part in zip(modes, parts(progress, len(modes)), strict=True)

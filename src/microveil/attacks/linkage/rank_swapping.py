@@ -17,7 +17,7 @@ from microveil.attacks.linkage.candidates import (
     risk_of,
     steps_of,
 )
-from microveil.attacks.linkage.windows import Reach, is_swapped, reaches, shares_of, window
+from microveil.attacks.linkage.windows import Reach, is_swapped, reach_told, reaches, shares_of, window
 from microveil.errors import ParameterError
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
 from microveil.microdata.columns import Columns, Metric
@@ -110,7 +110,7 @@ class RankSwappingLinkage(Attack):
         orders = [Order.of(column) for column in columns.after]
         ranges = [window(order, x, r.ranks) for order, x, r in zip(orders, columns.before, reach, strict=True)]
         steps = 0.0 if self.propagate else steps_of(shares_of(ranges, len(pair)), len(pair), True)
-        own = attacked(len(pair), self.records, steps, self.seed, self.name)
+        own = attacked(pair, attributes, self.records, steps, self.seed, self.name)
         left_out = [_own_rank(order, x[own]) for order, x in zip(orders, columns.before, strict=True)]
         boxes = Boxes.of(
             orders, [(low[own], high[own]) for low, high in ranges], left_out if self.exclude_self else None
@@ -122,7 +122,13 @@ class RankSwappingLinkage(Attack):
             narrowed = self._assignable(boxes, inside, Part(progress, 0.5, 0.7))
             inside = link_inside(narrowed, cells, own, True, Part(progress, 0.7, 1.0), label)
         return risk_of(
-            self.name, pair, attributes, own, inside, self._scenario(attributes), **self._proved(reach, own, inside)
+            self.name,
+            pair,
+            attributes,
+            own,
+            inside,
+            self._scenario(pair, attributes),
+            **self._proved(reach, own, inside),
         )
 
     def _assignable(self, boxes: Boxes, inside: Inside, progress: Progress) -> Boxes:
@@ -156,13 +162,10 @@ class RankSwappingLinkage(Attack):
         proof = f"No value has moved by more than {widest} ranks, and no other released record is within that reach."
         return {"certain": certain, "proof": proof if len(certain) else ""}
 
-    def _scenario(self, attributes: tuple[str, ...]) -> str:
-        bound = (
-            "how far rank swapping moved values" if self.p is None else "a bound on how far rank swapping moved them"
-        )
+    def _scenario(self, pair: Pair, attributes: tuple[str, ...]) -> str:
         return (
-            f"An intruder knows {bound} and the true values of {', '.join(attributes)} for a person in the file, and "
-            "takes the nearest of the released records within that reach."
+            f"An intruder {reach_told(pair, self.p, self.unit)}, knows the true values of {', '.join(attributes)} for "
+            "a person in the file, and takes the nearest of the released records within that reach."
         )
 
 

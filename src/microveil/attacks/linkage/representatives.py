@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import RECORDS
 from microveil.attacks.linkage.chance import chance_of_links
 from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.attacks.linkage.drawing import drawn
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
@@ -19,7 +21,7 @@ from microveil.microdata.columns import Metric
 from microveil.microdata.pairs import Pair
 from microveil.numerics.aggregation import Boundary, Family, quantifiers
 from microveil.numerics.correlation_structure import correlations, divide, match
-from microveil.numerics.projections import first_component
+from microveil.numerics.projections import steady_component
 from microveil.numerics.representatives import Operator as Aggregation
 from microveil.numerics.representatives import distinct_columns, representatives
 from microveil.numerics.standard import Scaling, average_ranks, min_max, standardise
@@ -163,7 +165,9 @@ class RepresentativeLinkage(Attack):
         if self.operator in _BASELINES:
             per_record, counters = ranked[self.operator], _percent(expected=ranked[self.operator])
         else:
-            links = self._linked(*self._comparable(sources, targets), progress)
+            seen = (*attributes, *(name for name in released if name not in attributes))
+            draw = partial(self._draw, pair, seen)
+            links = self._linked(*self._comparable(sources, targets), draw, progress)
             per_record, counters = links.per_record, dict(links.counters)
         counters |= _luck(per_record) | _percent(**ranked)
         return Risk.of(self.name, per_record, known, self._scenario(known, released), counters=counters)
@@ -200,7 +204,12 @@ class RepresentativeLinkage(Attack):
         first = quantifiers(self.quantifier, self.alphas, self.boundary)
         return first, quantifiers(self.choquet_quantifier or self.quantifier, self.alphas, self.boundary)
 
-    def _linked(self, sources: FloatArray, targets: FloatArray, progress: Progress) -> Risk:
+    def _draw(self, pair: Pair, attributes: tuple[str, ...], wanted: int) -> IntArray:
+        return drawn(pair, attributes, wanted, self.seed, self.name)
+
+    def _linked(
+        self, sources: FloatArray, targets: FloatArray, draw: Callable[[int], IntArray], progress: Progress
+    ) -> Risk:
         scale = "separate" if self.rescale else "none"
         common: dict[str, Any] = {"standardisation": scale, "records": self.records, "seed": self.seed}
         linkage = (
@@ -209,7 +218,8 @@ class RepresentativeLinkage(Attack):
             else ProbabilisticLinkage(agreement="quantile", quantile=self.agreement, **common)
         )
         label = f"{self.name}: linking records"
-        return linkage.assess(_table(sources), _table(targets), progress=lambda done, _: progress(done, label))
+        pair = Pair.of(_table(sources), _table(targets))
+        return linkage.assess_drawn(pair, pair.attributes, draw, lambda done, _: progress(done, label))
 
     def _scenario(self, known: tuple[str, ...], released: tuple[str, ...]) -> str:
         same = "the same attributes, but not which is which"
@@ -270,7 +280,7 @@ def _matched(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray
 def _scores(columns: FloatArray, score: Operator) -> FloatArray:
     """One number for each record by which a file can be put in order."""
     z = np.nan_to_num(standardise(columns))
-    return first_component(z).scores if score == "component" else np.asarray(z.sum(axis=1))
+    return steady_component(z).scores if score == "component" else np.asarray(z.sum(axis=1))
 
 
 def _linked_by_rank(sources: FloatArray, targets: FloatArray) -> FloatArray:

@@ -63,6 +63,15 @@ def reaches(pair: Pair, attributes: tuple[str, ...], p: float | None, unit: Unit
     return made
 
 
+def reach_told(pair: Pair, p: float | None, unit: Unit) -> str:
+    """What an intruder knows or assumes of the reach, for the scenario: only the provenance tells it."""
+    if p is None and pair.release is not None:
+        return "knows how far rank swapping moved values"
+    if p is None:
+        return f"assumes, for nothing tells it, that rank swapping moved values by at most {ASSUMED:g} % of the ranks"
+    return f"assumes that rank swapping moved values by at most {p:g}{' % of the' if unit == 'percent' else ''} ranks"
+
+
 def _reach(release: Any, attribute: str, values: int) -> Reach:
     """From the steps that changed the attribute; an attribute that none did has not moved."""
     steps = [

@@ -1,0 +1,57 @@
+"""Which records are attacked where not all can be: drawn by what they hold, so that the order of the file plays no
+part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microveil.microdata.pairs import Pair
+from microveil.numerics.content_lots import content_lots
+from microveil.randomness import Streams
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def drawn(pair: Pair, attributes: Sequence[str], wanted: int, seed: int, name: str) -> IntArray:
+    """The numbers of so many records, ascending; of all if no more are there.
+
+    Each record has a lot made of its original and released values of these attributes, and those with the lowest are
+    drawn. Equal records are told apart by counting them, so that any of them may be drawn without the others.
+    """
+    records = len(pair)
+    if wanted >= records:
+        return np.arange(records)
+    start = int(Streams(seed).generator(name).integers(2**62))
+    alike = content_lots(_content(pair, attributes), start)
+    order = np.argsort(alike, kind="stable")
+    begins = np.flatnonzero(np.diff(alike[order], prepend=-1.0))
+    number = np.empty(records)
+    number[order] = np.arange(records) - np.repeat(begins, np.diff(begins, append=records))
+    lots = content_lots(np.stack([alike, number]), start)
+    return np.sort(np.argsort(lots, kind="stable")[:wanted]).astype(np.int64)
+
+
+def _content(pair: Pair, attributes: Sequence[str]) -> FloatArray:
+    """The cells of both files in rows: numbers, and texts by their place in order."""
+    tables = [(table, name) for name in attributes for table in (pair.original, pair.masked) if name in table.names]
+    return np.stack([_cells(table.arrow(name)) for table, name in tables])
+
+
+def _cells(column: pa.Array) -> FloatArray:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    encoded = pc.dictionary_encode(column.cast(pa.large_string()))
+    texts = encoded.dictionary.to_pylist()
+    place = np.empty(len(texts) + 1)
+    place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    place[-1] = np.nan
+    made: FloatArray = place[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+    return made
