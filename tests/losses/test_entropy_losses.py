@@ -115,9 +115,32 @@ def test_the_aggregate_of_the_example() -> None:
     loss = ILCategorical().measure(*toy(), BOTH)
     assert loss.value == pytest.approx(25.727, abs=5e-4)
     assert loss.details == pytest.approx({"ctbil": 33.3333, "dbil": 16.6667, "ebil": 27.1822}, abs=5e-5)
+    # the preset counts one category more in each domain, over which the entropies of 4 and 2 bits are divided
     preset = ILCategorical(preset="source-ch4-2").measure(*toy(), BOTH)
-    assert preset.value == pytest.approx((25.0 + 25.0 + 27.1822) / 3, abs=5e-5)
+    by_entropy = 100 * (4 / (6 * math.log2(5)) + 2 / (6 * math.log2(4))) / 2
+    assert preset.value == pytest.approx((25.0 + 25.0 + by_entropy) / 3)
     assert ILCategorical(preset="source-ch4-2").parameters()["dimension"] == 1
+
+
+@pytest.mark.spec("05:IL-05")
+def test_a_domain_that_declares_its_category_for_missing_is_not_given_another() -> None:
+    before, after = toy()
+    own = {"missing": "own category", "missing_codes": (".",)}
+    declared = before.schema.replacing(*(before[name].changed(**own) for name in BOTH))
+    preset = ILCategorical(preset="source-ch4-2")
+    with_one = preset.measure(before.with_schema(declared), after.with_schema(declared), BOTH)
+    assert with_one.details == pytest.approx(dict(preset.measure(before, after, BOTH).details))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dimension", 2), ("ordinal_distance", "inclusive"), ("add_missing_category", False)]
+)
+def test_the_preset_refuses_what_contradicts_it(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"{name} = {value!r} is not allowed with the preset source-ch4-2"):
+        ILCategorical(preset="source-ch4-2", **{name: value})  # type: ignore[arg-type]
+    preset = ILCategorical(preset="source-ch4-2")
+    assert ILCategorical(**preset.parameters()) == preset  # what it says of itself makes it again
+    assert getattr(ILCategorical(), name) == value
 
 
 @pytest.mark.spec("01:IL-4", "05:IL-01")

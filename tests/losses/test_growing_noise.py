@@ -11,7 +11,22 @@ from microveil.microdata import Microdata
 from microveil.registry import loss
 
 GROWING = (
-    *("sse", "il", "il1", "il3", "il4", "il5", "g-il", "matrix-discrepancy", "pil", "abim", "abisd", "abico"),
+    *(
+        "sse",
+        "sse-separate",
+        "il",
+        "il1",
+        "il2",
+        "il3",
+        "il4",
+        "il5",
+        "g-il",
+        "matrix-discrepancy",
+        "pil",
+        "abim",
+        "abisd",
+        "abico",
+    ),
     *("quantiles", "distribution", "energy", "bias", "regression", "estimates", "validity", "quality"),
 )
 

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import ParameterError
-from microveil.losses.numeric.moments import GIL, IL, IL1, IL2, IL3, IL4, IL5
+from microveil.losses.numeric.moments import GIL, IL, IL1, IL2, IL3, IL4, IL5, Moments
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.cbfs import CBFS
 from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
 from microveil.numerics.squares import squares
 from microveil.numerics.standard import standardise
@@ -37,11 +38,38 @@ def test_the_five_parts_of_the_toy_vector() -> None:
     assert IL().measure(BEFORE, AFTER).value == pytest.approx(np.mean(list(expected.values())), abs=1e-4)
 
 
+@pytest.mark.spec("03:ME-1")
 def test_sse_by_hand() -> None:
     # a: SSE 0.25+0.25+2.25+2.25 of SST 14; b: 0.25+0.25+0.25+0.25 of SST 10
     loss = SSE().measure(BEFORE, AFTER)
     assert loss.per_attribute == pytest.approx({"a": 100 * 5 / 14, "b": 100 * 1 / 10})
     assert loss.value == pytest.approx(100 * (5 / 14 + 1 / 10) / 2)
+
+
+@pytest.mark.spec("03:ME-1")
+@pytest.mark.parametrize(
+    ("scale", "sse", "sst"),
+    [("raw", 5 + 1, 14 + 10), ("minmax", 5 / 25 + 1 / 16, 14 / 25 + 10 / 16), ("z", 4 * 5 / 14 + 4 * 1 / 10, 8)],
+)
+def test_the_sum_of_squares_is_on_the_scale_chosen(scale: str, sse: float, sst: float) -> None:
+    loss = SSE(scale=scale).measure(BEFORE, AFTER)  # type: ignore[arg-type]
+    assert loss.details["sse"] == pytest.approx(sse)
+    assert loss.details["sst"] == pytest.approx(sst)
+    assert loss.value == pytest.approx(100 * sse / sst)
+    release = MDAV(k=2).mask(BEFORE)
+    assert release.partition is not None
+    made = SSE(scale=scale).measure(BEFORE, release)  # type: ignore[arg-type]
+    assert made.details["kept"] == pytest.approx(100 - made.value)
+
+
+def test_noise_keeps_no_share_of_the_variation() -> None:
+    """The released values of noise vary more than the original's, so no share of these is meant."""
+    cells = np.random.default_rng(3).normal(size=200)
+    data = Microdata.of({"x": cells})
+    release = Noise(alpha=1.0).mask(data, seed=1)
+    found = SSE().measure(data, release).details
+    assert found["ssa"] > found["sst"]
+    assert "kept" not in found
 
 
 def test_a_value_above_100_is_bounded_and_kept_raw() -> None:
@@ -84,6 +112,31 @@ def test_moments_with_missing_cells_use_the_pairs_that_are_there() -> None:
     # the two records that have both turn their covariance from 1 to -1; the variances, each 7/3, stay
     assert IL5().measure(before, after).value == pytest.approx(100 * 6 / 7)
     assert IL4().measure(before, after).value == 0
+
+
+@pytest.mark.spec("03:ME-4")
+def test_a_mean_that_is_0_but_for_rounding_is_0() -> None:
+    """Standardised tables: group means keep means of 0, and what rounding leaves of them must not be divided by."""
+    cells = standardise(np.random.default_rng(1).normal(size=(500, 3)) @ np.array([[1, 2, 0], [0, 1, 1], [3, 0, 1.0]]))
+    assert (np.abs(cells.mean(axis=0)) > 0).any()
+    data = Microdata.of(dict(zip("abc", cells.T, strict=True)))
+    release = MDAV(k=5).mask(data)
+    assert IL2().measure(data, release).raw == 0
+    assert IL2(zero="scale").measure(data, release).raw == 0
+    assert GIL().measure(data, release).details["m2"] == 0
+    assert IL().measure(data, release).details["il2"] == 0
+
+
+@pytest.mark.spec("03:ME-4")
+def test_a_constant_has_no_variance_whatever_is_missing_elsewhere() -> None:
+    x = np.random.default_rng(2).normal(10, 1, size=1000)
+    data = Microdata.of({"c": np.full(1000, 0.1), "x": x})
+    assert (Moments(np.column_stack([np.full(1000, 0.1), x])).covariances[0] == 0).all()
+    suppressed = Microdata.of({"c": np.full(1000, 0.1), "x": np.where(np.arange(1000) == 0, np.nan, x)})
+    for measure in (IL3, IL4):
+        with_constant = measure().measure(data, suppressed).raw
+        alone = measure().measure(data, suppressed, ["x"]).raw
+        assert with_constant == pytest.approx(alone / (2 if measure is IL4 else 3))
 
 
 # --- sums of squares ----------------------------------------------------------------------------------------------

@@ -203,3 +203,21 @@ def test_the_examples_of_the_page_on_scores_work(capsys: pytest.CaptureFixture[s
     for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(example, scope)
     assert "a record is disclosed with probability" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rule", ["mean", "max", "worst"])
+def test_nothing_measured_is_not_nothing_lost_or_risked(rule: str) -> None:
+    data = survey(50, seed=4)
+    with pytest.raises(ParameterError, match="no loss was measured, so there is no score"):
+        assess(data, data, ["age"], losses=[], attacks=["distance-linkage"], score=rule)
+    with pytest.raises(ParameterError, match="no attack was run, so there is no score"):
+        assess(data, data, ["age"], losses=["il"], attacks=[], score=rule)
+    # a formula measures what it needs by itself
+    assert assess(data, data, ["age"], losses=[], attacks=[], score="classic").score.risk > 0
+
+
+def test_a_score_is_a_mean_or_a_maximum() -> None:
+    with pytest.raises(ParameterError, match="by = 'median' is not allowed; it must be one of mean, max"):
+        Score(3, 4, by="median")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="share = 7 is not allowed"):
+        Score(3, 4, by="max", share=7)

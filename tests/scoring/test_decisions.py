@@ -12,6 +12,7 @@ from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.errors import ParameterError
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata.sample import survey
+from microveil.scoring import assess
 from microveil.scoring.decisions import (
     Outcome,
     admissible,
@@ -224,6 +225,20 @@ def test_a_strong_prior_outweighs_a_small_experiment() -> None:
         ((1, 2), {"withholding_loss": float("nan")}, "withholding_loss = nan is not allowed"),
         ((1, 2, 3), {}, "the experiments are risks of attacks, or the number of right links"),
         ((), {}, "the experiments are risks of attacks"),
+        (("3", "100"), {}, "the experiments are risks of attacks"),
+        ((True, 2), {}, "the experiments are risks of attacks"),
+        ((1, 100.9), {}, r"100\.9 trials are not possible; they must be a whole number"),
+        ((1, float("inf")), {}, "inf trials are not possible"),
+        ((1, float("nan")), {}, "nan trials are not possible"),
+        ((float("nan"), 2), {}, "nan right links in 2 trials are not possible"),
+        (
+            (1, 2),
+            {"prior": (float("nan"), 1.0)},
+            r"prior = \(nan, 1\.0\) is not allowed; it must be two finite numbers",
+        ),
+        ((1, 2), {"prior": (1.0, 1.0, 1.0)}, "it must be two finite numbers above 0"),
+        ((1, 2), {"prior": "ab"}, "prior = 'ab' is not allowed"),
+        ((1, 2), {"disclosure_loss": "5"}, "disclosure_loss = '5' is not allowed; it must be a finite number"),
     ],
 )
 def test_impossible_experiments_and_harms_are_refused(experiments, options, told) -> None:  # type: ignore[no-untyped-def]
@@ -231,3 +246,36 @@ def test_impossible_experiments_and_harms_are_refused(experiments, options, told
         publish_decision(experiments, **{"disclosure_loss": 1.0, "withholding_loss": 1.0, **options})
     with pytest.raises(ParameterError, match="level = 1 is not allowed"):
         publish_decision((1, 2), disclosure_loss=1, withholding_loss=1).interval(1)
+
+
+def test_counts_may_be_numbers_of_numpy() -> None:
+    wanted = publish_decision((3, 100), disclosure_loss=50, withholding_loss=2)
+    for counts in ((np.int64(3), np.int64(100)), (np.float64(3), np.int32(100)), (3.0, 100.0)):
+        assert publish_decision(counts, disclosure_loss=np.int64(50), withholding_loss=2) == wanted  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("01:TR-4")
+def test_of_an_assessment_only_linkages_count() -> None:
+    data = survey(200, seed=2)
+    release = MDAV(k=5).mask(data, ["age", "wealth"], seed=1)
+    risks = assess(data, release).risks
+    assert risks["interval-disclosure"].value > risks["distance-linkage"].value
+    decision = publish_decision(list(risks.values()), disclosure_loss=1, withholding_loss=1)
+    assert decision.matches == pytest.approx(np.nansum(risks["distance-linkage"].per_record))
+    with pytest.raises(ParameterError, match="none of the risks is that of a linkage"):
+        publish_decision(risks["interval-disclosure"], disclosure_loss=1, withholding_loss=1)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_a_candidate_that_was_not_measured_is_never_chosen(odd: float) -> None:
+    """Wherever it stands among the others."""
+    strange = [Outcome("x", odd, 1), Outcome("y", 1, odd)]
+    for candidates in ([*strange, *TRIPLE], [*TRIPLE, *strange], [TRIPLE[0], *strange, *TRIPLE[1:]]):
+        assert front(candidates) == front(TRIPLE)
+        assert knee(candidates) == knee(TRIPLE)
+        assert least_loss(candidates, risk_below=25) == TRIPLE[1]
+        assert least_score(candidates) == TRIPLE[1]
+        assert most_balanced(candidates) == TRIPLE[1]
+    assert front(strange) == []
+    assert least_score(strange) is None
+    assert least_loss(strange, risk_below=50) is None

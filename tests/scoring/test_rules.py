@@ -80,8 +80,11 @@ def test_a_part_that_is_missing_or_no_number_is_named(rule: str) -> None:
     last = made.symbols[-1]
     with pytest.raises(ParameterError, match=f"{rule} needs .*, and '{last}' is not given"):
         made.combine(dict.fromkeys(made.symbols[:-1], 10.0))
-    with pytest.raises(ParameterError, match=f"{rule}: {last} = nan is not allowed"):
-        made.combine({**values, last: float("nan")})
+    for odd in (float("nan"), "10", True, None):
+        with pytest.raises(
+            ParameterError, match=f"{rule}: {last} = {odd!r} is not allowed; it must be a finite number"
+        ):
+            made.combine({**values, last: odd})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("rule", MEASURED)
@@ -229,6 +232,20 @@ def test_the_score_of_rank_swapping_counts_the_attack_that_knows_it(people: Micr
         score("swapping").assess(people, MDAV(k=3).mask(people, NUMBERS, seed=1))
 
 
+@pytest.mark.parametrize("rule", ["swapping", "swapping-stated"])
+def test_the_intruder_may_guess_how_far_values_were_swapped(people: Microdata, rule: str) -> None:
+    release = RankSwapping(p=5).mask(people, NUMBERS, seed=1)
+    wide = score(rule, p=40.0).assess(people, release)
+    levels = [RankSwappingLinkage(p=40.0).assess(people, release, NUMBERS[:c]).value for c in (1, 2)]
+    assert wide.parts["rsld"] == pytest.approx(np.mean(levels))
+    assert wide.parts["rsld"] < score(rule).assess(people, release).parts["rsld"]
+    assert wide.parts["dld"] == score(rule).assess(people, release).parts["dld"]
+    # then it does not matter who made the release
+    assert score(rule, p=10.0).assess(people, MDAV(k=3).mask(people, NUMBERS, seed=1)).score.risk > 0
+    with pytest.raises(ParameterError, match=rf"{rule}: p = 101\.0 is not allowed"):
+        score(rule, p=101.0)
+
+
 @pytest.mark.spec("04:SC-MAX", "04:SC-NEW")
 def test_the_best_linkage_alone_gives_the_highest_of_the_new_scores(people: Microdata) -> None:
     release = Projection(k=3, block=2).mask(people, NUMBERS, seed=1)
@@ -318,3 +335,9 @@ def test_the_risk_of_german_credit_as_it_is(reference) -> None:  # type: ignore[
     assert found.score.risk == pytest.approx(54.25)
     assert found.parts["dbrl"] == pytest.approx(8.5)
     assert found.parts["prl"] == pytest.approx(8.5)
+
+
+def test_the_rule_of_published_tables_has_the_loss_of_the_preset() -> None:
+    found = score("categorical-source").assess(toy(BEFORE), toy(AFTER), ["a", "b"])
+    preset = make("loss", "il-categorical", {"preset": "source-ch4-2"}).measure(toy(BEFORE), toy(AFTER), ["a", "b"])
+    assert found.score.loss == pytest.approx(preset.value)

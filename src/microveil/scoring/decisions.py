@@ -1,18 +1,22 @@
 """Choosing among candidates: by a bound on the risk, by balance, by the bend of the front; and whether to publish.
 
-A candidate is anything with a `loss` and a `risk`, such as an `Outcome`; what is chosen is one of those given.
+A candidate is anything with a `loss` and a `risk`, such as an `Outcome`; what is chosen is one of those given. One
+whose loss or risk is no finite number was not measured, and is never chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from scipy import special
 
 from microveil.attacks import Risk
 from microveil.errors import ParameterError
+from microveil.scoring.headline import is_linkage
 from microveil.scoring.score import By, Score
 
 _EQUAL = 1e-9  # scores that differ by less are the same
@@ -39,13 +43,18 @@ class Outcome(NamedTuple):
 C = TypeVar("C", bound=Candidate)
 
 
+def measured(candidates: Iterable[C]) -> list[C]:
+    """The candidates whose loss and risk are finite numbers."""
+    return [candidate for candidate in candidates if isfinite(candidate.loss) and isfinite(candidate.risk)]
+
+
 def admissible(candidates: Iterable[C], risk_below: float) -> list[C]:
     """The candidates whose risk is below the bound.
 
     >>> [c.label for c in admissible([Outcome("a", 3, 20), Outcome("b", 9, 10)], risk_below=15)]
     ['b']
     """
-    return [candidate for candidate in candidates if candidate.risk < risk_below]
+    return [candidate for candidate in measured(candidates) if candidate.risk < risk_below]
 
 
 def least_loss(candidates: Iterable[C], risk_below: float) -> C | None:
@@ -63,7 +72,7 @@ def least_score(candidates: Iterable[C], *, by: By = "mean", share: float = 0.5)
     >>> least_score([Outcome("a", 10, 30), Outcome("b", 20, 20), Outcome("c", 38, 2)]).label
     'b'
     """
-    listed = list(candidates)
+    listed = measured(candidates)
     scores = [Score(c.loss, c.risk, by, share).value for c in listed]
     if not listed:
         return None
@@ -74,7 +83,7 @@ def least_score(candidates: Iterable[C], *, by: By = "mean", share: float = 0.5)
 
 def most_balanced(candidates: Iterable[C]) -> C | None:
     """The candidate whose worse side is least bad: the least maximum of loss and risk, then the least mean."""
-    return min(candidates, key=lambda c: (max(c.loss, c.risk), c.loss + c.risk), default=None)
+    return min(measured(candidates), key=lambda c: (max(c.loss, c.risk), c.loss + c.risk), default=None)
 
 
 def front(candidates: Iterable[C]) -> list[C]:
@@ -84,7 +93,7 @@ def front(candidates: Iterable[C]) -> list[C]:
     ['b', 'a']
     """
     kept: list[C] = []
-    for candidate in sorted(candidates, key=lambda c: (c.risk, c.loss)):
+    for candidate in sorted(measured(candidates), key=lambda c: (c.risk, c.loss)):
         if not kept or candidate.loss < kept[-1].loss or _same_place(candidate, kept[-1]):
             kept.append(candidate)
     return kept
@@ -205,35 +214,45 @@ def publish_decision(
 ) -> PublishDecision:
     """Publish if the probability of disclosure times its harm is expected to be less than the harm of not publishing.
 
-    `experiments` are risks of linkage attacks, or the number of right links and of trials; of several attacks the one
-    that links most often counts, for an intruder runs the best. A right link may be a fraction, where several records
-    were equally near. The prior is a Beta distribution; by default every probability is as likely.
+    `experiments` are risks of attacks, or the number of right links and of trials. Of several attacks the linkage that
+    succeeds most often counts, for an intruder runs the best; risks that are no shares of linked records are passed
+    over. A right link may be a fraction, where several records were equally near. The prior is a Beta distribution; by
+    default every probability is as likely.
 
     >>> decision = publish_decision((3, 100), disclosure_loss=50, withholding_loss=2)
     >>> decision.posterior, round(decision.expected_loss, 3), decision.publish
     ((4.0, 98.0), 1.961, True)
     """
     matches, trials = _counted(experiments)
-    if trials < 0 or not 0 <= matches <= trials:
-        raise ParameterError(f"{matches:g} right links in {trials} trials are not possible")
-    if min(prior) <= 0:
-        raise ParameterError(f"prior = {prior} is not allowed; both numbers must be above 0")
+    if not isinstance(prior, tuple | list) or len(prior) != 2 or not all(_is_number(n) and n > 0 for n in prior):
+        raise ParameterError(f"prior = {prior!r} is not allowed; it must be two finite numbers above 0")
     for name, value in (("disclosure_loss", disclosure_loss), ("withholding_loss", withholding_loss)):
-        if not 0 <= value < float("inf"):
-            raise ParameterError(f"{name} = {value} is not allowed; it must be a finite number of at least 0")
+        if not _is_number(value) or value < 0:
+            raise ParameterError(f"{name} = {value!r} is not allowed; it must be a finite number of at least 0")
     a, b = prior
-    return PublishDecision((float(a), float(b)), float(matches), int(trials), disclosure_loss, withholding_loss)
+    return PublishDecision(
+        (float(a), float(b)), float(matches), int(trials), float(disclosure_loss), float(withholding_loss)
+    )
 
 
 def _counted(experiments: Risk | Sequence[Risk] | tuple[float, int]) -> tuple[float, int]:
     """Right links and trials."""
-    if isinstance(experiments, Risk):
-        experiments = (experiments,)
-    risks = [risk for risk in experiments if isinstance(risk, Risk)]
-    if risks and len(risks) == len(experiments):
-        worst = max(risks, key=lambda risk: risk.value)
+    listed = [experiments] if isinstance(experiments, Risk) else list(experiments)
+    if listed and all(isinstance(risk, Risk) for risk in listed):
+        linked = [risk for risk in listed if isinstance(risk, Risk) and is_linkage(risk)]
+        if not linked:
+            raise ParameterError("none of the risks is that of a linkage, so there are no right links to count")
+        worst = max(linked, key=lambda risk: risk.value)
         return min(worst.value * worst.attacked / 100, worst.attacked), worst.attacked
-    counts = [count for count in experiments if isinstance(count, int | float)]
-    if len(counts) == len(experiments) == 2:
-        return counts[0], int(counts[1])
-    raise ParameterError("the experiments are risks of attacks, or the number of right links and that of trials")
+    if len(listed) != 2 or not all(isinstance(count, Real) and not isinstance(count, bool) for count in listed):
+        raise ParameterError("the experiments are risks of attacks, or the number of right links and that of trials")
+    matches, trials = map(float, listed)  # type: ignore[arg-type]
+    if not isfinite(trials) or trials != int(trials):
+        raise ParameterError(f"{trials:g} trials are not possible; they must be a whole number")
+    if not 0 <= matches <= trials:
+        raise ParameterError(f"{matches:g} right links in {trials:g} trials are not possible")
+    return matches, int(trials)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from microveil.attacks import Risk
+from microveil.errors import ParameterError
 from microveil.losses import Loss
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
@@ -18,7 +19,9 @@ _INTERVALS = "interval-disclosure"
 
 def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
     """One loss: IL for numeric attributes, the mean of CTBIL, DBIL and EBIL, as far as they were measured, for the
-    others, weighted by their numbers."""
+    others, weighted by their numbers. Without any loss there is none, which is not the same as 0."""
+    if not losses:
+        raise ParameterError("no loss was measured, so there is no score; name at least one that fits the attributes")
     weighted = []
     for headline, kinds in (
         (_NUMERIC_HEADLINE, ("numeric",)),
@@ -30,24 +33,30 @@ def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
             weighted.append((sum(values) / len(values), attributes))
     if not weighted:  # other measures were asked for: their plain mean
         weighted = [(loss.value, 1) for loss in losses.values()]
-    total = sum(weight for _, weight in weighted)
-    return sum(value * weight for value, weight in weighted) / total if total else 0.0
+    return sum(value * weight for value, weight in weighted) / sum(weight for _, weight in weighted)
 
 
 def headline_risk(risks: Mapping[str, Risk]) -> float:
     """One risk: the mean of interval disclosure and of the linkage that succeeds most often, else of those measured."""
     values = [risks[_INTERVALS].value] if _INTERVALS in risks else []
-    if any(map(_is_linkage, risks.values())):
+    if any(map(is_linkage, risks.values())):
         values.append(worst_risk(risks))
-    values = values or [risk.value for risk in risks.values()]
-    return sum(values) / len(values) if values else 0.0
+    values = values or [risk.value for risk in _measured(risks).values()]
+    return sum(values) / len(values)
 
 
 def worst_risk(risks: Mapping[str, Risk]) -> float:
     """The greatest share of records that any linkage links to the right person; without one, the greatest risk."""
-    linked = [risk.value for risk in risks.values() if _is_linkage(risk)]
-    return max(linked or [risk.value for risk in risks.values()], default=0.0)
+    linked = [risk.value for risk in risks.values() if is_linkage(risk)]
+    return max(linked or [risk.value for risk in _measured(risks).values()])
 
 
-def _is_linkage(risk: Risk) -> bool:
+def _measured(risks: Mapping[str, Risk]) -> Mapping[str, Risk]:
+    if not risks:
+        raise ParameterError("no attack was run, so there is no score; name at least one that fits the attributes")
+    return risks
+
+
+def is_linkage(risk: Risk) -> bool:
+    """Whether it is a share of records linked to persons."""
     return bool(find("attack", risk.name).family == "linkage")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from microveil.errors import ParameterError
 
@@ -25,6 +25,11 @@ class Score:
     by: By = "mean"
     share: float = 0.5
 
+    def __post_init__(self) -> None:
+        if self.by not in get_args(By):
+            raise ParameterError(f"by = {self.by!r} is not allowed; it must be one of {', '.join(get_args(By))}")
+        _check_share(self.share)
+
     @property
     def mean(self) -> float:
         return (self.loss + self.risk) / 2
@@ -43,9 +48,13 @@ class Score:
         >>> Score(loss=22.15, risk=31.8796).weighted(0.5).__round__(4)
         27.0148
         """
-        if not 0 <= share <= 1:
-            raise ParameterError(f"share = {share} is not allowed; it must be from 0 to 1")
+        _check_share(share)
         return share * self.loss + (1 - share) * self.risk
 
     def to_plain(self) -> dict[str, float]:
         return {"value": self.value, "loss": self.loss, "risk": self.risk, "mean": self.mean, "max": self.max}
+
+
+def _check_share(share: float) -> None:
+    if not 0 <= share <= 1:
+        raise ParameterError(f"share = {share} is not allowed; it must be from 0 to 1")

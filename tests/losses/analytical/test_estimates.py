@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from microveil.errors import DataError
 from microveil.losses.analytical.estimates import SurveyEstimates
+from microveil.losses.analytical.validity import Validity
 from microveil.microdata import Microdata
 from microveil.microdata.sample import survey
 from microveil.numerics.survey_estimates import Design
@@ -33,8 +36,8 @@ def test_standard_errors_are_those_of_stratified_units(n: int, strata: int, unit
     h, u = rng.integers(0, strata, n), rng.integers(0, units, n)
     w, y, code = rng.uniform(0.5, 5, n), rng.normal(size=n), rng.integers(0, 3, n)
     inside = rng.random(n) < 0.8
-    design = Design.of(w, h, u)
-    mean, total = design.mean_and_total(y, inside)
+    design = Design.of(w, h, u).within(np.flatnonzero(inside))
+    mean, total = design.mean_and_total(y[inside])
     wi = w * inside
     held = wi.sum()
     if held == 0:
@@ -44,7 +47,7 @@ def test_standard_errors_are_those_of_stratified_units(n: int, strata: int, unit
     assert mean.values[0] == pytest.approx(average)
     assert mean.errors[0] == pytest.approx(_error_by_units(wi * (y - average), h, u) / held, abs=1e-9)
     assert total.errors[0] == pytest.approx(_error_by_units(wi * y, h, u), abs=1e-9)
-    found = design.proportions(code, 3, inside)
+    found = design.proportions(code[inside], 3)
     for c in range(3):
         share = wi[code == c].sum() / held
         assert found.values[c] == pytest.approx(share)
@@ -54,7 +57,7 @@ def test_standard_errors_are_those_of_stratified_units(n: int, strata: int, unit
 
 def test_without_a_design_the_error_of_a_mean_is_that_of_a_simple_sample() -> None:
     y = np.random.default_rng(1).normal(size=50)
-    mean, total = Design.of(np.ones(50)).mean_and_total(y, np.ones(50, dtype=bool))
+    mean, total = Design.of(np.ones(50)).mean_and_total(y)
     assert mean.errors[0] == pytest.approx(y.std(ddof=1) / np.sqrt(50))
     assert total.errors[0] == pytest.approx(y.std(ddof=1) * np.sqrt(50))
 
@@ -71,7 +74,7 @@ def test_the_error_is_the_spread_of_estimates_over_samples() -> None:
         drawn = np.concatenate([rng.choice(np.flatnonzero(stratum == h), 20) for h in (0, 1)])
         y = pays[drawn].reshape(-1)
         units, strata = np.repeat(np.arange(len(drawn)), size), np.repeat(stratum[drawn], size)
-        mean, _ = Design.of(np.full(len(y), 10.0), strata, units).mean_and_total(y, np.ones(len(y), dtype=bool))
+        mean, _ = Design.of(np.full(len(y), 10.0), strata, units).mean_and_total(y)
         estimates.append(mean.values[0])
         errors.append(mean.errors[0])
     assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.12)
@@ -130,3 +133,46 @@ def test_bad_weights_and_sub_domains_are_refused() -> None:
         SurveyEstimates(by="age").measure(plain, plain, ["job"])
     with pytest.raises(DataError, match="no column 'job'"):
         SurveyEstimates(by="job").measure(plain, plain.select(["age"]), ["age"])
+
+
+def test_estimates_of_which_no_record_is_left_are_lost_whole() -> None:
+    rng = np.random.default_rng(1)
+    age, job = rng.normal(size=200), np.array(["cook", "smith"])[rng.integers(0, 2, 200)]
+    people = Microdata.of({"age": age, "job": job})
+    nothing = Microdata.of({"age": np.full(200, np.nan), "job": np.full(200, None)}, people.schema)
+    loss = SurveyEstimates().measure(people, nothing, ["age", "job"])
+    assert loss.per_attribute == {"age": 100, "job": 100}
+    assert loss.details["means"] == loss.details["totals"] == loss.details["proportions"] == 100
+    # one of two sub-domains is gone: its half of the means and totals
+    cooks = Microdata.of({"age": np.where(job == "cook", age, np.nan), "job": job})
+    assert SurveyEstimates(by="job").measure(people, cooks, ["age"]).value == pytest.approx(50)
+    # what the original does not have cannot be lost
+    assert SurveyEstimates().measure(nothing, nothing, ["age"]).value == 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(strata=st.integers(1, 5), units=st.integers(1, 15), seed=st.integers(0, 9999))
+def test_estimates_of_sub_domains_are_those_of_records_outside_counted_as_0(strata: int, units: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    h, u, w, y = rng.integers(0, strata, 40), rng.integers(0, units, 40), rng.uniform(0.5, 5, 40), rng.normal(size=40)
+    domain = rng.integers(0, 4, 40)
+    design = Design.of(w, h, u)
+    for d in np.unique(domain):
+        rows = np.flatnonzero(domain == d)
+        _, total = design.within(rows).mean_and_total(y[rows])
+        _, zeros = design.mean_and_total(np.where(domain == d, y, 0.0))
+        assert total.values == pytest.approx(zeros.values)
+        assert total.errors == pytest.approx(zeros.errors)
+
+
+def test_many_sub_domains_of_a_long_table_take_a_moment_and_little_memory() -> None:
+    rng = np.random.default_rng(1)
+    x, place = rng.normal(size=40_000), rng.integers(0, 500, 40_000)
+    people, masked = (Microdata.of({"x": c, "zip": place}, nominal=["zip"]) for c in (x, x + 0.1))
+    measures = SurveyEstimates(by="zip"), Validity(subdomains=("zip",))
+    tracemalloc.start()
+    for measure in measures:
+        assert measure.measure(people, masked, ["x"]).value > 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6  # masks for each of the categories would be 40 MB

@@ -169,3 +169,59 @@ def test_the_overlap_of_intervals() -> None:
     assert interval_overlap(zero, zero, zero, one) == pytest.approx(0.5)  # a point lies in the other whole
     assert interval_overlap(one, one, one, one) == 1
     assert interval_overlap(zero, zero, one, one) == 0
+
+
+def test_attributes_that_do_not_vary_are_left_out() -> None:
+    """As predictors and as responses: what rounding makes of a constant has no coefficient."""
+    rng = np.random.default_rng(1)
+    for constant in (0.1, 3.0):
+        x = rng.normal(10, 1, size=200)
+        y = x + rng.normal(size=200)
+        data = Microdata.of({"c": np.full(200, constant), "x": x, "y": y})
+        masked = Microdata.of({"c": np.full(200, constant), "x": x + 1e-3 * rng.normal(size=200), "y": y})
+        loss, without = (Regression().measure(data, masked, names) for names in (["c", "x", "y"], ["x", "y"]))
+        assert loss.per_attribute == without.per_attribute
+        assert (loss.value, loss.raw) == (without.value, without.raw)
+        assert (loss.details["left_out"], without.details["left_out"]) == (1, 0)
+        with pytest.raises(DataError, match="'c' does not vary in the original"):
+            Regression(response="c").measure(data, masked, ["c", "x", "y"])
+    nothing = Microdata.of({"a": [4.0, 4.0], "b": [0.1, 0.1]})
+    assert Regression().measure(nothing, nothing).value == 0
+
+
+def test_a_direction_without_observations_has_coefficient_0_exactly() -> None:
+    x, y = _linear(50)
+    empty = np.column_stack([x[:, 0], np.zeros(50), y])
+    fit = CrossProducts.of(empty).fit(2, np.arange(2))
+    assert (fit.coefficients[2], fit.errors[2]) == (0, 0)
+    assert fit.found.tolist() == [True, True, False]
+    # of two copies neither coefficient is determined, and two observations leave no error to estimate
+    twice = CrossProducts.of(np.column_stack([x[:, 0], x[:, 0], y])).fit(2, np.arange(2))
+    assert twice.found.tolist() == [True, False, False]
+    assert not CrossProducts.of(np.column_stack([x[:2, 0], y[:2]])).fit(1, np.arange(1)).found.any()
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1.0, 1e7])
+def test_what_is_rounding_depends_on_the_scale_of_the_response(scale: float) -> None:
+    x, y = _linear(50)
+    fit = CrossProducts.of(np.column_stack([x[:, 0], scale * y])).fit(1, np.arange(1))
+    assert fit.residual_variance == pytest.approx(scale**2 * _least_squares(x[:, :1], y)[2])
+    exact = CrossProducts.of(np.column_stack([x[:, 0], scale * (2 * x[:, 0] + 1)])).fit(1, np.arange(1))
+    assert exact.residual_variance == 0
+
+
+@pytest.mark.parametrize("left", [0, 1, 2, "constant"])
+def test_a_coefficient_that_the_release_leaves_open_is_lost_whole(left: int | str) -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 500))
+    seen = np.full(500, x.mean()) if left == "constant" else np.where(np.arange(500) < int(left), x, np.nan)
+    data, masked = (Microdata.of({"x": c, "y": y}) for c in (x, seen))
+    loss = Regression(response="y", predictors=("x",)).measure(data, masked, ["x", "y"])
+    assert (loss.value, loss.raw) == (100, 100)
+
+
+def test_without_records_everything_is_lost_also_where_predictors_are_copies() -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 500))
+    data, masked = (Microdata.of({"x": c, "copy": x, "y": y}) for c in (x, np.full(500, np.nan)))
+    measure = Regression(response="y", predictors=("x", "copy"))
+    assert measure.measure(data, data, ["x", "y"]).value == 0
+    assert measure.measure(data, masked, ["x", "y"]).value == 100

@@ -7,7 +7,9 @@ import pytest
 
 from microveil.errors import DataError
 from microveil.losses.analytical.validity import Validity
+from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
+from microveil.numerics.standard import standardise
 
 RNG = np.random.default_rng(1)
 AGE, PAY = RNG.normal(40, 10, 200), RNG.normal(3000, 400, 200)
@@ -103,3 +105,14 @@ def test_bad_wishes_are_refused() -> None:
         Validity(subdomains=("age",)).measure(_table(), _table(), ["pay"])
     with pytest.raises(DataError, match="no column 'sex'"):
         Validity(tabulations=("sex",)).measure(_table(), _table().select(["age", "pay"]), ["pay"])
+
+
+def test_moments_that_are_0_but_for_rounding_have_not_moved() -> None:
+    cells = standardise(np.random.default_rng(1).normal(size=(500, 2)))
+    data = Microdata.of({"a": cells[:, 0], "b": cells[:, 1], "c": np.full(500, 0.1)})
+    found = Validity().measure(data, MDAV(k=3).mask(data, ["a", "b"]), ["a", "b", "c"])
+    assert found.details["failed"] == 0
+    # no covariance at all, before and after
+    grid = np.array([(a, b) for a in (-0.1, 0.1, 0.3) for b in (-0.3, 0.7, 0.11)])
+    one, other = (Microdata.of({"a": c[:, 0], "b": c[:, 1]}) for c in (grid, grid * (1 + 1e-13)))
+    assert Validity().measure(one, other).value == 0

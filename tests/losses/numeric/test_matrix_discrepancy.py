@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,34 @@ def test_a_suppressed_cell_counts_as_the_mean_and_a_missing_one_not_at_all() -> 
 def test_an_unknown_matrix_is_refused() -> None:
     with pytest.raises(ParameterError, match="matrix-discrepancy: matrix = 'w'"):
         MatrixDiscrepancy(matrix="w")  # type: ignore[arg-type]
+
+
+def _design(order: np.ndarray, noise: float) -> Microdata:
+    """Three attributes without any correlation, but for rounding."""
+    cells = np.array(list(product((-0.1, 0.1, 0.3), (-0.3, 0.7, 0.11), (1.1, 2.3, 0.7))))
+    cells = cells + noise * np.random.default_rng(0).normal(size=cells.shape)
+    return Microdata.of(dict(zip("abc", cells[order].T, strict=True)))
+
+
+@pytest.mark.spec("01:IL-1")
+def test_correlations_that_are_0_but_for_rounding_are_0_and_the_order_does_not_matter() -> None:
+    orders = np.arange(27), np.random.default_rng(1).permutation(27)
+    one, other = (MatrixDiscrepancy().measure(_design(order, 0.0), _design(order, 0.05)).details for order in orders)
+    assert one["r_mv"] == 1  # each correlation is relative to what it became
+    assert one["v_mv"] < 1
+    assert other == pytest.approx(one)
+
+
+@pytest.mark.spec("01:IL-1")
+def test_components_of_equal_eigenvalues_lie_at_attributes() -> None:
+    assert _factors(np.eye(3))["rf"] == pytest.approx(np.eye(3))
+    # two pairs with the same correlation, but for rounding that would turn the components between them
+    pairs = np.eye(4)
+    for tilt in (1e-15, -1e-15):
+        pairs[0, 1] = pairs[1, 0] = 0.5 + tilt
+        pairs[2, 3] = pairs[3, 2] = 0.5
+        found = _factors(pairs)
+        half = np.sqrt(0.5)
+        expected = np.array([[half, 0, half, 0], [half, 0, -half, 0], [0, half, 0, half], [0, half, 0, -half]])
+        assert found["rf"] == pytest.approx(expected * np.sqrt([1.5, 1.5, 0.5, 0.5]), abs=1e-7)
+        assert found["rf"] @ found["rf"].T == pytest.approx(pairs)

@@ -53,3 +53,19 @@ def test_terms_that_begin_at_zero_are_left_out_and_counted() -> None:
     assert ABICO().measure(before, after).details["left_out"] == 2
     alone = ABICO().measure(before, after, ["a"])
     assert (alone.value, alone.details["left_out"]) == (0, 0)
+
+
+@pytest.mark.spec("07:CR-23")
+def test_where_every_term_begins_at_zero_changes_have_another_measure() -> None:
+    square = {"a": [-0.1, 0.1, -0.1, 0.1], "b": [0.3, 0.3, -0.3, -0.3]}
+    turned = {"a": [-0.1, 0.1, -0.1, 0.1], "b": [0.3, 0.3, -0.3, 0.3]}
+    abico = ABICO().measure(Microdata.of(square), Microdata.of(turned))
+    assert abico.details["left_out"] == 1
+    assert abico.value == abico.details["correlation_change"]
+    assert abico.value == pytest.approx(100 * np.corrcoef(turned["a"], turned["b"])[0, 1])
+    # means of 0 move by a deviation; a constant that varies in the release is lost
+    shifted = Microdata.of({"a": np.array(square["a"]) + np.std(square["a"], ddof=1), "b": square["b"]})
+    assert ABIM().measure(Microdata.of(square), shifted).value == pytest.approx(50)
+    constants = Microdata.of({"a": [0.1] * 4, "b": [2.0] * 4})
+    assert ABISD().measure(constants, Microdata.of({"a": [0.1] * 4, "b": [2.0, 2.0, 2.0, 5.0]})).value == 50
+    assert ABISD().measure(constants, constants).value == 0

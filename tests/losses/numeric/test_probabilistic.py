@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from microveil.errors import ParameterError
 from microveil.losses.numeric.probabilistic import PIL
+from microveil.losses.numeric.quantiles import Quantiles
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
 from microveil.numerics.distribution_distances import density_at
@@ -83,3 +85,28 @@ def test_the_density_is_that_of_a_normal_kernel_also_where_values_lie_far_apart(
     width = 0.9 * min(values.std(ddof=1), (q75 - q25) / 1.34) * len(values) ** -0.2
     expected = [stats.norm.pdf(point, values, width).mean() for point in points]
     assert density_at(points, values) == pytest.approx(expected)
+
+
+def test_a_constant_or_a_copy_that_is_not_exact_in_binary_loses_nothing() -> None:
+    x = np.random.default_rng(4).normal(10, 1, size=300)
+    data = Microdata.of({"c": np.full(300, 0.1), "x": x, "copy": 0.3 * x})
+    masked = Microdata.of({"c": np.full(300, 0.1), "x": np.where(np.arange(300) == 0, np.nan, x), "copy": 0.3 * x})
+    assert PIL().measure(data, masked).per_attribute["c"] == 0
+    moved = Microdata.of({"x": 0.7 * x, "copy": 0.1 * x})
+    assert PIL().measure(data, moved, ["x", "copy"]).details["correlation"] == 0
+
+
+@pytest.mark.parametrize("percent", [-5.0, 150.0])
+@pytest.mark.parametrize("measure", [PIL, Quantiles])
+def test_a_quantile_lies_between_0_and_100_per_cent(measure: type, percent: float) -> None:
+    with pytest.raises(ParameterError, match=f"percents = {percent} is not allowed; it must be"):
+        measure(percents=(50.0, percent))
+    data = Microdata.of({"a": [1.0, 2.0, 3.0]})
+    assert measure(percents=(0.0, 100.0)).measure(data, Microdata.of({"a": [1.0, 2.0, 4.0]})).value > 0
+
+
+def test_the_lowest_and_the_highest_quantile_are_so_by_value() -> None:
+    data, masked = Microdata.of({"x": [1.0, 2.0, 3.0, 7.0]}), Microdata.of({"x": [3.0, 2.0, 3.0, 9.0]})
+    down, up = (Quantiles(percents=p).measure(data, masked).details for p in ((90.0, 10.0, 50.0), (10.0, 50.0, 90.0)))
+    assert down == pytest.approx(up)
+    assert up["lowest"] != up["highest"]

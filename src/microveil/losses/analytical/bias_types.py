@@ -26,14 +26,16 @@ BoolArray = npt.NDArray[np.bool_]
 
 @parameterised
 class BiasTypes(LossMeasure):
-    """Five biases, each in [0, 1] as a share in `details`, and their mean over those that the table has.
+    """Five biases, each in per cent from 0 to 100 in `details`, and their mean over those that the table has.
 
     `a`: relative change of the variances. `b`: change of the correlations among confidential attributes; without any,
     among all. `c`: change of the correlations between confidential and other attributes. `d`: how far the shape moved,
     by Mardia's skewness and kurtosis (their values before and after are in `details` too). `dm`: what a decision tree
     learnt from the release predicts worse than one learnt from the original, on original records that neither has seen:
     the difference of the shares of right classes, or of the shares of explained variance. Trees predict the
-    confidential attributes, or, without any, each attribute from the others.
+    confidential attributes, or, without any, each attribute from the others. In a long table the trees learn from a
+    sample: `standard_error` says how far chance moves the value, but small samples teach trees less, so that both
+    tables are predicted from less well than they could be.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [1.0, 2.0, 3.0, 6.0]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from microveil.errors import DataError
+from microveil.losses.analytical.subdomains import Rows, by_category, categorical, everyone
 from microveil.losses.base import Loss, LossMeasure
 from microveil.microdata import Microdata
 from microveil.microdata.pairs import Pair
@@ -32,8 +34,9 @@ class SurveyEstimates(LossMeasure):
     Estimates are weighted by the attribute with the role weight. Their standard errors are those of a stratified sample
     of households (or of records, without that role), drawn with replacement, with means and proportions linearised; the
     weights, strata and households of a release are its own, where it has them. The value is the mean share of the
-    intervals that is lost: 0 where they are the same, 100 where they are apart; `raw` goes on beyond. `details` has the
-    same for each sort of estimate, and the mean difference in standard errors (`standardised_difference`).
+    intervals that is lost: 0 where they are the same, 100 where they are apart or the release has no record left to
+    estimate from; `raw` goes on beyond. `details` has the same for each sort of estimate, and the mean difference in
+    standard errors (`standardised_difference`).
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 30, 40, 50], "w": [1, 1, 2, 2]}, keys=["age"], weight="w")
@@ -57,69 +60,87 @@ class SurveyEstimates(LossMeasure):
     level: float = parameter(0.95, help="confidence level of the intervals", gt=0, lt=1)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        sides = pair.original, pair.masked
-        designs = tuple(_design(side, pair.original) for side in sides)
-        domains = self._domains(pair)
+        designs = tuple(_design(side, pair.original) for side in (pair.original, pair.masked))
+        domains = [everyone(pair)] if self.by is None else by_category(pair, categorical(pair, self.by))
         lost: dict[str, list[FloatArray]] = defaultdict(list)
         by_attribute: dict[str, float] = {}
         beyond, differences = [], []
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-            found: list[FloatArray] = []
-            for sort, one, other in _estimates(pair, name, designs, domains):
-                overlap = confidence_overlap(one.values, one.errors, other.values, other.errors, self.level)
+            found: list[FloatArray] = [np.empty(0)]
+            for sort, estimates in _estimates(pair, name, designs, domains).items():
+                overlap = estimates.overlap(self.level)
                 found.append(overlap)
                 lost[sort].append(1 - np.clip(overlap, 0.0, 1.0))
-                usable = one.errors > 0
-                differences.append(np.abs(other.values - one.values)[usable] / one.errors[usable])
-            overlaps = np.concatenate([np.empty(0), *found])
-            by_attribute[name] = 100 * float((1 - np.clip(overlaps, 0.0, 1.0)).mean()) if len(overlaps) else 0.0
-            beyond.append(float((1 - overlaps).mean()) if len(overlaps) else 0.0)
+                differences.append(estimates.differences())
+            overlaps = np.concatenate(found)
+            by_attribute[name] = 100 * _mean(1 - np.clip(overlaps, 0.0, 1.0))
+            beyond.append(_mean(1 - overlaps))
             part(1.0, f"{self.name}: {name}")
-        details = {sort: 100 * float(np.concatenate(parts_of).mean()) for sort, parts_of in lost.items()}
-        away = np.concatenate([np.empty(0), *differences])
-        details["standardised_difference"] = float(away.mean()) if len(away) else 0.0
+        details = {sort: 100 * _mean(np.concatenate(shares)) for sort, shares in lost.items()}
+        details["standardised_difference"] = _mean(np.concatenate([np.empty(0), *differences]))
         value = float(np.mean(list(by_attribute.values())))
         raw = max(value, 100 * float(np.mean(beyond)))
         return Loss(self.name, value, raw, attributes, per_attribute=by_attribute, details=details)
 
-    def _domains(self, pair: Pair) -> list[tuple[BoolArray, BoolArray]]:
-        """For each sub-domain which records lie in it, before and after; without any, all do."""
-        if self.by is None:
-            everyone = np.ones(len(pair), dtype=np.bool_)
-            return [(everyone, everyone)]
-        if not pair.original[self.by].is_categorical:
-            raise DataError(f"attribute '{self.by}' is numeric, so it cannot name sub-domains")
-        if self.by not in pair.masked.names:
-            raise DataError(f"the masked table has no column '{self.by}' to take sub-domains from")
-        before, after = (column.codes for column in pair.categories(self.by))
-        return [(before == code, after == code) for code in np.unique(before[before >= 0])]
+
+@dataclass(frozen=True)
+class _Compared:
+    """Estimates of one sort from the original and from the release, which may have nothing left to make one of
+    (`gone`)."""
+
+    before: Estimates
+    after: Estimates
+    gone: BoolArray
+
+    @classmethod
+    def of(cls, sides: list[tuple[Estimates, Estimates]]) -> _Compared:
+        """Of all sub-domains in which the original has an estimate."""
+        sides = [(one, other) for one, other in sides if one.held > 0]
+        gone = [np.full(len(other.values), other.held <= 0) for _, other in sides]
+        return cls(
+            Estimates.joined([one for one, _ in sides]),
+            Estimates.joined([other for _, other in sides]),
+            np.concatenate([np.empty(0, dtype=np.bool_), *gone]),
+        )
+
+    def overlap(self, level: float) -> FloatArray:
+        one, other = self.before, self.after
+        return np.where(self.gone, 0.0, confidence_overlap(one.values, one.errors, other.values, other.errors, level))
+
+    def differences(self) -> FloatArray:
+        """In standard errors of the original, where there are any."""
+        usable = (self.before.errors > 0) & ~self.gone
+        return np.asarray(np.abs(self.after.values - self.before.values)[usable] / self.before.errors[usable])
 
 
-def _estimates(
-    pair: Pair, name: str, designs: tuple[Design, ...], domains: list[tuple[BoolArray, BoolArray]]
-) -> list[tuple[str, Estimates, Estimates]]:
-    """The estimates of one attribute before and after, with what sort they are."""
-    found: list[tuple[str, Estimates, Estimates]] = []
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _estimates(pair: Pair, name: str, designs: tuple[Design, ...], domains: list[Rows]) -> dict[str, _Compared]:
+    """The estimates of one attribute before and after, by their sort."""
     if pair.original[name].kind == "numeric":
         values = [column.values for column in pair.numbers(name)]
-        for inside in domains:
-            sides = [
-                design.mean_and_total(column, within & ~np.isnan(column))
-                for design, column, within in zip(designs, values, inside, strict=True)
-            ]
-            found += [("means", sides[0][0], sides[1][0]), ("totals", sides[0][1], sides[1][1])]
-        return found
-    one, other = pair.categories(name)
-    size = len(one.domain)
-    for inside in domains:
-        sides_of = [
-            design.proportions(column.codes, size, within & (column.codes >= 0))
-            for design, column, within in zip(designs, (one, other), inside, strict=True)
-        ]
-        occurs = (sides_of[0].values > 0) | (sides_of[1].values > 0)
-        before, after = (Estimates(side.values[occurs], side.errors[occurs]) for side in sides_of)
-        found.append(("proportions", before, after))
-    return found
+        present = [~np.isnan(column) for column in values]
+        sides = []
+        for domain in domains:
+            rows = [inside[held[inside]] for inside, held in zip(domain, present, strict=True)]
+            each = zip(designs, values, rows, strict=True)
+            sides.append([design.within(inside).mean_and_total(column[inside]) for design, column, inside in each])
+        means, totals = ([(one[which], other[which]) for one, other in sides] for which in (0, 1))
+        return {"means": _Compared.of(means), "totals": _Compared.of(totals)}
+    columns = pair.categories(name)
+    size = len(columns[0].domain)
+    shares = []
+    for domain in domains:
+        rows = [inside[column.codes[inside] >= 0] for inside, column in zip(domain, columns, strict=True)]
+        of_sides = zip(designs, columns, rows, strict=True)
+        one, other = (
+            design.within(inside).proportions(column.codes[inside], size) for design, column, inside in of_sides
+        )
+        occurs = (one.values > 0) | (other.values > 0)
+        shares.append((one.only(occurs), other.only(occurs)))
+    return {"proportions": _Compared.of(shares)}
 
 
 def _design(data: Microdata, original: Microdata) -> Design:

@@ -25,7 +25,6 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 _BLOCK = 100_000
 _MOST_DUMMIES = 50
-_EXACT = 1e-12  # of a response's variance: a smaller residual variance is rounding
 
 
 @parameterised
@@ -35,9 +34,13 @@ class Regression(LossMeasure):
 
     The value is the mean share of the intervals that is lost: 0 where they are the same, 100 where they are apart;
     `raw` goes on beyond, the farther apart they are. Numbers are standardised by the original; a categorical predictor
-    has an indicator for each category but the most frequent. `details`: the mean difference of a coefficient in
-    standard errors (`standardised_difference`), the share of significant coefficients whose sign changed
-    (`sign_changes`), and the mean relative change of the residual variance (`residual_variance`).
+    has an indicator for each category but the most frequent. A coefficient that the release leaves open, because its
+    records are too few or a predictor does not vary any more, is lost whole. Attributes that do not vary in the
+    original are left out.
+
+    `details`: the mean difference of a coefficient in standard errors (`standardised_difference`), the share of
+    significant coefficients whose sign changed (`sign_changes`), the mean relative change of the residual variance
+    (`residual_variance`), and how many attributes were left out (`left_out`).
 
     With `grouped`, the analyst treats the release as the means of groups, each with the weight of its size, and divides
     the weighted squared residuals by the number of groups less that of coefficients. Groups are those of the release's
@@ -58,7 +61,10 @@ class Regression(LossMeasure):
         "share of the confidence intervals of regression coefficients that is lost; lower is better"
     )
     kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = "each file is analysed by the records that have all attributes of the regression"
+    missing: ClassVar[str] = (
+        "the original is analysed by the records that have every attribute of all the regressions, the release by "
+        "those of them that have all still"
+    )
     source: ClassVar[str] = "Karr et al. (2006); specification 01, AP-2"
     scope: ClassVar[Scope] = "specific"
     usual: ClassVar[bool] = False
@@ -76,15 +82,23 @@ class Regression(LossMeasure):
         reading, fitting = parts(progress, 2)
         predictors = self.predictors or attributes
         table = _Terms.of(pair, tuple(dict.fromkeys((*predictors, *responses))))
-        before = table.products(table.before, table.complete(table.before))
-        complete = table.complete(table.before) & table.complete(table.after)
+        original = table.complete(table.before)
+        constant = table.constant(original)
+        if self.response in constant:
+            raise DataError(
+                f"attribute '{self.response}' does not vary in the original, so there is nothing to explain"
+            )
+        before = table.products(table.before, original)
         labels = self._groups(pair, table) if self.grouped else None
-        after = table.products(table.after, complete, labels)
+        after = table.products(table.after, original & table.complete(table.after), labels)
         reading(1.0, f"{self.name}: products")
-        for response, part in zip(responses, parts(fitting, len(responses)), strict=True):
-            chosen = table.places([name for name in predictors if name != response])
+        responses = tuple(name for name in responses if name not in constant)
+        for response, part in zip(responses, parts(fitting, max(1, len(responses))), strict=False):
+            chosen = table.places([name for name in predictors if name != response and name not in constant])
             one, other = (_fitted(side, int(table.places([response])[0]), chosen) for side in (before, after))
             overlap = confidence_overlap(one.coefficients, one.errors, other.coefficients, other.errors, self.level)
+            nothing_left = before.observations > 0 == after.observations
+            overlap = np.where((one.found & ~other.found) | nothing_left, 0.0, overlap)
             lost[response] = 100 * (1 - float(np.clip(overlap, 0.0, 1.0).mean()))
             beyond.append(1 - float(overlap.mean()))
             differences.append(_standardised(one, other))
@@ -93,12 +107,13 @@ class Regression(LossMeasure):
                 residuals.append(abs(other.residual_variance / one.residual_variance - 1))
             part(1.0, f"{self.name}: {response}")
         details = {
-            "standardised_difference": float(np.mean(differences)),
-            "sign_changes": 100 * float(np.mean(turned)),
-            "residual_variance": 100 * float(np.mean(residuals)) if residuals else 0.0,
+            "standardised_difference": _mean(differences),
+            "sign_changes": 100 * _mean(turned),
+            "residual_variance": 100 * _mean(residuals),
+            "left_out": float(len(constant)),
         }
-        value = float(np.mean(list(lost.values())))
-        raw = max(value, 100 * float(np.mean(beyond)))
+        value = _mean(list(lost.values()))
+        raw = max(value, 100 * _mean(beyond))
         return Loss(self.name, value, raw, attributes, per_attribute=lost, details=details)
 
     def _responses(self, pair: Pair, attributes: tuple[str, ...]) -> tuple[str, ...]:
@@ -163,6 +178,11 @@ class _Terms:
     def complete(self, side: list[FloatArray]) -> BoolArray:
         return np.asarray(~np.logical_or.reduce([np.isnan(column) for column in side]))
 
+    def constant(self, rows: BoolArray) -> frozenset[str]:
+        """The attributes that do not vary in these rows of the original; none where there are no rows."""
+        columns = ((name, column[rows]) for name, column in zip(self.names, self.before, strict=True))
+        return frozenset(name for name, column in columns if len(column) and np.ptp(column) == 0)
+
     def products(self, side: list[FloatArray], rows: BoolArray, labels: IntArray | None = None) -> CrossProducts:
         """The cross products over some rows, or over the means of their groups; long tables block by block."""
         chosen = np.flatnonzero(rows)
@@ -182,19 +202,20 @@ class _Terms:
 
 
 def _fitted(products: CrossProducts, response: int, predictors: IntArray) -> Fit:
-    """The slopes, or, without predictors, the mean; a fit that leaves only rounding is exact."""
+    """The slopes, or, without predictors, the mean."""
     fit = products.fit(response, predictors)
-    if fit.residual_variance < _EXACT:
-        fit = Fit(fit.coefficients, np.zeros_like(fit.errors), 0.0)
     slopes = slice(1, None) if len(predictors) else slice(None)
-    return replace(fit, coefficients=fit.coefficients[slopes], errors=fit.errors[slopes])
+    return replace(fit, coefficients=fit.coefficients[slopes], errors=fit.errors[slopes], found=fit.found[slopes])
+
+
+def _mean(values: Sequence[float] | FloatArray) -> float:
+    return float(np.mean(values)) if len(values) else 0.0
 
 
 def _standardised(one: Fit, other: Fit) -> float:
     """The mean difference of a coefficient over its standard error in the original, where it has one."""
     usable = one.errors > 0
-    differences = np.abs(other.coefficients - one.coefficients)[usable] / one.errors[usable]
-    return float(differences.mean()) if len(differences) else 0.0
+    return _mean(np.abs(other.coefficients - one.coefficients)[usable] / one.errors[usable])
 
 
 def _turned(one: Fit, other: Fit, level: float) -> float:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import DataError
+from microveil.losses.analytical.subdomains import Rows, by_category, categorical, everyone
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, Zero, moments_of, relative_change
 from microveil.losses.numeric.probabilistic import PERCENTS
@@ -19,7 +19,6 @@ from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 _INTERESTING = 6  # attributes that can be analysed validly
 
@@ -102,22 +101,16 @@ class Validity(LossMeasure):
     def _tabulations(self, pair: Pair, attributes: tuple[str, ...]) -> tuple[str, ...]:
         if self.tabulations is None:
             return tuple(name for name in attributes if pair.original[name].is_categorical)
-        return tuple(_categorical(pair, name) for name in self.tabulations)
+        return tuple(categorical(pair, name) for name in self.tabulations)
 
-    def _subdomains(self, pair: Pair) -> list[tuple[BoolArray, BoolArray]]:
-        """Which records lie in each sub-domain, before and after; first all."""
-        everyone = np.ones(len(pair), dtype=np.bool_)
-        found = [(everyone, everyone)]
+    def _subdomains(self, pair: Pair) -> list[Rows]:
+        """The records of each sub-domain, before and after; first all."""
         if self.subdomains is not None:
-            names = tuple(_categorical(pair, name) for name in self.subdomains)
+            names = tuple(categorical(pair, name) for name in self.subdomains)
         else:
             strata = pair.original.schema.having("stratum")
             names = tuple(n for n in strata if pair.original[n].is_categorical and n in pair.masked.names)
-        for name in names:
-            one, other = (column.codes for column in pair.categories(name))
-            codes, counts = np.unique(one[one >= 0], return_counts=True)
-            found += [(one == code, other == code) for code in codes[counts >= self.fewest]]
-        return found
+        return [everyone(pair), *(rows for name in names for rows in by_category(pair, name, fewest=self.fewest))]
 
     def _moments(self, before: Moments, after: Moments, names: tuple[str, ...]) -> list[Check]:
         """Each mean and each covariance; where the release has no record of a sub-domain, all fail."""
@@ -163,13 +156,3 @@ class Validity(LossMeasure):
 
 def _share_failed(checks: list[Check]) -> float:
     return sum(not check.passed for check in checks) / len(checks) if checks else 0.0
-
-
-def _categorical(pair: Pair, name: str) -> str:
-    if not pair.original[name].is_categorical:
-        raise DataError(
-            f"attribute '{name}' is numeric, so it has no categories to tabulate or to take sub-domains from"
-        )
-    if name not in pair.masked.names or name in pair.recoded:
-        raise DataError(f"the masked table has no column '{name}' with the categories of the original")
-    return name

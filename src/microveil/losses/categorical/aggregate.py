@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from microveil.errors import ParameterError
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING
 from microveil.losses.categorical.distance import DBIL
@@ -15,14 +16,19 @@ from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 
+# what each parameter is without a wish, and what comes nearest to the printed tables of section 4.2
+_USUAL: dict[str, Any] = {"dimension": 2, "ordinal_distance": "inclusive", "add_missing_category": False}
+SOURCE_CH4_2: dict[str, Any] = {"dimension": 1, "ordinal_distance": "nominal", "add_missing_category": True}
+
 
 @parameterised
 class ILCategorical(LossMeasure):
     """(CTBIL + DBIL + EBIL) / 3, each as a percentage; the details have the three.
 
     The source prints the mean but not how its parts are scaled. The preset `source-ch4-2` has the conventions that
-    come nearest to its printed tables: one-way tables and a distance that ignores the order, with domains that have
-    one more category, for missing (declare it in the schema, or set `add_missing_category`).
+    come nearest to its printed tables: one-way tables, a distance that ignores the order, and one more category, for
+    missing cells, in every domain. A domain whose category for missing is declared as such in the schema (as a missing
+    code that is a category of its own) is not given another.
 
     >>> from microveil.microdata import Microdata
     >>> one, other = ({"job": list(text)} for text in ("cook", "cool"))
@@ -40,27 +46,37 @@ class ILCategorical(LossMeasure):
     missing: ClassVar[str] = "each of the three treats missing cells in its own way"
     source: ClassVar[str] = "specification 05, IL-05 (Eq. 4.9) and 5.9; specification 06, PC-08 (Eq. 5.1)"
 
-    dimension: int = parameter(2, help="largest number of attributes crossed in a table", ge=1)
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories")
+    dimension: int | None = parameter(
+        None, help="largest number of attributes crossed in a table; unset: 2, or that of the preset", ge=1
+    )
+    ordinal_distance: OrdinalDistance | None = parameter(
+        None, help="distance between ordered categories; unset: inclusive, or that of the preset"
+    )
     entropy: Literal["empirical", "matrix"] = parameter(
         "empirical", help="entropy by the transitions that happened, or by the transition matrices of the release"
     )
-    add_missing_category: bool = parameter(False, help=ADD_MISSING)
+    add_missing_category: bool | None = parameter(None, help=f"{ADD_MISSING}; unset: only with the preset")
     preset: Literal["source-ch4-2"] | None = parameter(
-        None, help="conventions that come nearest to printed tables; they take the place of dimension and distance"
+        None, help="conventions that come nearest to printed tables, for dimension, distance and missing category"
     )
 
     def __post_init__(self) -> None:
-        if self.preset == "source-ch4-2":
-            object.__setattr__(self, "dimension", 1)
-            object.__setattr__(self, "ordinal_distance", "nominal")
+        for name, value in (_USUAL if self.preset is None else SOURCE_CH4_2).items():
+            given = getattr(self, name)
+            if given is None:
+                object.__setattr__(self, name, value)
+            elif self.preset is not None and given != value:
+                raise ParameterError(
+                    f"{self.name}: {name} = {given!r} is not allowed with the preset {self.preset}, which has {value!r}"
+                )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        extra = self.add_missing_category
+        chosen = {name: getattr(self, name) for name in _USUAL}
+        extra = {"add_missing_category": chosen["add_missing_category"]}
         measures: tuple[LossMeasure, ...] = (
-            CTBIL(dimension=self.dimension, mode="counts", add_missing_category=extra),
-            DBIL(ordinal_distance=self.ordinal_distance, add_missing_category=extra),
-            EBIL(mode=self.entropy, given=None, add_missing_category=extra),
+            CTBIL(dimension=chosen["dimension"], mode="counts", **extra),
+            DBIL(ordinal_distance=chosen["ordinal_distance"], **extra),
+            EBIL(mode=self.entropy, given=None, **extra),
         )
         compared = pair.knowing(attributes)
         losses = [m.measure_pair(compared, progress=p) for m, p in zip(measures, parts(progress, 3), strict=True)]

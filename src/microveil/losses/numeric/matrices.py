@@ -20,7 +20,7 @@ Average = Literal["mse", "mae", "mv"]
 MATRICES: tuple[Matrix, ...] = ("x", "v", "r", "rf", "c", "f")
 AVERAGES: tuple[Average, ...] = ("mse", "mae", "mv")
 _NO_FACTOR = 1e-12  # an eigenvalue below it belongs to no factor
-_TIE = 1e-9
+_TIE = 1e-9  # loadings, or eigenvalues, that differ by less are the same
 
 
 @parameterised
@@ -29,11 +29,12 @@ class MatrixDiscrepancy(LossMeasure):
     attributes and principal components, C the communality of each attribute with the first component, and F the
     coefficients of the component scores.
 
-    `details` has all eighteen discrepancies (`x_mse` to `f_mv`): the mean square error, the mean absolute error and the
-    mean variation, in which each difference is relative to the original cell (to the released one, if the original is
-    0). Errors of X and V are those of values standardised by the original's means and deviations. Components are paired
-    by the order of their eigenvalues, each with the sign that makes its largest loading positive. The value is the
-    discrepancy chosen, or the mean of the six matrices'.
+    `details` has all eighteen discrepancies (`x_mse` to `f_mv`), as fractions and not in per cent: the mean square
+    error, the mean absolute error and the mean variation, in which each difference is relative to the original cell (to
+    the released one, if the original is 0). Errors of X and V are those of values standardised by the original's means
+    and deviations. Components are paired by the order of their eigenvalues, each with the sign that makes its largest
+    loading positive. Equal eigenvalues leave the components between them open; then each component is laid as near as
+    can be to one attribute. The value is the discrepancy chosen, or the mean of the six matrices'.
 
     >>> from microveil.microdata import Microdata
     >>> before = Microdata.of({"a": [1.0, 2.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0]})
@@ -101,8 +102,7 @@ def _discrepancy(before: FloatArray, after: FloatArray, by: Average) -> float:
 
 def _factors(correlations: FloatArray) -> dict[Matrix, FloatArray]:
     """RF, C and F of correlations R = U L U': U L^(1/2), the squares of its first column, and U L^(-1/2)."""
-    eigenvalues, vectors = np.linalg.eigh(correlations)
-    eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0), vectors[:, ::-1]
+    eigenvalues, vectors = _components(correlations)
     sizes = np.abs(vectors)
     largest = np.argmax(sizes >= sizes.max(axis=0) - _TIE, axis=0)
     vectors = vectors * np.where(vectors[largest, np.arange(len(vectors))] < 0, -1.0, 1.0)
@@ -110,3 +110,28 @@ def _factors(correlations: FloatArray) -> dict[Matrix, FloatArray]:
     loadings = vectors * roots
     coefficients = np.divide(vectors, roots, out=np.zeros_like(vectors), where=roots > 0)
     return {"rf": loadings, "c": loadings[:, 0] ** 2, "f": coefficients}
+
+
+def _components(correlations: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues from the largest down, and their vectors; those of the same eigenvalue span one space, whose axes
+    rounding must not choose."""
+    eigenvalues, vectors = np.linalg.eigh(correlations)
+    eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0), vectors[:, ::-1].copy()
+    for same in np.split(np.arange(len(eigenvalues)), np.flatnonzero(-np.diff(eigenvalues) > _TIE) + 1):
+        if len(same) > 1:
+            eigenvalues[same] = eigenvalues[same].mean()
+            vectors[:, same] = _nearest_axes(vectors[:, same])
+    return eigenvalues, vectors
+
+
+def _nearest_axes(basis: FloatArray) -> FloatArray:
+    """Another orthonormal basis of the same space: each vector is the projection of the coordinate axis that keeps most
+    of its length (of equals the first) on what the vectors before it leave of the space."""
+    projector = basis @ basis.T
+    axes = np.empty_like(basis)
+    for j in range(basis.shape[1]):
+        kept = np.diag(projector)
+        axis = projector[:, int(np.argmax(kept >= kept.max() - _TIE))]
+        axes[:, j] = axis / np.linalg.norm(axis)
+        projector = projector - np.outer(axes[:, j], axes[:, j])
+    return axes

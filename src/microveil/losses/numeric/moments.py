@@ -21,46 +21,52 @@ from microveil.randomness import Streams
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Zero = Literal["ignore", "skip", "scale", "released"]
-_NO_COVARIANCE = 1e-12  # of the product of the deviations: below it a covariance is rounding, and counts as 0
+_ROUNDING = 1e-12  # of what a moment is made of: a smaller one is rounding, and counts as 0
 
 
 @dataclass(frozen=True)
 class Moments:
-    """First and second moments of a table over the cells, or pairs of cells, that are present."""
+    """First and second moments of a table over the cells, or pairs of cells, that are present.
+
+    What is 0 but for rounding is exactly 0, so that neither the order of records nor a cell that is missing elsewhere
+    decides: a mean against the greatest value, a covariance against the deviations, the variance of a constant.
+    """
 
     cells: FloatArray
 
     @cached_property
+    def _scaling(self) -> Scaling:
+        return Scaling.of(self.cells)
+
+    @cached_property
     def means(self) -> FloatArray:
-        counts = np.maximum((~np.isnan(self.cells)).sum(axis=0), 1)
-        return np.asarray(np.nansum(self.cells, axis=0) / counts)
+        means = self._scaling.mean
+        greatest = np.max(np.abs(self.cells), axis=0, where=~np.isnan(self.cells), initial=0.0)
+        return np.where(np.abs(means) < _ROUNDING * greatest, 0.0, means)
 
     @cached_property
     def covariances(self) -> FloatArray:
+        """Over the records that have both; one formula, whether cells are missing or not."""
         present = ~np.isnan(self.cells)
-        if present.all():
-            return np.atleast_2d(np.cov(self.cells, rowvar=False, ddof=1 if len(self.cells) > 1 else 0))
-        d = self.cells.shape[1]
-        covariances = np.zeros((d, d))
-        for i in range(d):
-            for j in range(i, d):
-                both = present[:, i] & present[:, j]
-                if both.sum() > 1:
-                    x, y = self.cells[both, i], self.cells[both, j]
-                    covariances[i, j] = ((x - x.mean()) * (y - y.mean())).sum() / (both.sum() - 1)
-                    covariances[j, i] = covariances[i, j]
-        return covariances
+        centred = np.where(present & (self._scaling.deviation > 0), self.cells - self._scaling.mean, 0.0)
+        held = present.astype(np.float64)
+        both, sums = held.T @ held, centred.T @ held  # sums[i, j]: of column i where column j is present too
+        products = centred.T @ centred - sums * sums.T / np.maximum(both, 1.0)
+        covariances = np.where(both > 1, products / np.maximum(both - 1.0, 1.0), 0.0)
+        deviations = np.sqrt(np.maximum(np.diag(covariances), 0.0))
+        return np.where(np.abs(covariances) < _ROUNDING * np.outer(deviations, deviations), 0.0, covariances)
 
     @property
     def variances(self) -> FloatArray:
-        return np.diag(self.covariances).copy()
+        return np.maximum(np.diag(self.covariances), 0.0)
 
     @cached_property
     def correlations(self) -> FloatArray:
         """A constant attribute has correlation 0 with every other."""
         deviations = np.sqrt(self.variances)
         scale = np.outer(deviations, deviations)
-        return np.where(scale > 0, self.covariances / np.where(scale > 0, scale, 1.0), 0.0)
+        found = np.where(scale > 0, self.covariances / np.where(scale > 0, scale, 1.0), 0.0)
+        return np.where(np.abs(np.abs(found) - 1.0) < _ROUNDING, np.sign(found), found)
 
 
 def relative_change(before: FloatArray, after: FloatArray, scale: FloatArray, zero: Zero) -> FloatArray:
@@ -104,9 +110,7 @@ def il3(before: Moments, after: Moments, zero: Zero) -> FloatArray:
     """Relative change of the covariances, the diagonal included, each pair once."""
     upper = np.triu_indices(len(before.means))
     scale = np.sqrt(np.outer(before.variances, before.variances))[upper]
-    one, other = before.covariances[upper], after.covariances[upper]
-    one, other = (np.where(np.abs(cells) < _NO_COVARIANCE * scale, 0.0, cells) for cells in (one, other))
-    return relative_change(one, other, scale, zero)
+    return relative_change(before.covariances[upper], after.covariances[upper], scale, zero)
 
 
 def il4(before: Moments, after: Moments, zero: Zero) -> FloatArray:

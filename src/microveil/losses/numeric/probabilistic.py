@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of
@@ -16,6 +17,7 @@ from microveil.progress import Progress, parts
 
 FloatArray = npt.NDArray[np.float64]
 _ROUNDING = 1e-12
+Percent = Annotated[float, Field(ge=0, le=100)]
 PERCENTS = tuple(float(p) for p in range(5, 100, 5))
 
 
@@ -45,7 +47,7 @@ class PIL(LossMeasure):
     source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005); specification 01, IL-3; specification 03, ME-9"
     usual: ClassVar[bool] = False
 
-    percents: tuple[float, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
+    percents: tuple[Percent, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         before, after = moments_of(pair, attributes)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import relative_change
-from microveil.losses.numeric.probabilistic import PERCENTS
+from microveil.losses.numeric.probabilistic import PERCENTS, Percent
 from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -21,7 +21,8 @@ FloatArray = npt.NDArray[np.float64]
 class Quantiles(LossMeasure):
     """The mean shift of the quantiles of an attribute, as a share of its standard deviation or of the quantile itself.
 
-    `details` has the largest shift (`largest`) and those of the median (`median`) and the two ends, in percent too.
+    `details` has the largest shift (`largest`) and those of the quantile nearest to the median (`median`) and of both
+    ends (`lowest`, `highest`), in percent too.
 
     >>> from microveil.microdata import Microdata
     >>> before, after = Microdata.of({"a": [0.0, 2.0]}), Microdata.of({"a": [0.5, 2.5]})
@@ -38,7 +39,7 @@ class Quantiles(LossMeasure):
     source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005), quantiles; specification 01, IL-3"
     usual: ClassVar[bool] = False
 
-    percents: tuple[float, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
+    percents: tuple[Percent, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
     relative_to: Literal["deviation", "value"] = parameter(
         "deviation", help="a shift is divided by the original's standard deviation or by the quantile itself"
     )
@@ -50,8 +51,8 @@ class Quantiles(LossMeasure):
             shifts[name] = self._shifts(before[~np.isnan(before)], after[~np.isnan(before) & ~np.isnan(after)])
             part(1.0, f"{self.name}: {name}")
         table = np.array(list(shifts.values()))
-        middle = int(np.argmin(np.abs(np.array(self.percents) - 50)))
-        places = {"lowest": 0, "median": middle, "highest": -1}
+        percents = np.array(self.percents)
+        places = {"lowest": percents.argmin(), "median": np.abs(percents - 50).argmin(), "highest": percents.argmax()}
         details = {place: 100 * float(table[:, at].mean()) for place, at in places.items()}
         details["largest"] = 100 * float(table.max())
         per_attribute = {name: 100 * float(shift.mean()) for name, shift in shifts.items()}

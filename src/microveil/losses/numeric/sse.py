@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.microdata.pairs import Pair
 from microveil.numerics.squares import squares
-from microveil.numerics.standard import Scaling, standardise
-from microveil.parameters import parameterised
+from microveil.numerics.standard import Scaling
+from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+
+FloatArray = npt.NDArray[np.float64]
+Scale = Literal["z", "minmax", "raw"]
 
 
 @parameterised
 class SSE(LossMeasure):
     """Squared distances between original and released values over the total squared distances from the mean.
 
-    Every attribute is standardised by the original's mean and deviation, so that all count alike; for microaggregation
-    this is the share of the variation that lies within the groups. `details` has the sums: `sse` within the groups,
-    `sst` in all, and `ssa`, the squared distances of the released values from the original's mean; where groups
-    publish their means, `sst` is the sum of the other two. `kept` is ssa/sst in percent. For a release with one
-    partition, `groups` says how many it has, and `anova_f` is their F = (SSA / (groups - 1)) / (SSE / (n - groups)).
+    Both tables are scaled by the original: by its deviations, so that all attributes count alike, by its ranges, or not
+    at all. For microaggregation the value is the share of the variation that lies within the groups. `details` has the
+    sums: `sse` of the changes, `sst` in all, and `ssa`, the squared distances of the released values from the
+    original's mean; where groups publish their means, `sst` is the sum of the other two.
+
+    For a release with one partition, `groups` says how many it has, `kept` is the share of the original's variation
+    that lies between them, in percent, and `anova_f` is their F = (SSA / (groups - 1)) / (SSE / (n - groups)).
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [1.0, 2.0, 3.0, 6.0]})
@@ -41,35 +47,49 @@ class SSE(LossMeasure):
     )
     source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002); specifications 03, ME-1; 02, LM02; 01, IL-2"
 
+    scale: Scale = parameter(
+        "z", help="values are divided by the original's standard deviation (z) or range (minmax), or are taken raw"
+    )
+
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         lost, total, kept, per_attribute = 0.0, 0.0, 0.0, {}
         for name in attributes:
             before, after = (column.values for column in pair.numbers(name))
-            scaling = Scaling.of(before[:, None])
-            z, z_released = (scaling.apply(column[:, None])[:, 0] for column in (before, after))
-            z_released = np.where(np.isnan(z_released), 0.0, z_released)
-            sse, sst = float(np.nansum((z - z_released) ** 2)), float(np.nansum(z**2))
+            centre, unit = self._centre_and_unit(before)
+            scaled, released = ((column - centre) / unit for column in (before, after))
+            released = np.where(np.isnan(released), 0.0, released)
+            sse, sst = float(np.nansum((scaled - released) ** 2)), float(np.nansum(scaled**2))
             per_attribute[name] = 100 * ratio(sse, sst)
             lost += sse
             total += sst
-            kept += float((z_released[~np.isnan(z)] ** 2).sum())
-        details = {"sse": lost, "ssa": kept, "sst": total, "kept": 100 * (kept / total if total > 0 else 1.0)}
-        details |= _analysis_of_variance(pair, attributes)
+            kept += float((released[~np.isnan(scaled)] ** 2).sum())
+        details = {"sse": lost, "ssa": kept, "sst": total, **self._analysis_of_variance(pair, attributes)}
         return Loss.of(self.name, ratio(lost, total), attributes, per_attribute=per_attribute, details=details)
 
+    def _centre_and_unit(self, column: FloatArray) -> tuple[float, float]:
+        """What is taken off the values and what they are divided by; a constant is only centred."""
+        scaling = Scaling.of(column[:, None])
+        centre, deviation = float(scaling.mean[0]), float(scaling.deviation[0])
+        if self.scale == "raw" or deviation == 0:
+            return centre, 1.0
+        return centre, deviation if self.scale == "z" else float(np.nanmax(column) - np.nanmin(column))
 
-def _analysis_of_variance(pair: Pair, attributes: tuple[str, ...]) -> dict[str, float]:
-    """The F ratio of the release's partition on standardised originals; none without exactly one partition."""
-    partition = getattr(pair.release, "partition", None)
-    if partition is None or len(partition.labels) != len(pair):
-        return {}
-    cells = np.column_stack([pair.original.numbers(name).values for name in attributes])
-    made = squares(np.nan_to_num(standardise(cells)), partition.labels)
-    found = {"groups": float(len(partition))}
-    within, between = len(cells) - len(partition), len(partition) - 1
-    if made.sse > 0 and within > 0 and between > 0:
-        found["anova_f"] = (made.ssa / between) / (made.sse / within)
-    return found
+    def _analysis_of_variance(self, pair: Pair, attributes: tuple[str, ...]) -> dict[str, float]:
+        """The F ratio of the release's partition on scaled originals; none without exactly one partition."""
+        partition = getattr(pair.release, "partition", None)
+        if partition is None or len(partition.labels) != len(pair):
+            return {}
+        columns = []
+        for name in attributes:
+            values = pair.original.numbers(name).values
+            centre, unit = self._centre_and_unit(values)
+            columns.append(np.nan_to_num((values - centre) / unit))
+        made = squares(np.column_stack(columns), partition.labels)
+        found = {"groups": float(len(partition)), "kept": 100 * (1 - made.ratio)}
+        within, between = len(pair) - len(partition), len(partition) - 1
+        if made.sse > 0 and within > 0 and between > 0:
+            found["anova_f"] = (made.ssa / between) / (made.sse / within)
+        return found
 
 
 def ratio(lost: float, total: float) -> float:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from numbers import Real
 from typing import Any, ClassVar
 
 from microveil.attacks import Attack, Risk
@@ -50,8 +51,9 @@ class ScoreRule(Parameterised, ABC):
         for symbol in self.symbols:
             if symbol not in values:
                 raise ParameterError(f"{self.name} needs {', '.join(self.symbols)}, and '{symbol}' is not given")
-            if not isfinite(values[symbol]):
-                raise ParameterError(f"{self.name}: {symbol} = {values[symbol]} is not allowed; it must be finite")
+            value = values[symbol]
+            if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
+                raise ParameterError(f"{self.name}: {symbol} = {value!r} is not allowed; it must be a finite number")
         return Score(self._loss(values), self._risk(values), self.by, self.share)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from microveil.losses import LossMeasure
+from microveil.losses.categorical.aggregate import SOURCE_CH4_2
 from microveil.losses.categorical.coding import ADD_MISSING
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
@@ -75,9 +76,10 @@ class Categorical(CategoricalRule):
 
 @parameterised
 class CategoricalSource(Categorical):
-    """The same with the conventions that fit the printed values of PRAM best: one-way tables, the share of changed
-    cells, and the share of unchanged cells in the place of intervals. The experiments counted one category more than
-    occurs in each attribute; where the domain of the schema has it already, unset `add_missing_category`.
+    """The same with the conventions that fit the printed values of PRAM best, those of the preset `source-ch4-2` of
+    il-categorical: one-way tables, the share of changed cells, one category more than occurs in each attribute; and the
+    share of unchanged cells in the place of intervals. A domain that declares its category for missing cells is not
+    given another; where the schema has one that it does not declare, unset `add_missing_category`.
 
     >>> row = {"ctbil": 12.0, "dbil": 50.0, "ebil": 52.0, "id": 50.0, "dbrl": 12.0, "prl": 10.0}
     >>> CategoricalSource().combine(row).value
@@ -88,11 +90,11 @@ class CategoricalSource(Categorical):
     summary: ClassVar[str] = "the same as categorical with the conventions that fit published tables (source_ch4_2)"
     source: ClassVar[str] = "specification 05, 5.9 (source_ch4_2); specification 06, 1.2"
 
-    add_missing_category: bool = parameter(True, help=ADD_MISSING)
+    add_missing_category: bool = parameter(SOURCE_CH4_2["add_missing_category"], help=ADD_MISSING)
 
     def _conventions(self, loss: str) -> dict[str, Any]:
-        conventions: dict[str, dict[str, Any]] = {"ctbil": {"dimension": 1}, "dbil": {"ordinal_distance": "nominal"}}
-        return conventions.get(loss, {})
+        convention = {"ctbil": "dimension", "dbil": "ordinal_distance"}.get(loss)
+        return {} if convention is None else {convention: SOURCE_CH4_2[convention]}
 
     def _intervals(self) -> dict[str, Any]:
         return {"widths": (0.0,)}

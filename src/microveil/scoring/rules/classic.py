@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from microveil.attacks import Risk
 from microveil.attacks.linkage.base import Linkage
@@ -49,8 +49,12 @@ class NumericRule(ScoreRule):
 
     def scenarios(self, pair: Pair, known: Pair) -> dict[str, Scenario]:
         levels = self._levels(known)
-        linked = {symbol: _scenario(attack, levels) for symbol, attack in self.linkages.items()}
+        linked = {s: _scenario(attack, levels, self._knowledge_of(attack)) for s, attack in self.linkages.items()}
         return {**linked, "id": Scenario(make("attack", "interval-disclosure"), (pair.attributes,))}
+
+    def _knowledge_of(self, attack: str) -> dict[str, Any]:
+        """Parameters of an attack that say what its intruder knows beside the attributes."""
+        return {}
 
     def _levels(self, known: Pair) -> Levels:
         names = known.attributes
@@ -68,13 +72,13 @@ class NumericRule(ScoreRule):
         return values["il"]
 
 
-def _scenario(name: str, levels: Levels) -> Scenario:
+def _scenario(name: str, levels: Levels, parameters: Mapping[str, Any]) -> Scenario:
     """An attack at these levels, each of which has the attributes of the one before it first."""
     if not issubclass(find("attack", name), Linkage):
-        return Scenario(make("attack", name), levels)
+        return Scenario(make("attack", name, parameters), levels)
     # such an attack goes through the levels by itself, and on long files shares its time among them
     sizes = {"known_sizes": tuple(map(len, levels)), "choose": "first"}
-    return Scenario(make("attack", name, sizes), levels[-1:])
+    return Scenario(make("attack", name, {**parameters, **sizes}), levels[-1:])
 
 
 @parameterised

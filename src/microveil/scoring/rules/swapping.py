@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from microveil.parameters import parameterised
+from microveil.parameters import parameter, parameterised
 from microveil.scoring.rules.base import Values
 from microveil.scoring.rules.classic import NumericRule
+
+_ATTACK = "rank-swapping-linkage"
 
 
 @parameterised
@@ -27,8 +29,18 @@ class Swapping(NumericRule):
     symbols: ClassVar[tuple[str, ...]] = ("il", "rsld", "dld", "pld", "id")
     source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, SC-RS, as used in Tables 4.3 to 4.5"
     linkages: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"rsld": "rank-swapping-linkage", "dld": "distance-linkage", "pld": "probabilistic-linkage"}
+        {"rsld": _ATTACK, "dld": "distance-linkage", "pld": "probabilistic-linkage"}
     )
+
+    p: float | None = parameter(
+        None,
+        help="how far the intruder takes values to be swapped, in per cent of the records; unset: from the release",
+        ge=0,
+        le=100,
+    )
+
+    def _knowledge_of(self, attack: str) -> dict[str, Any]:
+        return {"p": self.p} if attack == _ATTACK else {}
 
     def _risk(self, values: Values) -> float:
         return values["rsld"] / 3 + values["dld"] / 6 + values["pld"] / 6 + values["id"] / 3
