@@ -118,6 +118,7 @@ LOSSES = {
     "estimates": "microveil.losses.analytical.estimates:SurveyEstimates",
     "validity": "microveil.losses.analytical.validity:Validity",
     "quality": "microveil.losses.analytical.quality:Quality",
+    "generalisation": "microveil.losses.coarsening.generalisation:Generalisation",
     "dbil": "microveil.losses.categorical.distance:DBIL",
     "ctbil": "microveil.losses.categorical.tables:CTBIL",
     "ebil": "microveil.losses.categorical.entropy:EBIL",

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from microveil.attacks import Attack, Risk
 from microveil.attacks.linkage.base import Linkage
-from microveil.attacks.linkage.drawing import drawn
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
+from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.microdata.sample import survey
 from microveil.registry import find, make, names

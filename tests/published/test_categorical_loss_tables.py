@@ -23,7 +23,12 @@ def three(reference: Reference, file: str, kind: str) -> Microdata:
     data = reference(file)
     data = data.select([data.names[i] for i in FILES[file]])
     schema = data.schema.replacing(
-        *(data[name].changed(kind=kind, domain=(*data.domain(name), "."), roles=("key",)) for name in data.names)
+        *(
+            data[name].changed(
+                kind=kind, domain=data.domain(name), roles=("key",), missing="own category", missing_codes=(".",)
+            )
+            for name in data.names
+        )
     )
     return data.with_schema(schema)
 

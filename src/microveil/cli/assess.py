@@ -18,8 +18,6 @@ from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from microveil.battery import Battery
-    from microveil.microdata import Microdata
-    from microveil.progress import Progress
     from microveil.scoring import Assessment
 
 EXAMPLE = (
@@ -115,15 +113,9 @@ def assess(
             )
         ]
         compared = Pair.of(before, release, chosen)
-        without_losses = losses is None and rule.usual and compared.labelled == compared.attributes
-        measuring = Part(bar, 0.2, 0.8 if others else 1.0)
-        assessment = (
-            _risks_only(before, release, split(known) or chosen, chosen_attacks, measuring)
-            if without_losses
-            else measure(
-                before, release, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses, score=rule,
-                progress=measuring,
-            )
+        assessment = measure(
+            before, release, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses, score=rule,
+            progress=Part(bar, 0.2, 0.8 if others else 1.0),
         )  # fmt: skip
         together = None
         if others:
@@ -133,8 +125,8 @@ def assess(
             )
     if compared.labelled:
         note(
-            f"{', '.join(compared.labelled)}: released as labels that stand for several values, which no loss and not "
-            f"every attack can read{'; without a loss there is no score' if without_losses else ''}"
+            f"{', '.join(compared.labelled)}: released as labels that stand for several values; the loss "
+            "'generalisation' says what they leave open, and not every attack can read them"
         )
     if every and together is not None:
         note("the versions taken together were attacked by distance-linkage only; --attacks names others")
@@ -167,33 +159,6 @@ def _named(text: str | None, sort: str, example: str) -> list[str]:
         more = {"attack": "--attacks", "loss": "--losses"}[sort]
         raise ParameterError(f"{more} must name at least one {sort}, such as {example}, or 'all'")
     return listed
-
-
-def _risks_only(
-    before: Microdata, release: Any, known: Sequence[str] | None, attacks: Any, progress: Progress
-) -> Assessment:
-    """What can be said of a release without a single value that a loss could compare."""
-    from microveil.battery import run_battery
-    from microveil.microdata.pairs import Pair
-    from microveil.progress import parts
-    from microveil.registry import find, names
-    from microveil.scoring import Assessment, Score
-
-    battery = None
-    pair = Pair.of(before, release, known)
-    if attacks == "all":
-        battery = run_battery(before, release, known, progress=progress)
-        risks = battery.risks
-    else:
-        general = (find("attack", name) for name in names("attack") if find("attack", name).general)
-        chosen = [found[0] for attack in general if (found := attack.suited(pair))] if attacks is None else attacks
-        stretches = parts(progress, max(1, len(chosen)))
-        risks = {
-            attack.name: attack.assess_pair(pair, progress=part)
-            for attack, part in zip(chosen, stretches, strict=False)
-        }
-    unknown = float("nan")
-    return Assessment({}, risks, Score(unknown, unknown), pair.attributes, len(pair), battery)
 
 
 def _fail_with(failed: Mapping[str, Exception]) -> None:

@@ -59,8 +59,15 @@ class LossMeasure(Parameterised, ABC):
     route: ClassVar[Route] = "statistic"
     # a measure for a broad range of uses, or for one kind of analysis
     scope: ClassVar[Scope] = "general"
-    # measured in every assessment; others only when asked for by name
+    # measured in every assessment that it suits; others only when asked for by name
     usual: ClassVar[bool] = True
+    # whether it can tell what intervals, sets and other labels stand for
+    reads_labels: ClassVar[bool] = False
+
+    @classmethod
+    def suited(cls, pair: Pair) -> bool:
+        """Whether there is something to measure."""
+        return bool(pair.of_kinds(cls.kinds))
 
     def measure(
         self, original: Any, release: Any, attributes: Sequence[str] | None = None, *, progress: Progress = silent
@@ -71,6 +78,7 @@ class LossMeasure(Parameterised, ABC):
 
     def measure_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Loss:
         """The same on tables that are paired up already; without `explicit`, attributes of other kinds are left out."""
+        pair = pair.reading_labels() if self.reads_labels else pair
         attributes = fitting(pair, self, explicit=explicit)
         progress(0.0, self.name)
         loss = self._measure(pair, attributes, progress)

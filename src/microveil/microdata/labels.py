@@ -44,9 +44,8 @@ def holds_labels(attribute: Attribute, before: pa.Array, after: pa.Array, *, dec
     new = _texts(after) - occurring - missing
     if declared_before:
         new -= declared
-    nodes = _nodes(attribute)
-    ordered = attribute.kind == "ordinal"
-    return any(_is_label(text, (occurring | declared) - {text}, nodes, ordered) for text in new)
+    names, nodes = occurring | declared, _nodes(attribute)
+    return any(_is_label(text, names, nodes, attribute.kind == "ordinal") for text in new)
 
 
 def _texts(column: pa.Array) -> set[str]:
@@ -69,16 +68,17 @@ def _is_label(text: str, names: Collection[str], nodes: Collection[str], ordered
         return True
     fenced = _FENCED.fullmatch(text)
     if fenced is None:
-        return ", " in text and _lists(text, names)
+        return _lists(text, names, several=True)
     span = fenced["span"]
     return _lists(span or fenced["set"] or fenced["more"], names) and (span is None or ", " in span)
 
 
-def _lists(text: str, names: Collection[str]) -> bool:
-    """Whether a text is names joined by commas; a name may hold a comma itself."""
+def _lists(text: str, names: Collection[str], *, several: bool = False) -> bool:
+    """Whether a text is names joined by commas, or only `several` of them; a name may hold a comma itself."""
     pieces = text.split(", ")
     reached = {0}  # so many pieces can be read as names
     for end in range(1, len(pieces) + 1):
-        if any(start in reached and ", ".join(pieces[start:end]) in names for start in range(end)):
+        starts = range(several and end == len(pieces), end)  # the whole text is one name
+        if any(start in reached and ", ".join(pieces[start:end]) in names for start in starts):
             reached.add(end)
     return len(pieces) in reached

@@ -170,7 +170,7 @@ def _chosen(sort: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair
         return [make(sort, item) if isinstance(item, str) else item for item in wanted]
     flag = {"loss": "usual", "attack": "general"}[sort]
     usual = [name for name in names(sort) if wanted == "all" or getattr(find(sort, name), flag)]
-    return [make(sort, name) for name in usual if pair.of_kinds(find(sort, name).kinds)]
+    return [make(sort, name) for name in usual if find(sort, name).suited(pair)]
 
 
 def _labelled(measures: Sequence[Any]) -> dict[str, Any]:

@@ -14,12 +14,14 @@ from microveil.registry import find
 # the general measures the literature averages: IL for numbers; CTBIL, DBIL and EBIL for categories
 _NUMERIC_HEADLINE = ("il",)
 _CATEGORICAL_HEADLINE = ("ctbil", "dbil", "ebil")
+_OF_LABELS = "generalisation"
 _INTERVALS = "interval-disclosure"
 
 
 def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
     """One loss: IL for numeric attributes, the mean of CTBIL, DBIL and EBIL, as far as they were measured, for the
-    others, weighted by their numbers. Without any loss there is none, which is not the same as 0."""
+    others, and what labels leave open, weighted by the numbers of attributes. Without any loss there is none, which is
+    not the same as 0."""
     if not losses:
         raise ParameterError("no loss was measured, so there is no score; name at least one that fits the attributes")
     weighted = []
@@ -31,6 +33,9 @@ def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
         attributes = len(pair.of_kinds(kinds))
         if values and attributes:
             weighted.append((sum(values) / len(values), attributes))
+    if pair.labelled and _OF_LABELS in losses:
+        of_labels = [losses[_OF_LABELS].per_attribute[name] for name in pair.labelled]
+        weighted.append((sum(of_labels) / len(of_labels), len(of_labels)))
     if not weighted:  # other measures were asked for: their plain mean
         weighted = [(loss.value, 1) for loss in losses.values()]
     return sum(value * weight for value, weight in weighted) / sum(weight for _, weight in weighted)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.linkage.drawing import drawn
 from microveil.errors import ParameterError, UnknownNameError
+from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.numerics.standard import Scaling, min_max, standardise
 from microveil.parameters import parameter, parameterised

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Risk
-from microveil.attacks.linkage.drawing import drawn
+from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import RECORDS
 from microveil.attacks.linkage.chance import chance_of_links
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.attacks.linkage.drawing import drawn
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
 from microveil.microdata.columns import Metric
+from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.numerics.aggregation import Boundary, Family, quantifiers
 from microveil.numerics.correlation_structure import correlations, divide, match

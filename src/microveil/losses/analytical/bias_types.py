@@ -12,13 +12,13 @@ from microveil.errors import DataError
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of, relative_change
 from microveil.microdata.columns import Columns
+from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.numerics.content_lots import content_lots
 from microveil.numerics.mardia import Shape, mardia
 from microveil.numerics.prediction import Task, by_tree
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress, parts
-from microveil.randomness import Streams
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -107,11 +107,11 @@ class BiasTypes(LossMeasure):
         self, pair: Pair, attributes: tuple[str, ...], targets: tuple[str, ...], progress: Progress
     ) -> list[_TreeLoss]:
         """What trees lose, for each target that has predictors."""
-        rows = Streams(self.seed).some_of(len(pair), self.sample or len(pair), self.name)
-        columns = Columns.of(pair, tuple(dict.fromkeys((*attributes, *targets))))
+        names = tuple(dict.fromkeys((*attributes, *targets)))
+        rows = drawn(pair, names, self.sample or len(pair), self.seed, self.name)
+        columns = Columns.of(pair, names)
         before, after = columns.before[:, rows], columns.after[:, rows]
         held = content_lots(before, self.seed) < self.held_out
-        names = tuple(dict.fromkeys((*attributes, *targets)))
         found = []
         for target, part in zip(targets, parts(progress, len(targets)), strict=True):
             predictors = np.array([name in attributes and name != target for name in names])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from microveil.losses.base import Loss, LossMeasure, Scope
 from microveil.microdata.columns import Columns
 from microveil.microdata.distances import OrdinalDistance, category_distance
+from microveil.microdata.drawing import in_drawn_order
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.numerics.c_medians import Clusters, c_medians, c_medians_from
@@ -103,7 +104,7 @@ class Clustering(LossMeasure):
         columns = Columns.of(pair, attributes)
         by_means = self.method == "k-means" if self.method else all(kind == "numeric" for kind in columns.kinds)
         tables = _for_means(columns) if by_means else _for_medians(columns, self.ordinal_distance)
-        samples = self._samples(len(pair))
+        samples = self._samples(columns)
         runs = [(sample, repeat) for sample in samples for repeat in range(self.repeats)]
         found = np.empty((len(runs), len(_INDICES)))
         made = np.empty(len(runs))
@@ -122,12 +123,13 @@ class Clustering(LossMeasure):
         same = bool((found == 1.0).all())  # the mean of three ones is rounded
         return Loss.of(self.name, 0.0 if same else 1.0 - float(alike.mean()), attributes, details=details)
 
-    def _samples(self, records: int) -> list[IntArray]:
+    def _samples(self, columns: Columns) -> list[IntArray]:
         """All records; of a long file some of them, divided, so that the parts show how far chance goes."""
+        records = columns.before.shape[1]
         if self.sample is None or records <= self.sample:
             return [np.arange(records)]
-        drawn = Streams(self.seed).some_of(records, self.sample, self.name, "sample")
-        return np.array_split(Streams(self.seed).generator(self.name, "parts").permutation(drawn), _SAMPLES)
+        order = in_drawn_order(np.vstack([columns.before, columns.after]), self.seed, self.name)
+        return np.array_split(order[: self.sample], _SAMPLES)
 
     def _compared(self, tables: _Tables, rng: np.random.Generator, progress: Part) -> tuple[PairCounts, int]:
         """The pairs of both partitions, and the number of clusters of the original."""

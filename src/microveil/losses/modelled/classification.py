@@ -11,6 +11,7 @@ import numpy.typing as npt
 from microveil.errors import ParameterError
 from microveil.losses.base import Loss, LossMeasure, Scope
 from microveil.microdata.columns import Columns
+from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
@@ -118,13 +119,13 @@ class Classification(LossMeasure):
     seed: int = parameter(0, help="decides the sample and the parts", ge=0)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        drawn = Streams(self.seed).some_of(len(pair), self.sample or len(pair), self.name)
+        rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)
         targets = self._targets(pair, attributes)
         predictors = tuple(name for name in attributes if name not in targets)
-        columns = _of_records(Columns.of(pair, predictors), drawn) if predictors else None
+        columns = _of_records(Columns.of(pair, predictors), rows) if predictors else None
         found = {}
         for name, part in zip(targets, parts(progress, len(targets)), strict=True):
-            found[name] = self._tested(_response(pair, name, columns, drawn, self.classes), part)
+            found[name] = self._tested(_response(pair, name, columns, rows, self.classes), part)
         every = list(found.values())
         lost = {
             name: 100 * (tested.lost if self.compare == "accuracy" else tested.disagreement)
@@ -136,10 +137,10 @@ class Classification(LossMeasure):
             "error_release": 100 * float(np.mean([tested.errors[1] for tested in every])),
             "error_guess": 100 * float(np.mean([tested.guess for tested in every])),
             "disagreement": 100 * float(np.mean([tested.disagreement for tested in every])),
-            "sampled": float(len(drawn)),
+            "sampled": float(len(rows)),
         }
-        if len(drawn) < len(pair):
-            left_out = np.sqrt(1.0 - len(drawn) / len(pair))
+        if len(rows) < len(pair):
+            left_out = np.sqrt(1.0 - len(rows) / len(pair))
             details["standard_error"] = 100 * float(np.mean([tested.error for tested in every]) * left_out)
         return Loss(self.name, min(100.0, max(0.0, raw)), raw, attributes, per_attribute=lost, details=details)
 
@@ -191,8 +192,8 @@ class Classification(LossMeasure):
         return by_tree(task, self.leaf, self.evidence) if self.learner == "tree" else by_bayes(task)
 
 
-def _response(pair: Pair, name: str, columns: Columns | None, drawn: IntArray, classes: int) -> _Response:
-    target = _of_records(Columns.of(pair, (name,)), drawn)
+def _response(pair: Pair, name: str, columns: Columns | None, rows: IntArray, classes: int) -> _Response:
+    target = _of_records(Columns.of(pair, (name,)), rows)
     before, after = target.before[0], target.after[0]
     if target.kinds[0] == "numeric":
         points = _cuts(before[~np.isnan(before)], classes)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from microveil.errors import ParameterError
 from microveil.losses.base import Loss, LossMeasure
 from microveil.microdata.columns import Columns
+from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
@@ -92,11 +93,11 @@ class Propensity(LossMeasure):
     seed: int = parameter(0, help="decides the sample and the permutations", ge=0)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        drawn = Streams(self.seed).some_of(len(pair), self.sample or len(pair), self.name)
+        rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)
         columns = Columns.of(pair, attributes)
-        cells = np.hstack([columns.before[:, drawn], columns.after[:, drawn]])
+        cells = np.hstack([columns.before[:, rows], columns.after[:, rows]])
         score = self._scorer(cells, np.array([kind != "numeric" for kind in columns.kinds]), columns.kinds)
-        n = len(drawn)
+        n = len(rows)
         progress(0.1, self.name)
         scores = score(np.repeat([False, True], n))
         expected = self._expected(score, scores, n, Part(progress, 0.5, 1.0))

@@ -8,12 +8,12 @@ import numpy as np
 
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import moments_of
+from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.numerics.energy_distance import energy_distance
 from microveil.numerics.standard import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
-from microveil.randomness import Streams
 
 
 @parameterised
@@ -45,7 +45,7 @@ class EnergyLoss(LossMeasure):
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         before, after = moments_of(pair, attributes)
-        rows = Streams(self.seed).some_of(len(pair), self.sample or len(pair), self.name)
+        rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)
         scaling = Scaling.of(before.cells)
         one, other = (np.nan_to_num(scaling.apply(moments.cells[rows])) for moments in (before, after))
         found = energy_distance(one, other, progress, self.name)

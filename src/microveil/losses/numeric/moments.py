@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.losses.base import Loss, LossMeasure, Route
+from microveil.microdata.drawing import in_drawn_order
 from microveil.microdata.pairs import Pair
 from microveil.numerics.compiled import threads
 from microveil.numerics.standard import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
-from microveil.randomness import Streams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -189,7 +189,8 @@ class _ValueLoss(_MomentLoss):
         if name != "il1" or self.correspondence == "row":
             return super()._part(name, before, after, attributes)
         records = len(before.cells)
-        rows = Streams(self.seed).some_of(records, self.sample or records, self.name)
+        contents = np.hstack([before.cells, after.cells]).T
+        rows = np.sort(in_drawn_order(contents, self.seed, self.name)[: self.sample])
         asked, found = Moments(before.cells[rows]), Moments(_nearest(before.cells, after.cells, rows))
         loss = super()._part(name, asked, found, attributes)
         if len(rows) == records:

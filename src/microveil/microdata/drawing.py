@@ -1,5 +1,4 @@
-"""Which records are attacked where not all can be: drawn by what they hold, so that the order of the file plays no
-part."""
+"""Records drawn where not all can be looked at: by what they hold, so that the order of the file plays no part."""
 
 from __future__ import annotations
 
@@ -19,25 +18,29 @@ IntArray = npt.NDArray[np.int64]
 
 
 def drawn(pair: Pair, attributes: Sequence[str], wanted: int, seed: int, name: str) -> IntArray:
-    """The numbers of so many records, ascending; of all if no more are there.
+    """The numbers of so many records, ascending; of all if no more are there."""
+    if wanted >= len(pair):
+        return np.arange(len(pair))
+    return np.sort(in_drawn_order(content_of(pair, attributes), seed, name)[:wanted])
 
-    Each record has a lot made of its original and released values of these attributes, and those with the lowest are
-    drawn. Equal records are told apart by counting them, so that any of them may be drawn without the others.
+
+def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:
+    """The numbers of all records in the order in which they are drawn; a record is a column of its contents.
+
+    Each has a lot made of what it holds. Equal records are told apart by counting them, so that any of them may be
+    drawn without the others.
     """
-    records = len(pair)
-    if wanted >= records:
-        return np.arange(records)
+    records = content.shape[1]
     start = int(Streams(seed).generator(name).integers(2**62))
-    alike = content_lots(_content(pair, attributes), start)
+    alike = content_lots(content, start)
     order = np.argsort(alike, kind="stable")
     begins = np.flatnonzero(np.diff(alike[order], prepend=-1.0))
     number = np.empty(records)
     number[order] = np.arange(records) - np.repeat(begins, np.diff(begins, append=records))
-    lots = content_lots(np.stack([alike, number]), start)
-    return np.sort(np.argsort(lots, kind="stable")[:wanted]).astype(np.int64)
+    return np.argsort(content_lots(np.stack([alike, number]), start), kind="stable").astype(np.int64)
 
 
-def _content(pair: Pair, attributes: Sequence[str]) -> FloatArray:
+def content_of(pair: Pair, attributes: Sequence[str]) -> FloatArray:
     """The cells of both files in rows: numbers, and texts by their place in order."""
     tables = [(table, name) for name in attributes for table in (pair.original, pair.masked) if name in table.names]
     return np.stack([_cells(table.arrow(name)) for table, name in tables])

@@ -1,0 +1,1 @@
+"""Losses of attributes released as labels that stand for several values."""
