@@ -20,20 +20,11 @@ from microveil.numerics.transition import (
     frequency_matrix,
     invariant_within_range,
 )
+from microveil.reproduction.pram import DEGREE
+from microveil.reproduction.pram import TABLE_4_6 as EVOLVED
 
-DEGREE = np.array([98, 173, 251, 195, 170, 80, 33, 0])
 SIX = DEGREE[:6]
-EVOLVED = """
-0.011 0.009 0.011 0.009 0.926 0.009 0.011 0.014
-0.000 0.004 0.971 0.005 0.005 0.005 0.004 0.004
-0.027 0.625 0.009 0.027 0.205 0.036 0.036 0.036
-0.049 0.037 0.432 0.074 0.062 0.259 0.049 0.037
-0.032 0.005 0.006 0.928 0.006 0.008 0.006 0.008
-0.892 0.008 0.033 0.008 0.011 0.017 0.017 0.014
-0.003 0.030 0.004 0.004 0.466 0.487 0.003 0.003
-0.430 0.416 0.005 0.006 0.019 0.006 0.006 0.111
-"""
-TABLE_4_6 = np.array([[float(cell) for cell in row.split()] for row in EVOLVED.strip().splitlines()])
+TABLE_4_6 = np.array([[float(cell) for cell in row.split()] for row in EVOLVED.splitlines()])
 
 
 def entropy(frequencies: np.ndarray) -> float:

@@ -23,19 +23,10 @@ from microveil.numerics.transition import (
     uniform_matrix,
     within_range,
 )
+from microveil.reproduction.pram import DEGREE
+from microveil.reproduction.pram import TABLE_4_1 as PRINTED
 
-DEGREE = [98, 173, 251, 195, 170, 80, 33, 0]
-SIX = np.array(DEGREE[:6])  # without the categories of missing answers
-PRINTED = """
-0.500 0.067 0.060 0.065 0.067 0.076 0.080 0.083
-0.073 0.500 0.058 0.064 0.066 0.075 0.080 0.083
-0.072 0.064 0.500 0.062 0.064 0.074 0.080 0.083
-0.073 0.065 0.057 0.500 0.066 0.075 0.080 0.083
-0.073 0.066 0.058 0.064 0.500 0.075 0.080 0.083
-0.074 0.068 0.061 0.066 0.068 0.500 0.080 0.083
-0.075 0.068 0.062 0.067 0.069 0.076 0.500 0.083
-0.075 0.069 0.062 0.067 0.069 0.077 0.081 0.500
-"""
+SIX = DEGREE[:6]  # without the categories of missing answers
 
 
 frequencies = st.lists(st.integers(0, 50), min_size=1, max_size=9).filter(any)
