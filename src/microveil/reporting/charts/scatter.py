@@ -84,12 +84,14 @@ def scatter(
 
 
 def _label(mark: Mark, plot: Plot) -> _Label:
-    """Beside its mark, on the side where there is room; an emphasised one below the mark, out of the way of others."""
+    """Beside its mark, on the side where there is room; an emphasised one below and to the left of it, where no mark is
+    better and so none is in the way."""
     x, y, strong = plot.x(mark.x), plot.y(mark.y), bool(mark.emphasis)
     text = shortened(mark.label, plot.right - _OFFSET)
     wide = text_width(text, 13.0 if strong else 11.0)
     down = y + 26.0 if strong and y + 30.0 <= plot.bottom else y - 16.0 if strong else y - 5.0
     down = round(max(down, plot.top + 10.0), 1)
-    if x + _OFFSET + wide <= plot.right:
+    left_is_free = strong and x - _OFFSET - wide >= plot.left
+    if x + _OFFSET + wide <= plot.right and not left_is_free:
         return _Label(round(x + _OFFSET, 1), down, "start", text, strong)
     return _Label(round(max(x - _OFFSET, wide), 1), down, "end", text, strong)
