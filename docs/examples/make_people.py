@@ -1,4 +1,4 @@
-"""Make people.csv, the fictional file that every example of the documentation runs on: python docs/examples/make_people.py
+"""Make people.csv, the fictional file that every example of the documentation runs on.
 
 400 persons in 150 households of a country that does not exist; a survey in which every person stands for some fifty.
 """
