@@ -36,7 +36,7 @@ REQUIREMENTS: Mapping[str, str] = {
     "t": "the distribution of confidential values in every class is within t of that in the table",
     RISK: "no record has a larger probability of re-identification, by uniqueness and the general linkages",
 }
-_AT_MOST = ("t", RISK)
+AT_MOST = ("t", RISK)
 _ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves
 _ROUNDING = 1e-9
 _CELLS = 10_000_000  # of a table of classes and values that is laid out at a time
@@ -97,9 +97,9 @@ class Guarantees:
         for name, wanted in check_requirements(required).items():
             reached = self.value(name)
             slack = _ROUNDING * max(1.0, wanted) if name in _ROUNDED else 0.0
-            met = reached <= wanted + slack if name in _AT_MOST else reached >= wanted - slack
+            met = reached <= wanted + slack if name in AT_MOST else reached >= wanted - slack
             if not met:
-                sort = "at most" if name in _AT_MOST else "at least"
+                sort = "at most" if name in AT_MOST else "at least"
                 more = f" ({self.below(int(wanted)):,} records are below)" if name == "k" else ""
                 raise GuaranteeError(
                     f"the release was to have {name} {sort} {wanted:g} over {', '.join(self.keys)}, "
@@ -123,9 +123,9 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
     for name, wanted in required.items():
         if name not in REQUIREMENTS:
             raise ParameterError(f"'{name}' is not a guarantee{nearest_name(name, list(REQUIREMENTS))}")
-        lowest, highest = (0.0, 1.0) if name in _AT_MOST else (1.0, np.inf)
+        lowest, highest = (0.0, 1.0) if name in AT_MOST else (1.0, np.inf)
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not lowest <= wanted <= highest:
-            what = "a number from 0 to 1" if name in _AT_MOST else "a number of at least 1"
+            what = "a number from 0 to 1" if name in AT_MOST else "a number of at least 1"
             raise ParameterError(f"{name} must be {what}, not {wanted!r}")
         checked[name] = float(wanted)
     return checked
