@@ -12,7 +12,20 @@ from microveil.reporting.charts.looks import Look, looks_for
 _OFFSET = 9.0
 _SPOT, _RING = 6.5, 11.5  # half the room of a mark, and of one with a ring or a box
 # to the right and down: beside the mark, then above and below it
-_DIRECTIONS = ((1, -0.6), (-1, -0.6), (1, 1), (-1, 1), (0, -1.2), (0, 1.6), (1, 0), (-1, 0))
+_DIRECTIONS = (
+    (1, -0.6),
+    (-1, -0.6),
+    (1, 1),
+    (-1, 1),
+    (0, -1.2),
+    (0, 1.6),
+    (1, 0),
+    (-1, 0),
+    (1, -2),
+    (-1, -2),
+    (1, 2),
+    (-1, 2),
+)
 
 
 @dataclass(frozen=True)
