@@ -51,6 +51,7 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         masthead=masthead.line,
         verdict=verdict_of(found),
         headline=found.assessment.headline.rows(),
+        assumption=found.assessment.headline.assumption,
         count=count,
         records=found.assessment.records,
         sampled=is_sample(found.pair),
