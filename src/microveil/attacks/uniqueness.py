@@ -10,12 +10,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.compute as pc
 
 from microveil.attacks.base import Attack, Risk
+from microveil.microdata.columns import label_codes
 from microveil.microdata.combinations import Combinations
-from microveil.microdata.hierarchy import node_text
-from microveil.microdata.microdata import as_categories, as_microdata
+from microveil.microdata.microdata import as_microdata
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
@@ -172,27 +171,18 @@ def _codes(pair: Pair, name: str, classes: int) -> IntArray:
             cuts = np.quantile(known, np.arange(1, classes) / classes)
             values = np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values, side="right"))
         codes = np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    if pair.original[name].missing == "wildcard":
-        return np.where(states > 0, -1, codes)
-    return np.where(states > 0, codes.max(initial=0) + states, codes)
+    wild = np.repeat([table[name].missing == "wildcard" for table in (pair.original, pair.masked)], len(pair))
+    return np.where(states > 0, np.where(wild, -1, codes.max(initial=0) + states), codes)
 
 
 def _label_codes(pair: Pair, name: str) -> IntArray:
-    """The same of labels: what is released of a person tells which of them the true value belongs to.
-
-    A cell that is empty or a missing code in the release is one in the original too, or was suppressed.
-    """
-    attribute = pair.original[name]
-    column = as_categories(pair.masked.arrow(name))
-    encoded = pc.dictionary_encode(column, null_encoding="mask")
-    codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False).astype(np.int64)
-    missing = {node_text(code) for code in attribute.missing_codes}
-    empty = np.array([*(node_text(text) in missing for text in encoded.dictionary.to_pylist()), True])[codes]
-    before = pair.original.missing_states(name)
-    known = np.where(empty & (before == 0), codes.max(initial=0) + 1, codes)  # a suppressed value is not found by it
-    if attribute.missing == "wildcard":
-        known, codes = np.where(before > 0, -1, known), np.where(empty, -1, codes)
-    return np.concatenate([known, codes])
+    """The same of labels: what is released of a person tells which of them the true value belongs to."""
+    labels = label_codes(pair, name)
+    absent = (pair.original.missing_states(name) > 0, labels.empty)
+    sides = zip((pair.original, pair.masked), (labels.known, labels.released), absent, strict=True)
+    return np.concatenate(
+        [np.where(missing & (table[name].missing == "wildcard"), -1, codes) for table, codes, missing in sides]
+    )
 
 
 def unique_in_both(sample: Any, population: Any, keys: Sequence[str]) -> float:

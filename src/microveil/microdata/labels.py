@@ -24,15 +24,15 @@ _FENCED = re.compile(r"\{(?P<set>.+)\}|\[(?P<span>.+)\]|(?P<more>.+) and \d+ mor
 def holds_labels(attribute: Attribute, before: pa.Array, after: pa.Array, *, declared_before: bool = True) -> bool:
     """Whether the cells released in the place of an attribute's values are labels for several of them.
 
-    Texts in the place of numbers are. Of categories, a text that the attribute does not know is a label if it can be
-    read as one: {a, b}, [a, c], a to c, `a, b`, a node of the hierarchy, or *. Any other is a category of its own, such
-    as one that was merged and named anew. A domain that may have been declared for the released table
-    (`declared_before` is False) does not make a label a category.
+    Texts in the place of numbers are. So is every text in the place of a category that neither occurs in the original
+    nor is declared for it: a set, an interval, a node of the hierarchy, or a group that was named anew. A domain that
+    may have been declared for the released table (`declared_before` is False) does not make a category of a text that
+    can be read as a label: {a, b}, [a, c], a to c, `a, b`, a node of the hierarchy, or *.
 
-    >>> job = Attribute(name="job", kind="nominal")
+    >>> job = Attribute(name="job", kind="nominal", domain=("cook", "nurse", "clerk", "judge"))
     >>> jobs = pa.array(["cook", "nurse", "clerk"])
-    >>> [holds_labels(job, jobs, pa.array([text])) for text in ("cook", "{cook, clerk}", "cook or clerk", "smith")]
-    [False, True, False, False]
+    >>> [holds_labels(job, jobs, pa.array([text])) for text in ("cook", "{cook, clerk}", "kitchen", "judge")]
+    [False, True, True, False]
     """
     if not attribute.is_categorical:
         return any(test(after.type) for test in _TEXTS)
@@ -42,8 +42,10 @@ def holds_labels(attribute: Attribute, before: pa.Array, after: pa.Array, *, dec
     declared = set(map(node_text, attribute.domain or ()))
     missing = set(map(node_text, attribute.missing_codes))
     new = _texts(after) - occurring - missing
+    if new - declared:
+        return True
     if declared_before:
-        new -= declared
+        return False
     names, nodes = occurring | declared, _nodes(attribute)
     return any(_is_label(text, names, nodes, attribute.kind == "ordinal") for text in new)
 
