@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.microdata.columns import label_codes
-from microveil.microdata.combinations import Combinations
+from microveil.microdata.combinations import Combinations, key_codes
 from microveil.microdata.microdata import as_microdata
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
@@ -121,10 +120,12 @@ class Uniqueness(Attack):
 class Shared:
     """The combinations of both files in one numbering; those of the released records are counted.
 
-    `before` and `after` are the combination of each record, and `own` says whether the two agree.
+    `before` and `after` are the combination of each record, and `own` says whether the two agree. `original` are the
+    combinations of the original by itself, by its values where labels are released.
     """
 
     released: Combinations
+    original: Combinations
     before: IntArray
     after: IntArray
     own: BoolArray
@@ -141,18 +142,21 @@ class Shared:
         weight = np.bincount(numbers[n:], weights=weights, minlength=len(first)).astype(np.float64)
         codes = np.column_stack([c[first] for c in columns])
         released = Combinations(tuple(attributes), codes, numbers, counts, weight)
-        return cls(released, numbers[:n], numbers[n:], np.asarray(own))
+        true = [
+            key_codes(pair.original, name) if name in pair.recoded else column[:n]
+            for name, column in zip(attributes, columns, strict=True)
+        ]
+        return cls(released, Combinations.of(attributes, true), numbers[:n], numbers[n:], np.asarray(own))
 
     @property
     def unique_after(self) -> BoolArray:
         """The released records with which no other released record agrees."""
         return np.asarray(self.released.frequencies[self.after] == 1)
 
-    @cached_property
+    @property
     def unique_before(self) -> BoolArray:
         """The original records with which no other original record agrees."""
-        held = np.bincount(self.before, minlength=len(self.released)).astype(np.float64)
-        return np.asarray(self.released.agreeing_with_each(held[:, None])[self.before, 0] == 1)
+        return np.asarray(self.original.per_record == 1)
 
 
 def _codes(pair: Pair, name: str, classes: int) -> IntArray:

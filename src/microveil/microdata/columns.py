@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from microveil.microdata.distances import category_distance
 from microveil.microdata.hierarchy import node_text
+from microveil.microdata.labels import readable_labels
 from microveil.microdata.microdata import as_categories
 from microveil.microdata.pairs import Pair
 from microveil.numerics.standard import Scaling
@@ -80,7 +81,7 @@ class Columns:
 class LabelCodes:
     """Released labels as codes: the label by which each person is found, that of each record, and where it has none.
 
-    A person whose own record shows no label, though there was a value, is found by a code that no record has.
+    Who cannot be found by a label is found by a code that no record has.
     """
 
     known: IntArray
@@ -89,17 +90,34 @@ class LabelCodes:
 
 
 def label_codes(pair: Pair, name: str) -> LabelCodes:
-    """What is released of a person tells which label the true value belongs to.
+    """By which of the released labels each person would be found.
 
-    A cell that is empty or a missing code in the release is one in the original too, or was suppressed.
+    What is released of a person tells which label the true value belongs to. Not so a category released in the place of
+    another, a cell that was suppressed, or a name that nothing explains and only one record has: else every random text
+    would give its record away.
     """
-    column = as_categories(pair.masked.arrow(name))
-    encoded = pc.dictionary_encode(column, null_encoding="mask")
-    codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False).astype(np.int64)
-    missing = {node_text(code) for code in pair.original[name].missing_codes}
-    empty = np.array([*(node_text(text) in missing for text in encoded.dictionary.to_pylist()), True])[codes]
+    encoded = pc.dictionary_encode(as_categories(pair.masked.arrow(name)), null_encoding="mask")
+    texts = [node_text(value) for value in encoded.dictionary.to_pylist()]
+    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
+    attribute, nobody = pair.original[name], len(texts) + 1
+    missing = {node_text(code) for code in attribute.missing_codes}
+    empty = np.array([*(text in missing for text in texts), True])[codes]
+    known = codes
+    if attribute.is_categorical:
+        place = {text: code for code, text in enumerate(texts)}
+        true = pc.dictionary_encode(as_categories(pair.original.arrow(name)), null_encoding="mask")
+        occurring = [node_text(value) for value in true.dictionary.to_pylist()]
+        own = true.indices.fill_null(len(occurring)).to_numpy(zero_copy_only=False).astype(np.int64)
+        same = np.array([*(place.get(text, nobody) for text in occurring), nobody])[own]
+        declared = {node_text(value) for value in attribute.domain or ()} if pair.release is not None else set()
+        is_category = np.array([*(text in declared.union(occurring) for text in texts), False])
+        known = np.where(is_category[codes], same, codes)
+        if pair.release is None:
+            readable = readable_labels(attribute, texts, {*occurring, *map(node_text, attribute.domain or ())})
+            unexplained = np.array([*(text not in readable for text in texts), False]) & ~is_category
+            known = np.where(unexplained[codes] & (np.bincount(codes, minlength=nobody)[codes] == 1), nobody, known)
     suppressed = empty & (pair.original.missing_states(name) == 0)
-    return LabelCodes(np.where(suppressed, codes.max(initial=0) + 1, codes), codes, empty)
+    return LabelCodes(np.where(suppressed, nobody, known), codes, empty)
 
 
 def _numbers(pair: Pair, name: str) -> tuple[FloatArray, FloatArray, int]:

@@ -38,19 +38,30 @@ def holds_labels(attribute: Attribute, before: pa.Array, after: pa.Array, *, dec
         return any(test(after.type) for test in _TEXTS)
     if before.type == after.type and pc.all(pc.is_in(pc.unique(after), value_set=pc.unique(before))).as_py():
         return False  # nothing is new
-    occurring = _texts(before)
+    occurring = texts_of(before)
     declared = set(map(node_text, attribute.domain or ()))
     missing = set(map(node_text, attribute.missing_codes))
-    new = _texts(after) - occurring - missing
+    new = texts_of(after) - occurring - missing
     if new - declared:
         return True
     if declared_before:
         return False
-    names, nodes = occurring | declared, _nodes(attribute)
-    return any(_is_label(text, names, nodes, attribute.kind == "ordinal") for text in new)
+    return bool(readable_labels(attribute, new, occurring | declared))
 
 
-def _texts(column: pa.Array) -> set[str]:
+def readable_labels(attribute: Attribute, texts: Collection[str], names: Collection[str]) -> set[str]:
+    """Those of the texts that can be read as labels for several categories of these names.
+
+    >>> job = Attribute(name="job", kind="nominal")
+    >>> sorted(readable_labels(job, ["cook, clerk", "kitchen", "*"], ["cook", "clerk"]))
+    ['*', 'cook, clerk']
+    """
+    nodes = _nodes(attribute)
+    return {text for text in texts if _is_label(text, names, nodes, attribute.kind == "ordinal")}
+
+
+def texts_of(column: pa.Array) -> set[str]:
+    """The different cells of a column as they are written; empty cells are none."""
     return set(map(node_text, pc.unique(as_categories(column)).drop_null().to_pylist()))
 
 

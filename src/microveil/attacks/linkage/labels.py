@@ -50,8 +50,9 @@ def labels_of(pair: Pair, name: str) -> Labels | None:
     """How the released labels of an attribute are to be read; nothing if its released cells are values like the known.
 
     Intervals, ranges, sets, listed and joined categories, nodes of the schema's hierarchy and groups that the
-    provenance names are read as they are written. Any other label stands for the values that its records had, as a code book would tell, if there are
-    several; of a single record it tells nothing, for else every random text would give its record away.
+    provenance names are read as they are written. Any other label stands for the values that its records had, as a code
+    book would tell, if there are several; of a single record it tells nothing, for else every random text would give
+    its record away.
     """
     column, numeric = pair.masked.arrow(name), pair.original[name].kind == "numeric"
     texts_held = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
