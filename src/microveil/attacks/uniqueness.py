@@ -38,7 +38,8 @@ class Uniqueness(Attack):
 
     The counters: `unique`, the share of released records with a combination of their own; `still-unique`, the share of
     these that are unique in the original too; `population-unique`, the share of the same that is expected to be unique
-    in the population. The number of re-identifications to expect is the risk times the number of records.
+    in the population; where empty cells that could be any value make records agree, `unique-without-wildcards`, the
+    share of unique records when an empty cell agrees with empty cells only. The number of re-identifications to expect is the risk times the number of records.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"sex": ["f", "f", "m", "m", "m"], "job": ["cook", "cook", "cook", "cook", "judge"]})
@@ -88,6 +89,9 @@ class Uniqueness(Attack):
             if unique.any()
             else 0.0,
         }
+        without = shared.released.counts[shared.after] == 1
+        if (without != unique).any():
+            counters["unique-without-wildcards"] = 100 * float(without.mean())
         scenario = (
             f"An intruder knows the true values of {', '.join(attributes)} for a person of the population and takes "
             "one of the released records that agree with all of them."
