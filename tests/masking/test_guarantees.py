@@ -261,8 +261,8 @@ def test_guarantees_print_as_a_table_that_fits_the_screen() -> None:
     shown = str(guarantees_of(patients()))
     assert max(map(len, shown.splitlines())) <= 80
     first, second = shown.splitlines()[:2]
-    assert first == "k-anonymity                          2  every one of the 4 equivalence classes"
-    assert second == " " * 40 + "of sex, age has at least 2 records"
+    assert first == f"{'k-anonymity':33}     2  every one of the 4 equivalence classes"
+    assert second == " " * 41 + "of sex, age has at least 2 records"
 
 
 def test_guarantees_are_a_table_in_a_notebook() -> None:
