@@ -94,6 +94,7 @@ def _described_attribute(attribute: Attribute, pair: Pair) -> Attribute:
     if attribute.name not in pair.masked.names:
         return attribute
     before = pair.masked[attribute.name]
-    if attribute.is_categorical and not before.is_categorical:  # recoded: intervals in the place of numbers
-        return attribute.changed(roles=tuple(role for role in before.roles if role != "weight"))
+    if attribute.name in pair.recoded:  # labels in the place of numbers or categories
+        roles = tuple(role for role in before.roles if role != "weight")
+        return attribute.changed(roles=roles, missing=before.missing)
     return before

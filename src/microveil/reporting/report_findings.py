@@ -12,7 +12,6 @@ from microveil.masking import Release
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.guarantees import AT_MOST, RISK, Guarantees
 from microveil.microdata import Microdata
-from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.scoring import Assessment
 
@@ -133,18 +132,7 @@ def of_the_records(pair: Pair) -> str:
 
 def guarantee_sentences(guarantees: Guarantees) -> list[str]:
     """What the released table guarantees, by counting. All of it can be counted by whoever has that table."""
-    over = listed(guarantees.keys)
-    if guarantees.k < 2:
-        return [f"Some records stand alone in their combination of {over}: nobody is guaranteed to share it."]
-    people = "" if guarantees.population is None else f", and stands for at least {guarantees.population:,.0f} people"
-    told = [f"Every combination of {over} is shared by at least {guarantees.k:,} records{people} (k-anonymity)."]
-    told += [
-        f"Every combination has at least {count(found.distinct, 'different value')} of {name} (l-diversity; entropy "
-        f"{found.entropy:.2f}, recursive {found.recursive}), whose distribution is at most {found.closeness:.2f} from "
-        "that of the whole table (t-closeness)."
-        for name, found in guarantees.diversity.items()
-    ]
-    return told
+    return [f"{line}." for line in guarantees.sentences()]
 
 
 def listed(names: Iterable[str]) -> str:
