@@ -122,6 +122,14 @@ class Attack(Parameterised, ABC):
         )
 
     @classmethod
+    def noticed(cls, pair: Pair) -> bool:
+        """Whether an intruder who knows nothing of the method would try a general attack, by the looks of the release.
+
+        A battery runs it in any case.
+        """
+        return True
+
+    @classmethod
     def seen(cls, pair: Pair) -> Pair:
         """The tables as this attack sees them."""
         return pair.reading_labels() if cls.reads_labels else pair
