@@ -8,12 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.compute as pc
 
 from microveil.attacks.linkage.rank_alignment import Cells, RankAlignmentLinkage, correlation, reversed_told
-from microveil.microdata.microdata import PRESENT, Microdata, as_categories
+from microveil.microdata.common_codes import common_codes
+from microveil.microdata.microdata import PRESENT
 from microveil.microdata.pairs import Pair
-from microveil.microdata.schema import category_key
 from microveil.numerics.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.parameters import parameterised
 
@@ -21,6 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 _CLASSES = 8  # equal parts of an attribute with an order, beside which frequencies are counted
 _MOST_CODES = 100  # different numbers that may be codes of categories
+_ROUNDING = 1e-6  # agreements that differ by less are equal
 _CLEARLY = 0.1  # by so much more agreement it is plain that categories were renamed
 
 
@@ -35,7 +35,7 @@ class _Coded:
 
     @property
     def is_renamed(self) -> bool:
-        return self.agreement > self.plain_agreement
+        return self.agreement > self.plain_agreement + _ROUNDING
 
 
 @parameterised
@@ -142,19 +142,14 @@ def _classes(cells: Cells) -> CodedAttribute:
 
 def _written(pair: Pair, name: str) -> CodedAttribute | None:
     """The categories of both files numbered by how they are written; None for numbers that are no codes."""
-    names: dict[object, int] = {}
-    sides = [_numbered(data, name, names) for data in (pair.original, pair.masked)]
-    if pair.original[name].kind == "numeric" and max(len(np.unique(side)) for side in sides) > _MOST_CODES:
+    tables = (pair.original, pair.masked)
+    codes = common_codes(*(table.arrow(name) for table in tables))
+    before, after = (
+        np.where(table.missing_states(name) != PRESENT, -1, side) for table, side in zip(tables, codes, strict=True)
+    )
+    if pair.original[name].kind == "numeric" and max(len(np.unique(side)) for side in (before, after)) > _MOST_CODES:
         return None
-    return CodedAttribute(sides[0], sides[1], comparable=True)
-
-
-def _numbered(data: Microdata, name: str, names: dict[object, int]) -> IntArray:
-    column = pc.dictionary_encode(as_categories(data.arrow(name)), null_encoding="mask")
-    written = column.dictionary.to_pylist()
-    numbers = np.array([*(names.setdefault(category_key(value), len(names)) for value in written), -1])
-    codes = numbers[column.indices.fill_null(len(written)).to_numpy(zero_copy_only=False)]
-    return np.where(data.missing_states(name) != PRESENT, -1, codes).astype(np.int64)
+    return CodedAttribute(before, after, comparable=True)
 
 
 def _without_names(codes: CodedAttribute) -> CodedAttribute:
