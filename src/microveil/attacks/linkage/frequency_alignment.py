@@ -21,6 +21,7 @@ IntArray = npt.NDArray[np.int64]
 _CLASSES = 8  # equal parts of an attribute with an order, beside which frequencies are counted
 _MOST_CODES = 100  # different numbers that may be codes of categories
 _ROUNDING = 1e-6  # agreements that differ by less are equal
+_PLAIN = 0.9  # an attribute that agrees so much as it is was not renamed
 _CLEARLY = 0.1  # by so much more agreement it is plain that categories were renamed
 
 
@@ -105,23 +106,27 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
         return cells, told + reversed_told(downwards)
 
     def _coded(self, pair: Pair, attributes: Sequence[str]) -> dict[str, _Coded]:
-        """The attributes that may have been renamed, by their frequencies."""
+        """The attributes that may have been renamed, by their frequencies; those that plainly agree as they are tell
+        others apart."""
         plain: dict[str, float] = {}
         beside: list[CodedAttribute] = []
-        written: dict[str, CodedAttribute] = {}
+        unsure: dict[str, CodedAttribute] = {}
         for name in attributes:
             placed = self._places(pair, name)
-            if placed is not None:
+            written = None if name in pair.recoded else _written(pair, name)
+            in_order = 0.0 if placed is None else correlation(placed[0].before, placed[0].after)
+            as_written = 0.0 if written is None else agreement(written.before, written.after)
+            if placed is not None and (written is None or in_order >= _PLAIN):
                 beside.append(_classes(placed[0]))
-                plain[name] = correlation(placed[0].before, placed[0].after)
-            if name not in pair.recoded and (codes := _written(pair, name)) is not None:
-                written[name] = codes
-                plain[name] = max(plain.get(name, 0.0), agreement(codes.before, codes.after))
-        renamed = {name: _without_names(codes) for name, codes in written.items()}
-        found = align_categories([*renamed.values(), *beside])[: len(renamed)]
+            elif written is not None and as_written >= _PLAIN:
+                beside.append(written)
+            elif written is not None:
+                unsure[name] = _without_names(written)
+                plain[name] = max(in_order, as_written)
+        found = align_categories([*unsure.values(), *beside])[: len(unsure)]
         return {
             name: _Coded(one, agreement(one.before, one.after), plain[name])
-            for name, one in zip(renamed, found, strict=True)
+            for name, one in zip(unsure, found, strict=True)
         }
 
     def _scenario(self, attributes: tuple[str, ...]) -> str:

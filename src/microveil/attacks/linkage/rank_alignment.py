@@ -184,11 +184,11 @@ def reversed_told(names: Sequence[str]) -> str:
 
 
 def _is_transformed(before: FloatArray, after: FloatArray) -> bool:
-    """Whether ranks differ by less than half of what standardised values do, or the order is reversed."""
+    """Whether ranks differ by less than a tenth of what standardised values do, or the order is reversed."""
     ranks, values = correlation(places(before), places(after)), correlation(before, after)
     if ranks < 0:
         return -ranks >= _FOLLOWS
-    return ranks >= _FOLLOWS and values < _ALTERED and 1 - ranks < (1 - values) / 2
+    return ranks >= _FOLLOWS and values < _ALTERED and 1 - ranks < (1 - values) / 10
 
 
 def _with_cells(pair: Pair, cells: dict[str, Cells]) -> Pair:
