@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from microveil.microdata.common_codes import as_floats, common_codes, is_number
 from microveil.microdata.microdata import Microdata, as_microdata, count
 from microveil.numerics.category_alignment import agreement
 from microveil.numerics.correspondence import (
+    PLACE_DEVIATION,
     Compared,
     attributes_with_same_rows,
     is_associated,
@@ -29,6 +31,7 @@ from microveil.numerics.correspondence import (
     matched_by_content,
     pointers,
 )
+from microveil.numerics.standard import standardise
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -37,6 +40,7 @@ By = Literal["identifier", "content"]
 _LOOKED_AT = 300  # released records whose own original is compared with all others
 _ASSOCIATED = 20_000  # records by which attributes are compared with themselves
 _FEWEST = 50  # records without which no association means nothing
+_OTHER_SCALE = 0.25  # standardised quantiles that differ by more on average are those of transformed values
 _AGREE = 0.95  # of the identifiers must be those of the same record
 _BETTER = 0.1  # by so much other attributes agree better in the order of an identifier; a declared one may be worse
 
@@ -158,17 +162,21 @@ def _listed(columns: dict[str, _Column], kept: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of both tables as common codes, and as numbers where it has them."""
+    """A column of both tables as common codes, and where it has numbers, these and their places in order."""
 
     before: IntArray
     after: IntArray
     numbers: tuple[FloatArray, FloatArray] | None
 
+    @cached_property
+    def places(self) -> tuple[FloatArray, FloatArray] | None:
+        return None if self.numbers is None else (places(self.numbers[0]), places(self.numbers[1]))
+
     @classmethod
     def of(cls, before: Microdata, after: Microdata, name: str) -> _Column:
         cells = before.arrow(name), after.arrow(name)
         numeric = before[name].kind == "numeric" and all(map(is_number, cells))
-        numbers = (places(as_floats(cells[0])), places(as_floats(cells[1]))) if numeric else None
+        numbers = (as_floats(cells[0]), as_floats(cells[1])) if numeric else None
         return cls(*common_codes(*cells), numbers)
 
     @property
@@ -182,21 +190,27 @@ class _Column:
         return bool(both[0][0] >= 0 and np.array_equal(*both) and (np.diff(both[0]) > 0).all())
 
     def at(self, rows: IntArray) -> tuple[Any, Any]:
-        if self.numbers is not None:
-            return self.numbers[0][rows], self.numbers[1][rows]
+        if self.places is not None:
+            return self.places[0][rows], self.places[1][rows]
         return self.before[rows], self.after[rows]
 
     @property
     def compared(self) -> Compared:
-        if self.numbers is not None:
-            return Compared(self.numbers[0], self.numbers[1], ordered=True)
-        before, after = (np.where(side < 0, np.nan, side) for side in (self.before, self.after))
-        return Compared(before, after, ordered=False)
+        """As records are matched by it: numbers by their values, or by their places if they are on another scale."""
+        if self.numbers is None or self.places is None:
+            before, after = (np.where(side < 0, np.nan, side) for side in (self.before, self.after))
+            return Compared(before, after, ordered=False)
+        standard = [standardise(side[:, None])[:, 0] for side in self.numbers]
+        levels = np.linspace(0, 1, 99)
+        quantiles = [np.quantile(side[~np.isnan(side)], levels) for side in standard]
+        if float(np.abs(quantiles[0] - quantiles[1]).mean()) > _OTHER_SCALE:
+            return Compared(self.places[0], self.places[1], ordered=True)
+        return Compared(standard[0] * PLACE_DEVIATION, standard[1] * PLACE_DEVIATION, ordered=True)
 
     def alike(self, order: IntArray) -> float:
         """How much released cells have to do with those of the originals in this order, from 0 to 1."""
         equal = agreement(self.before[order], self.after)
-        return max(equal, 0.0 if self.numbers is None else abs(correlation(self.numbers[0][order], self.numbers[1])))
+        return max(equal, 0.0 if self.places is None else abs(correlation(self.places[0][order], self.places[1])))
 
 
 def _by_identifier(before: Microdata, columns: dict[str, _Column]) -> Disorder | None:

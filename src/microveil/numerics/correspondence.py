@@ -18,6 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+PLACE_DEVIATION = 12**-0.5  # of places in an order from 0 to 1
 _CHANCE = log(100.0)  # one in a hundred records may fit another one so well by chance
 _LEAST_DISPLACED = 0.05  # of the records looked at, if their own fit no better than any
 _AT_RANDOM = 0.9  # of all records fit no better than a record of random place
@@ -31,7 +32,8 @@ _SAME_ROWS = 0.9  # of all records must occur in both files, if attributes are u
 
 @dataclass(frozen=True)
 class Compared:
-    """An attribute of both files: places in its order, from 0 to 1, or codes; NaN where missing."""
+    """An attribute of both files: places in its order, from 0 to 1, or values with their deviation; or codes. NaN where
+    missing."""
 
     before: FloatArray
     after: FloatArray
@@ -230,7 +232,7 @@ def _assign(known: IntArray, released: IntArray, by: Sequence[Compared], target:
 
 def _halves(known: IntArray, released: IntArray, by: Compared) -> list[tuple[IntArray, IntArray]]:
     one, other = (
-        records[np.argsort(np.nan_to_num(column[records], nan=-1.0), kind="stable")]
+        records[np.argsort(np.nan_to_num(column[records], nan=-np.inf), kind="stable")]
         for records, column in ((known, by.before), (released, by.after))
     )
     return [(one[: len(one) // 2], other[: len(other) // 2]), (one[len(one) // 2 :], other[len(other) // 2 :])]
