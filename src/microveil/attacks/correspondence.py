@@ -37,7 +37,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 By = Literal["identifier", "content"]
 
-_LOOKED_AT = 300  # released records whose own original is compared with all others
+_LOOKED_AT = 300  # released records whose own original is compared with all others; fewer in a long file
+_MOST_COMPARED = 30_000_000  # pairs of records
+_FEWEST_LOOKED_AT = 50
 _ASSOCIATED = 20_000  # records by which attributes are compared with themselves
 _FEWEST = 50  # records without which no association means nothing
 _OTHER_SCALE = 0.25  # standardised quantiles that differ by more on average are those of transformed values
@@ -128,7 +130,8 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     if not told:
         return None
     known, released = (np.stack([getattr(one, side) for one in told.values()]) for side in ("before", "after"))
-    looked_at = np.unique(np.linspace(0, len(after) - 1, _LOOKED_AT).astype(np.int64))
+    affordable = max(_FEWEST_LOOKED_AT, min(_LOOKED_AT, _MOST_COMPARED // len(after)))
+    looked_at = np.unique(np.linspace(0, len(after) - 1, affordable).astype(np.int64))
     found = pointers(known, released, looked_at)
     if found.are_disordered:
         kept = kept_attributes(known, released, looked_at, found)
