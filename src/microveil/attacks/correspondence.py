@@ -41,8 +41,9 @@ _LOOKED_AT = 300  # released records whose own original is compared with all oth
 _MOST_COMPARED = 30_000_000  # pairs of records
 _FEWEST_LOOKED_AT = 50
 _ASSOCIATED = 20_000  # records by which attributes are compared with themselves
-_FEWEST = 50  # records without which no association means nothing
+_FEWEST = 100  # records without which no association means nothing
 _OTHER_SCALE = 0.25  # standardised quantiles that differ by more on average are those of transformed values
+_ADVICE = "if both have an identifier, match by it (match_by, or --match-by on the command line)"
 _AGREE = 0.95  # of the identifiers must be those of the same record
 _BETTER = 0.1  # by so much other attributes agree better in the order of an identifier; a declared one may be worse
 
@@ -52,13 +53,19 @@ class Correspondence:
     """The original and the release with their records in the same order.
 
     `by` says how they were brought into it: not at all (None), by an identifier, or by what they hold. `warning` is a
-    sentence for who reads the results, empty where the records corresponded.
+    sentence for who reads the results, empty where the records corresponded. `whole` is the original with all of its
+    records; `original` has those that were released, where nothing else says which these are.
     """
 
+    whole: Any
     original: Any
     release: Any
     by: By | None = None
     warning: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (self.warning,) if self.warning else ()
 
 
 def corresponding(original: Any, release: Any, match_by: str | None = None) -> Correspondence:
@@ -74,10 +81,10 @@ def corresponding(original: Any, release: Any, match_by: str | None = None) -> C
     if match_by is not None:
         return _in_order(original, release, before, matched_by(before, after, match_by), "identifier")
     if _made_from(before, release) or len(before) != len(after) or len(after) < 2:
-        return Correspondence(original, release)
+        return Correspondence(original, original, release)
     found = disorder_of(before, after)
     if found is None:
-        return Correspondence(original, release)
+        return Correspondence(original, original, release)
     return _in_order(original, release, before, found.order, found.by, found.warning)
 
 
@@ -139,7 +146,7 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
         warning = (
             f"record i of the two tables is not the same person: {share:.0f} % of the released records equal another "
             "original much more than their own; they were matched with the originals they equal "
-            f"({_listed(told, kept)}), as an intruder would; name an identifier to match by if there is one"
+            f"({_listed(told, kept)}), as an intruder would; {_ADVICE}"
         )
         return Disorder(_matched(told, known, released, kept), "content", warning)
     rows = np.unique(np.linspace(0, len(after) - 1, _ASSOCIATED).astype(np.int64))
@@ -152,7 +159,7 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
         )
         warning = (
             "no attribute of record i in the masked table has to do with record i of the original: the records are in "
-            f"another order, or synthetic; {how}; name an identifier to match by if there is one"
+            f"another order, or synthetic; {how}; {_ADVICE}"
         )
         return Disorder(_matched(told, known, released, kept), "content", warning)
     return None
@@ -267,7 +274,7 @@ def _in_order(
     whole = len(rows) == len(before)
     data = as_microdata(release).take(ascending)
     if not hasattr(release, "provenance"):
-        return Correspondence(original if whole else before.take(rows), data, by, warning)
+        return Correspondence(original, original if whole else before.take(rows), data, by, warning)
     partitions = {block: Partition.of(one.labels[ascending]) for block, one in release.partitions.items()}
     made = replace(release, data=data, partitions=partitions, rows=None if whole else rows)
-    return Correspondence(original, made, by, warning)
+    return Correspondence(original, original, made, by, warning)

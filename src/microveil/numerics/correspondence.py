@@ -22,9 +22,9 @@ PLACE_DEVIATION = 12**-0.5  # of places in an order from 0 to 1
 _CHANCE = log(100.0)  # one in a hundred records may fit another one so well by chance
 _LEAST_DISPLACED = 0.05  # of the records looked at, if their own fit no better than any
 _AT_RANDOM = 0.9  # of all records fit no better than a record of random place
-_ONE_TO_ONE = 0.9  # of the records displaced must point to different ones
-_SHUFFLES = 20
-_NO_ASSOCIATION = 3.0  # standard deviations of what chance makes
+_ONE_TO_ONE = 0.5  # of the records displaced, more must point to different ones
+_SHUFFLES = 100
+_NO_ASSOCIATION = 4.0  # standard deviations of what chance makes
 _MOST_ASSIGNED = 500  # records that are assigned by all their distances at once
 _KEPT = 0.8  # an attribute is unmasked if it agrees in so many records
 _SAME_ROWS = 0.9  # of all records must occur in both files, if attributes are unmasked
@@ -67,7 +67,7 @@ class Pointers:
         strangers = displaced & (self.own <= self.usual)
         different = len(np.unique(self.target[displaced]))
         enough = displaced.mean() > 0.5 or (strangers.mean() >= _LEAST_DISPLACED and strangers.sum() > 1)
-        return bool(enough and different >= _ONE_TO_ONE * displaced.sum())
+        return bool(enough and different > _ONE_TO_ONE * displaced.sum())
 
 
 def pointers(before: IntArray, after: IntArray, looked_at: IntArray) -> Pointers:
@@ -82,17 +82,17 @@ def pointers(before: IntArray, after: IntArray, looked_at: IntArray) -> Pointers
         order = np.argsort(codes, kind="stable")
         size = int(max(codes.max(initial=-1), released.max(initial=-1))) + 1
         start = np.searchsorted(codes[order], np.arange(size))
-        share = np.diff(start, append=records) / max(1, records)
+        share = np.diff(start, append=records) / records
         places.append(order)
         starts.append(np.append(start, records))
-        information.append(-np.log(np.maximum(share, 1.0 / max(1, records))))
+        information.append(-np.log(np.maximum(share, 1.0 / records)))
     found = []
     for record in looked_at:
-        score, allowance = np.zeros(records), log(max(2, records)) + _CHANCE
+        score, allowance = np.zeros(records), log(records) + _CHANCE
         for j in range(attributes):
             code = after[j, record]
-            if code < 0:
-                continue
+            if code < 0 or starts[j][code] == starts[j][code + 1]:
+                continue  # no original has it
             told = information[j][code]
             score[places[j][starts[j][code] : starts[j][code + 1]]] += told
             allowance += log(2.0 - np.exp(-told))
