@@ -4,6 +4,7 @@ internal one for those who may see the original, and a public one that tells an 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -19,6 +20,8 @@ from microveil.reporting.report_findings import Findings
 from microveil.reporting.report_internal import internal_page
 from microveil.reporting.report_public import public_page
 from microveil.scoring.assessing import assess_matched
+
+logger = logging.getLogger(__name__)
 
 
 def report(
@@ -70,6 +73,8 @@ def findings_of(
 ) -> Findings:
     """Everything that both variants tell of; who wants both measures only once."""
     matched = corresponding(original, release, match_by)
+    for warning in matched.warnings:
+        logger.warning(warning)
     original, release = matched.original, matched.release
     pair = Pair.of(original, release, attributes, known=known)
     chosen: Literal["all"] | None = "all" if attacks == "all" else None

@@ -45,6 +45,7 @@ def internal_page(found: Findings, again: str = "") -> str:
         of_the_records=of_the_records(found.pair),
         attributes=found.assessment.attributes,
         score=found.assessment.score,
+        warnings=found.assessment.warnings,
         done=None if found.release is None else _done(found.release),
         data=_data(found),
         risks=_risks(found),
