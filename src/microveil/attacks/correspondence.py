@@ -141,7 +141,8 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     looked_at = np.unique(np.linspace(0, len(after) - 1, affordable).astype(np.int64))
     found = pointers(known, released, looked_at)
     if found.are_disordered:
-        kept = kept_attributes(known, released, looked_at, found)
+        left_alone = kept_attributes(known, released, looked_at, found), attributes_with_same_rows(known, released)
+        kept = max(left_alone, key=len)
         share = 100 * float(found.displaced.mean())
         warning = (
             f"record i of the two tables is not the same person: {share:.0f} % of the released records equal another "
@@ -208,14 +209,13 @@ class _Column:
     def compared(self) -> Compared:
         """As records are matched by it: numbers by their values, or by their places if they are on another scale."""
         if self.numbers is None or self.places is None:
-            before, after = (np.where(side < 0, np.nan, side) for side in (self.before, self.after))
-            return Compared(before, after, ordered=False)
+            return Compared.as_codes(self.before, self.after)
         standard = [standardise(side[:, None])[:, 0] for side in self.numbers]
         levels = np.linspace(0, 1, 99)
         quantiles = [np.quantile(side[~np.isnan(side)], levels) for side in standard]
         if float(np.abs(quantiles[0] - quantiles[1]).mean()) > _OTHER_SCALE:
-            return Compared(self.places[0], self.places[1], ordered=True)
-        return Compared(standard[0] * PLACE_DEVIATION, standard[1] * PLACE_DEVIATION, ordered=True)
+            return Compared.in_order(self.places[0], self.places[1])
+        return Compared.in_order(standard[0] * PLACE_DEVIATION, standard[1] * PLACE_DEVIATION)
 
     def alike(self, order: IntArray) -> float:
         """How much released cells have to do with those of the originals in this order, from 0 to 1."""

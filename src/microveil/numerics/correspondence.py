@@ -26,18 +26,32 @@ _ONE_TO_ONE = 0.5  # of the records displaced, more must point to different ones
 _SHUFFLES = 100
 _NO_ASSOCIATION = 4.0  # standard deviations of what chance makes
 _MOST_ASSIGNED = 500  # records that are assigned by all their distances at once
-_KEPT = 0.8  # an attribute is unmasked if it agrees in so many records
+_KEPT = 0.95  # an attribute is unmasked if it agrees in so many records
 _SAME_ROWS = 0.9  # of all records must occur in both files, if attributes are unmasked
 
 
 @dataclass(frozen=True)
 class Compared:
     """An attribute of both files: places in its order, from 0 to 1, or values with their deviation; or codes. NaN where
-    missing."""
+    missing. `told` is what a difference costs, for each released record."""
 
     before: FloatArray
     after: FloatArray
     ordered: bool
+    told: FloatArray
+
+    @classmethod
+    def in_order(cls, before: FloatArray, after: FloatArray) -> Compared:
+        """The mean squared difference of two places is 1/6, so that a random place costs 1."""
+        return cls(before, after, ordered=True, told=np.full(len(after), 6.0))
+
+    @classmethod
+    def as_codes(cls, before: IntArray, after: IntArray) -> Compared:
+        """A rare code tells more, and costs as much: -ln of its share in the original."""
+        counts = np.bincount(before + 1, minlength=int(after.max(initial=-1)) + 2)
+        told = -np.log(np.maximum(counts[after + 1], 1) / max(1, len(before)))
+        known, released = (np.where(side < 0, np.nan, side) for side in (before, after))
+        return cls(known, released, ordered=False, told=told)
 
 
 @dataclass(frozen=True)
@@ -205,7 +219,7 @@ def matched_by_content(before: IntArray, after: IntArray, kept: Sequence[int], o
         lefts[1].append(other[target[other] < 0])
     rest = [np.concatenate([np.empty(0, np.int64), *part]) for part in lefts]
     if len(rest[1]):
-        kept_too = [Compared(before[j].astype(np.float64), after[j].astype(np.float64), ordered=False) for j in kept]
+        kept_too = [Compared.as_codes(before[j], after[j]) for j in kept]
         _assign(rest[0], rest[1], [*others, *kept_too], target)
     return target
 
@@ -239,10 +253,9 @@ def _halves(known: IntArray, released: IntArray, by: Compared) -> list[tuple[Int
 
 
 def _distances(known: IntArray, released: IntArray, by: Sequence[Compared]) -> FloatArray:
-    """The mean squared difference of two places is 1/6, so that a place and a code differ alike by chance."""
     apart = np.zeros((len(known), len(released)))
     for attribute in by:
         gap = np.abs(attribute.before[known][:, None] - attribute.after[released])
-        differs = 6.0 * gap**2 if attribute.ordered else (gap > 0).astype(np.float64)
-        apart += np.where(np.isnan(gap), 1.0, differs)
+        differs = gap**2 if attribute.ordered else (gap > 0).astype(np.float64)
+        apart += np.where(np.isnan(gap), 1.0, attribute.told[released] * differs)
     return apart
