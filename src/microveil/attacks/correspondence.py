@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.linkage.rank_alignment import correlation, places
+from microveil.attacks.linkage.rank_alignment import correlation
 from microveil.errors import DataError
 from microveil.masking.partition import Partition
 from microveil.microdata.common_codes import as_floats, common_codes, is_number
@@ -31,7 +31,7 @@ from microveil.numerics.correspondence import (
     matched_by_content,
     pointers,
 )
-from microveil.numerics.standard import standardise
+from microveil.numerics.standard import places, standardise
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ from microveil.microdata.drawing import drawn
 from microveil.microdata.microdata import FIRST_CODE, PRESENT, as_categories
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS, Attribute, category_key
-from microveil.numerics.standard import average_ranks
+from microveil.numerics.standard import places
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
@@ -157,18 +157,6 @@ def ordered_values(pair: Pair, name: str) -> tuple[FloatArray, FloatArray] | Non
     states = [data.missing_states(name) for data in (pair.original, pair.masked)]
     before, after = (np.where(state != PRESENT, np.nan, code) for code, state in zip(codes, states, strict=True))
     return before, after
-
-
-def places(values: FloatArray) -> FloatArray:
-    """The share of smaller values, and half the share of equal ones; NaN stays NaN.
-
-    >>> places(np.array([7.0, 3.0, 7.0, np.nan, 9.0])).tolist()
-    [0.5, 0.125, 0.5, nan, 0.875]
-    """
-    present = ~np.isnan(values)
-    found = np.full(len(values), np.nan)
-    found[present] = (average_ranks(values[present]) - 0.5) / max(1, present.sum())
-    return found
 
 
 def correlation(one: FloatArray, other: FloatArray) -> float:
