@@ -128,6 +128,14 @@ class Attack(Parameterised, ABC):
         )
 
     @classmethod
+    def noticed(cls, pair: Pair) -> bool:
+        """Whether an intruder who knows nothing of the method would try a general attack, by the looks of the release.
+
+        A battery runs it in any case.
+        """
+        return True
+
+    @classmethod
     def facing(cls, pair: Pair) -> Pair:
         """The same tables on the attributes that this attack is about."""
         return pair.about(pair.knowledge.attributes if cls.subject == "known" else pair.compared)

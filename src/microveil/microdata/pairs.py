@@ -61,7 +61,8 @@ class Pair:
         if len(before) != len(after):
             raise DataError(
                 f"the original has {count(len(before), 'record')} and the masked table {len(after):,}; "
-                "they must describe the same records in the same order"
+                "they must describe the same records in the same order, or be matched by an identifier that both have "
+                "(match_by, or --match-by on the command line)"
             )
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")

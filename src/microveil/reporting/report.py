@@ -5,9 +5,11 @@ internal one for those who may see the original, and a public one that tells an 
 from __future__ import annotations
 
 import datetime
+import logging
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from microveil.attacks.correspondence import corresponding
 from microveil.attacks.reidentification import THRESHOLD
 from microveil.masking import Release
 from microveil.masking.guarantees import guarantees_of
@@ -18,7 +20,9 @@ from microveil.progress import Part, Progress, silent
 from microveil.reporting.report_findings import Findings, Masthead
 from microveil.reporting.report_internal import internal_page
 from microveil.reporting.report_public import public_page
-from microveil.scoring import assess
+from microveil.scoring.assessing import assess_matched
+
+logger = logging.getLogger(__name__)
 
 
 def report(
@@ -31,6 +35,7 @@ def report(
     attacks: Literal["general", "all"] = "general",
     losses: Sequence[Any] | None = None,
     threshold: float = THRESHOLD,
+    match_by: str | None = None,
     again: str = "",
     organisation: str = "",
     author: str = "",
@@ -39,9 +44,9 @@ def report(
 ) -> str:
     """The report as one HTML page that needs no network.
 
-    `attributes`, `known` and `losses` are as in `assess`; `attacks="all"` runs every attack that applies, which takes
-    longer. A masked table without its provenance gives a report of measures only. `again` are commands that make the
-    release again, for the internal variant. Organisation, author and date (today, if not given) head the page.
+    `attributes`, `known`, `losses` and `match_by` are as in `assess`; `attacks="all"` runs every attack that applies,
+    which takes longer. A masked table without its provenance gives a report of measures only. `again` are commands that
+    make the release again, for the internal variant. Organisation, author and date (today, if not given) head the page.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]})
@@ -51,7 +56,7 @@ def report(
     """
     found = findings_of(
         original, release, attributes, known=known, attacks=attacks, losses=losses, threshold=threshold,
-        progress=Part(progress, 0.0, 0.95),
+        match_by=match_by, progress=Part(progress, 0.0, 0.95),
     )  # fmt: skip
     masthead = Masthead(organisation, author, datetime.date.today().isoformat() if date is None else date)
     page = public_page(found, masthead) if public else internal_page(found, again, masthead)
@@ -68,20 +73,25 @@ def findings_of(
     attacks: Literal["general", "all"] = "general",
     losses: Sequence[Any] | None = None,
     threshold: float = THRESHOLD,
+    match_by: str | None = None,
     progress: Progress = silent,
 ) -> Findings:
     """Everything that both variants tell of; who wants both measures only once."""
+    matched = corresponding(original, release, match_by)
+    for warning in matched.warnings:
+        logger.warning(warning)
+    original, release = matched.original, matched.release
     pair = Pair.of(original, release, attributes, known=known)
     chosen: Literal["all"] | None = "all" if attacks == "all" else None
     measuring, counting = Part(progress, 0.0, 0.9), Part(progress, 0.9, 1.0)
-    assessment = assess(
-        original, release, attributes, attacks=chosen, losses=losses, known=known, threshold=threshold,
+    assessment = assess_matched(
+        matched, attributes, attacks=chosen, losses=losses, known=known, threshold=threshold,
         progress=measuring,
     )  # fmt: skip
     released = _described(as_microdata(release), pair)
     guarantees = guarantees_of(released, pair.knowledge.attributes, progress=counting)
     made = release if isinstance(release, Release) else None
-    return Findings(pair, as_microdata(original), released, assessment, guarantees, made)
+    return Findings(pair, as_microdata(matched.whole), released, assessment, guarantees, made)
 
 
 def _described(released: Microdata, pair: Pair) -> Microdata:

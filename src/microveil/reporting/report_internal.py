@@ -59,6 +59,7 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         attributes=found.assessment.attributes,
         knowledge=str(found.assessment.knowledge),
         score=found.assessment.score,
+        warnings=found.assessment.warnings,
         done=None if found.release is None else _done(found.release),
         data=_data(found),
         risks=_risks(found),
