@@ -11,7 +11,7 @@ from microveil.cli.options import Force, Input, Json, TableOptions, with_table_o
 from microveil.cli.printing import bar_for, console, print_json, say
 from microveil.cli.tables import read_table
 
-EXAMPLE = "Example: microveil describe people.csv --keys age,zip --schema-out people.toml"
+EXAMPLE = "Example: microveil describe people.csv --keys age,sex --schema-out people.toml"
 
 
 @with_table_options

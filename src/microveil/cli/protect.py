@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from microveil.masking import Plan, Release
     from microveil.microdata import Microdata
 
-EXAMPLE = "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
+EXAMPLE = "Example: microveil protect people.csv --schema people.toml --method mdav-generic --set k=5 --out safe.csv"
 MORE = (
-    "As strong as needed: microveil protect people.csv --keys age,zip,income --method mdav --vary k=3,5,10,20 "
+    "As strong as needed: microveil protect people.csv --schema people.toml --method mdav-generic --vary k=3,5,10,20 "
     "--until distance-linkage=5 --out safe.csv"
 )
 

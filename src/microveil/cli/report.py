@@ -24,7 +24,7 @@ from microveil.cli.options import (
 from microveil.cli.printing import bar_for, print_json, say
 from microveil.cli.tables import from_manifest, read_back, read_table
 
-EXAMPLE = "Example: microveil report people.csv safe.csv --keys age,zip,income --out report.html"
+EXAMPLE = "Example: microveil report people.csv safe.csv --out report.html"
 
 
 class Attacks(StrEnum):
