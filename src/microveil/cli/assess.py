@@ -233,6 +233,7 @@ def _print_assessment(assessment: Assessment) -> None:
     for row in assessment.headline.rows():
         headline.add_row(*row)
     console().print(headline)
+    say(assessment.headline.assumption)
     after = assessment.headline.after
     if after.attacked < after.records:
         say(f"after masking: measured on {after.attacked:,} of {after.records:,} records and extrapolated")

@@ -51,6 +51,9 @@ def report(
     known: Known = None,
     losses: Annotated[str | None, columns("Losses to measure; default: the usual ones that fit.")] = None,
     threshold: Threshold = THRESHOLD,
+    organisation: Annotated[str, typer.Option(help="Who releases the table; stands on the page.")] = "",
+    author: Annotated[str, typer.Option(help="Who made the report; stands on the page.")] = "",
+    date: Annotated[str | None, typer.Option(help="The date on the page; default: today.")] = None,
     *,
     table: TableOptions,
     force: Force = False,
@@ -88,7 +91,8 @@ def report(
             )
         page = write_report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
-            threshold=threshold, again=again, progress=Part(bar, 0.2, 1.0),
+            threshold=threshold, again=again, organisation=organisation, author=author, date=date,
+            progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
         write_together({out: lambda unfinished: _put(unfinished, page, mode)}, force=force)
     variant = "public" if public else "internal"

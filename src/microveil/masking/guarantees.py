@@ -43,7 +43,7 @@ REQUIREMENTS: Mapping[str, str] = {
     "t": "the distribution of confidential values in every class is within t of that in the table",
     RISK: "no record has a larger probability of re-identification, by uniqueness and the general linkages",
 }
-_AT_MOST = ("t", RISK)
+AT_MOST = ("t", RISK)
 _ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves
 _ROUNDING = 1e-9
 _CELLS = 10_000_000  # of a table of classes and values that is laid out at a time
@@ -206,7 +206,7 @@ class Guarantees:
             return float(self.k) if self.population is None else self.population
         if not self.diversity:
             raise ParameterError(f"'{name}' is about confidential attributes, and none is declared")
-        worst = max if name in _AT_MOST else min
+        worst = max if name in AT_MOST else min
         return worst(found.value(name) for found in self.diversity.values())
 
     def check(self, required: Mapping[str, float]) -> None:
@@ -216,7 +216,7 @@ class Guarantees:
             if name in _ON_CLASSES:
                 self._refuse_proposed(name)
             if falls_short(name, np.array([reached]), wanted).any():
-                sort = "at most" if name in _AT_MOST else "at least"
+                sort = "at most" if name in AT_MOST else "at least"
                 raise GuaranteeError(
                     f"the release was to have {name} {sort} {wanted:g} over {', '.join(self.keys)}, but it reaches "
                     f"{reached:g}: {self._shortfall(name, wanted)}; mask more strongly, or ask for less"
@@ -312,7 +312,7 @@ class Guarantees:
 def falls_short(name: str, reached: FloatArray, wanted: float) -> BoolArray:
     """Whether what is reached of a requirement is less than wanted; sums of fractions may be off by rounding."""
     slack = _ROUNDING * max(1.0, wanted) if name in _ROUNDED else 0.0
-    return np.asarray(reached > wanted + slack if name in _AT_MOST else reached < wanted - slack)
+    return np.asarray(reached > wanted + slack if name in AT_MOST else reached < wanted - slack)
 
 
 def _every(classes: int, over: str = "") -> str:
@@ -339,9 +339,9 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
     for name, wanted in required.items():
         if name not in REQUIREMENTS:
             raise ParameterError(f"'{name}' is not a guarantee{nearest_name(name, list(REQUIREMENTS))}")
-        lowest, highest = (0.0, 1.0) if name in _AT_MOST else (1.0, np.inf)
+        lowest, highest = (0.0, 1.0) if name in AT_MOST else (1.0, np.inf)
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not lowest <= wanted <= highest:
-            what = "a number from 0 to 1" if name in _AT_MOST else "a number of at least 1"
+            what = "a number from 0 to 1" if name in AT_MOST else "a number of at least 1"
             raise ParameterError(f"{name} must be {what}, not {wanted!r}")
         checked[name] = float(wanted)
     return checked

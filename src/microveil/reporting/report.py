@@ -4,6 +4,7 @@ internal one for those who may see the original, and a public one that tells an 
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.microdata import as_microdata
 from microveil.microdata.pairs import Pair
 from microveil.progress import Part, Progress, silent
-from microveil.reporting.report_findings import Findings
+from microveil.reporting.report_findings import Findings, Masthead
 from microveil.reporting.report_internal import internal_page
 from microveil.reporting.report_public import public_page
 from microveil.scoring import assess
@@ -31,13 +32,16 @@ def report(
     losses: Sequence[Any] | None = None,
     threshold: float = THRESHOLD,
     again: str = "",
+    organisation: str = "",
+    author: str = "",
+    date: str | None = None,
     progress: Progress = silent,
 ) -> str:
     """The report as one HTML page that needs no network.
 
     `attributes`, `known` and `losses` are as in `assess`; `attacks="all"` runs every attack that applies, which takes
     longer. A masked table without its provenance gives a report of measures only. `again` are commands that make the
-    release again, for the internal variant.
+    release again, for the internal variant. Organisation, author and date (today, if not given) head the page.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]})
@@ -49,7 +53,8 @@ def report(
         original, release, attributes, known=known, attacks=attacks, losses=losses, threshold=threshold,
         progress=Part(progress, 0.0, 0.95),
     )  # fmt: skip
-    page = public_page(found) if public else internal_page(found, again)
+    masthead = Masthead(organisation, author, datetime.date.today().isoformat() if date is None else date)
+    page = public_page(found, masthead) if public else internal_page(found, again, masthead)
     progress(1.0, "report: writing the page")
     return page
 
