@@ -12,6 +12,7 @@ from microveil.masking import Release
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.guarantees import AT_MOST, RISK, Guarantees
 from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.scoring import Assessment
 
