@@ -200,7 +200,7 @@ def masked_in_order(pair: Pair, attribute: str) -> bool:
     if pair.release is None:
         return False
     steps = [step for step in pair.release.provenance.steps if attribute in (step.attributes or ())]
-    if len(steps) != 1 or pair.release.rows is not None:
+    if len(steps) != 1 or pair.release.is_sample:
         return False
     step = steps[0]
     alone = step.parameters.get("block") == 1 or len(step.attributes or ()) == 1
