@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,7 +47,8 @@ def describe(
     console(80).print(_table(f"{path.name}: {len(data):,} records, {count(len(rows), 'attribute')}", rows))
     for row in rows:
         if row["hint"]:
-            say(f"{row['name']}: {row['hint']}")
+            for line in textwrap.wrap(f"{row['name']}: {row['hint']}", 80, subsequent_indent="  "):
+                say(line)
     if schema_out is not None:
         say(f"schema written to {schema_out}")
 

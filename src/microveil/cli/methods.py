@@ -56,10 +56,9 @@ def methods(
 
 
 def _list(sort: str, entries: list[dict[str, Any]]) -> None:
-    from rich import box
     from rich.table import Table
 
-    table = Table(title=_TITLES[sort], title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(title=_TITLES[sort], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("name", no_wrap=True)
     for column in ("kinds", "what it does"):
         table.add_column(column)
@@ -67,7 +66,7 @@ def _list(sort: str, entries: list[dict[str, Any]]) -> None:
         kinds = "any" if len(entry["kinds"]) == _KINDS else ", ".join(entry["kinds"])
         table.add_row(entry["name"], kinds, entry["summary"])
     console(80).print(table)
-    say(f"'microveil methods NAME' shows one with its parameters, such as 'microveil methods {entries[0]['name']}'")
+    say("microveil methods NAME shows one of them with its parameters")
 
 
 def _whole(sort: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:

@@ -42,9 +42,7 @@ Ordinal = Annotated[
 ]
 Numeric = Annotated[str | None, columns("Columns to treat as numbers.")]
 Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
-Household = Annotated[
-    str | None, typer.Option(help="The household number; a release has new ones.", metavar="NAME")
-]
+Household = Annotated[str | None, typer.Option(help="The household number; a release has new ones.", metavar="NAME")]
 Strata = Annotated[str | None, columns("Strata of the sampling design.")]
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.errors import DataError
 from microveil.microdata.microdata import Microdata, as_categories
 from microveil.microdata.schema import Attribute
 
@@ -106,15 +107,18 @@ def hints(data: Microdata) -> dict[str, Hint]:
 
 
 def _hint(data: Microdata, attribute: Attribute) -> Hint | None:
-    column = _Column(attribute, data.arrow(attribute.name))
-    return (
-        _almost_numbers(column)
-        or _weight(column, taken=data.schema.weight is not None)
-        or _household(column, taken=data.schema.household is not None)
-        or _identifier(column)
-        or _code(column)
-        or _few_numbers(column)
-    )
+    try:
+        column = _Column(attribute, data.arrow(attribute.name))
+        return (
+            _almost_numbers(column)
+            or _weight(column, taken=data.schema.weight is not None)
+            or _household(column, taken=data.schema.household is not None)
+            or _identifier(column)
+            or _code(column)
+            or _few_numbers(column)
+        )
+    except DataError:  # lists, records and the like
+        return None
 
 
 class _Column:
@@ -233,10 +237,12 @@ def _household(column: _Column, *, taken: bool) -> Hint | None:
 
 
 def _stands_together(column: _Column) -> bool:
-    """Many values, each of a few records that follow one another."""
+    """Many values, each of a few records that follow one another; numbers of which are given one by one."""
     records = len(column.cells)
     share = column.distinct / max(1, records)
     if records < _ENOUGH or not 0.1 <= share <= 0.85 or column.runs != column.distinct or _is_year(column):
+        return False
+    if not column.is_text and not _counts(column):
         return False
     return bool(column.group_sizes.max() <= _LARGEST_HOUSEHOLD and (column.group_sizes > 1).mean() >= 0.2)
 
@@ -282,10 +288,10 @@ def _named_person(column: _Column) -> bool:
 
 
 def _counts(column: _Column) -> bool:
-    """Whether whole numbers rise from record to record, or leave few gaps, as numbers given one by one do."""
-    values = column.numbers
-    if values is None or len(values) < 2:
+    """Whether whole numbers rise from value to value, or leave few gaps, as numbers given one by one do."""
+    if not column.is_whole or column.distinct < 2:
         return False
+    values = column.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     rising = (np.diff(values) > 0).mean() >= _NEARLY_ALL
     return bool(rising or values.max() - values.min() < 1.5 * len(values))
 
