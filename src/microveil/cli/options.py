@@ -41,6 +41,14 @@ Ordinal = Annotated[
     ),
 ]
 Numeric = Annotated[str | None, columns("Columns to treat as numbers.")]
+Known = Annotated[
+    str | None,
+    columns("What the intruder knows; default: all declared keys and nothing else, or without any the masked columns."),
+]
+THRESHOLD = 0.09
+Threshold = Annotated[
+    float, typer.Option(help="A record is at risk above this probability of re-identification.", metavar="PROBABILITY")
+]
 Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
 Household = Annotated[str | None, typer.Option(help="The household number; a release has new ones.", metavar="NAME")]
 Strata = Annotated[str | None, columns("Strata of the sampling design.")]
