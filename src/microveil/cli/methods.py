@@ -12,7 +12,7 @@ from microveil.cli.options import Json
 from microveil.cli.printing import console, print_json, say
 from microveil.errors import UnknownNameError
 
-EXAMPLE = "Examples: microveil methods --kind attack, microveil methods suppress, microveil methods --json"
+EXAMPLE = "Example: microveil methods suppress\n\nAll attacks: microveil methods --kind attack"
 _TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}
 _WIDTH = 79
 _KINDS = 4  # numeric, ordinal, nominal and location

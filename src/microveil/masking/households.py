@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import as_categories, count
 
@@ -27,10 +28,7 @@ def household_of(data: Microdata) -> IntArray | None:
     numbers = _codes(data, name)
     absent = np.flatnonzero(_absent(data, name))
     numbers[absent] = len(data) + np.arange(len(absent))
-    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-    place = np.empty(len(first), dtype=np.int64)
-    place[np.argsort(first)] = np.arange(len(first))
-    return place[inverse]
+    return Partition.of(numbers).labels
 
 
 def shared_attributes(data: Microdata, attributes: Iterable[str]) -> tuple[str, ...]:
