@@ -126,6 +126,19 @@ def test_what_is_released_as_it_was_and_looks_like_more_is_pointed_out(homes: Pa
     assert done.stderr.count("note: column") == 4
 
 
+def test_numbers_that_are_no_amounts_are_pointed_out_where_they_were_masked_like_amounts(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("case,zip,age\n" + "\n".join(f"{i},{8010 + 7 * (i % 9)},{20 + i % 40}" for i in range(60)) + "\n")
+    done = microveil("protect", path, "--method", "mdav", "--out", tmp_path / "all.csv")
+    assert "note: column 'case' was masked like an amount; every value is distinct: an identifier?" in done.stderr
+    keyed = microveil("protect", path, "--method", "mdav", "--keys", "zip,age", "--out", tmp_path / "keys.csv")
+    said = "note: column 'zip' was masked like an amount; 9 distinct numbers, named like a code: --nominal zip?\n"
+    assert said in keyed.stderr
+    assert "'age'" not in keyed.stderr
+    right = ("--keys", "zip,age", "--nominal", "zip", "--identifiers", "case", "--method", "mdav-generic")
+    assert "note: column" not in microveil("protect", path, *right, "--out", tmp_path / "right.csv").stderr
+
+
 def test_a_shuffled_release_is_measured_like_the_one_in_order(homes: Path, tmp_path: Path) -> None:
     out, shuffled = tmp_path / "safe.csv", tmp_path / "shuffled.csv"
     assert protect(homes, out, "--seed", 7).returncode == 0

@@ -54,6 +54,7 @@ LOOKS: list[tuple[str, Sequence[Any], str | None]] = [
     ("year", np.repeat(np.arange(1950, 2000), 4), None),  # small groups of records, too
     ("occupation", RNG.integers(0, 60, N), "code"),
     ("OCCUCODE", RNG.integers(0, 60, N), "code"),
+    ("region", RNG.integers(1, 9, N), "code"),
     ("plz", RNG.integers(1000, 9000, 40)[np.arange(N) % 40], "code"),
     ("x1", RNG.integers(1000, 9999, 40)[np.arange(N) % 40], "code"),
     ("x1", 100 * RNG.integers(10, 99, N), None),  # rounded amounts
@@ -86,9 +87,10 @@ def test_a_second_household_number_is_to_be_left_out() -> None:
     }
 
 
-def test_what_has_a_role_needs_no_hint() -> None:
-    data = Microdata.of({"case": range(50), "w": [3.0] * 50}, identifiers=["case"], weight="w")
-    assert hints(data) == {}
+def test_what_has_a_role_needs_no_hint_but_that_it_is_a_code() -> None:
+    cells = {"case": range(50), "w": [3.0] * 50, "pay": range(50), "zip": [8010, 8020] * 25}
+    data = Microdata.of(cells, identifiers=["case"], weight="w", keys=["zip", "pay"])
+    assert {name: hint.sort for name, hint in hints(data).items()} == {"zip": "code"}
 
 
 def test_columns_of_odd_types_are_passed_over() -> None:

@@ -231,6 +231,8 @@ def _advise(data: Microdata, release: Release) -> None:
     for name, hint in hints(data).items():
         if hint.grave and name in as_they_were:
             note(f"column '{name}' is released as it was; {hint.text}")
+        elif hint.no_amount and name in release.provenance.attributes and not data[name].is_categorical:
+            note(f"column '{name}' was masked like an amount; {hint.text}")
 
 
 def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> None:

@@ -86,14 +86,20 @@ class Hint:
 
     sort: Sort
     text: str
+    sure: bool = True
 
     @property
     def grave(self) -> bool:
         return self.sort != "categories"
 
+    @property
+    def no_amount(self) -> bool:
+        """Whether it is about numbers with which nobody calculates."""
+        return self.sure and self.sort in ("identifier", "weight", "household", "code")
+
 
 def hints(data: Microdata) -> dict[str, Hint]:
-    """Hints for the columns that have no role yet and look like something else than their type says.
+    """Hints for the columns that look like something else than their kind and roles say.
 
     >>> people = Microdata.of({"case": list(range(101, 131)), "age": [30 + i % 25 for i in range(30)]})
     >>> {name: hint.text for name, hint in hints(people).items()}
@@ -101,7 +107,8 @@ def hints(data: Microdata) -> dict[str, Hint]:
     """
     found = {}
     for attribute in data.schema:
-        if not attribute.roles and (hint := _hint(data, attribute)) is not None:
+        settled = {"identifier", "weight", "household"} & set(attribute.roles)
+        if not settled and (hint := _hint(data, attribute)) is not None:
             found[attribute.name] = hint
     return found
 
@@ -109,6 +116,8 @@ def hints(data: Microdata) -> dict[str, Hint]:
 def _hint(data: Microdata, attribute: Attribute) -> Hint | None:
     try:
         column = _Column(attribute, data.arrow(attribute.name))
+        if attribute.roles:  # what it is for has been said, but not that it is no amount
+            return _code(column)
         return (
             _almost_numbers(column)
             or _weight(column, taken=data.schema.weight is not None)
@@ -264,9 +273,8 @@ def _identifier(column: _Column) -> Hint | None:
         if numbered or _named_identifier(column) or (column.is_text and not _dates(column)):
             return Hint("identifier", f"{column.all_or_nearly} is distinct: an identifier? {option}")
         if column.distinct == len(column.cells):
-            return Hint(
-                "identifier", f"every value is distinct and tells its record: {option} or --keys {column.name}?"
-            )
+            known = f"--keys {column.name} if an intruder may know it"
+            return Hint("identifier", f"every value is distinct: {option}, or {known}?", sure=False)
     many = column.distinct > _ENOUGH and len(column.cells) >= _ENOUGH
     if many and _named_identifier(column) and (discrete or column.is_distinct):
         return Hint("identifier", f"named like an identifier: {option}?")
@@ -325,7 +333,7 @@ def _dates(column: _Column) -> bool:
 
 def _code(column: _Column) -> Hint | None:
     """Whole numbers with which nobody calculates."""
-    if not column.is_number or not column.is_whole or column.distinct <= _FEW or _is_year(column):
+    if not column.is_number or not column.is_whole or column.distinct < 2 or _is_year(column):
         return None
     if column.distinct > 0.5 * len(column.cells) or len(column.cells) < _ENOUGH:
         return None
@@ -334,7 +342,7 @@ def _code(column: _Column) -> Hint | None:
     if named:
         return Hint("code", f"{column.distinct:,} distinct numbers, named like a code: {option}?")
     digits = 3 if column.distinct >= 100 else 4
-    if _same_length(column, at_least=digits) and _is_sparse(column):
+    if column.distinct > _FEW and _same_length(column, at_least=digits) and _is_sparse(column):
         return Hint("code", f"{column.distinct:,} distinct numbers of equal length: a code? {option}")
     return None
 
