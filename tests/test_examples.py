@@ -22,8 +22,7 @@ _SET_UP = ("make demo", "make test")  # these two are run by whoever runs this t
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str]]:
-    for language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
-        yield language, text
+    yield from _BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

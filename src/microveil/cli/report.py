@@ -91,7 +91,7 @@ def report(
         release: Any = after
         again = ""
         if plan is not None and manifest is not None:
-            needs_more = attacks is Attacks.all or len(after) < len(before)
+            needs_more = attacks is Attacks.all or plan.shuffle or len(after) < len(before)
             release = read_back(before, after, plan, manifest) if needs_more else release_from(after, plan, manifest)
             again = shlex.join(
                 ["microveil", "protect", str(original), "--plan", f"{masked}.manifest.json", "--out", "again.csv"]

@@ -228,6 +228,10 @@ class Schema:
         return next(iter(self.having("weight")), None)
 
     @property
+    def household(self) -> str | None:
+        return next(iter(self.having("household")), None)
+
+    @property
     def has_roles(self) -> bool:
         return any(a.roles for a in self.attributes)
 

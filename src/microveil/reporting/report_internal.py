@@ -112,10 +112,12 @@ def _data(found: Findings) -> list[dict[str, Any]]:
     """Every attribute of the original, and what the release has of it."""
     after = {row["name"]: row for row in describe_attributes(found.released)}
     masked = set(found.masked)
+    renumbered = () if found.release is None else found.release.provenance.renumbered
     rows = []
     for row in describe_attributes(found.whole):
         released = after.get(row["name"])
         state = "left out" if released is None else "masked" if row["name"] in masked else "as it was"
+        state = "renumbered" if row["name"] in renumbered else state
         rows.append({**row, "roles": ", ".join(row["roles"]), "released": released, "state": state})
     return rows
 
