@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from microveil.masking.guarantees import Guarantees
     from microveil.microdata import Microdata
 
-EXAMPLE = "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
+EXAMPLE = "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --out safe.csv"
 MORE = (
     "As strong as needed: microveil protect people.csv --keys age,zip,income --method mdav --vary k=3,5,10,20 "
     "--until distance-linkage=5 --out safe.csv"
@@ -65,7 +65,12 @@ def protect(
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
+        str | None,
+        typer.Option(
+            help="Seed: a whole number, or hexadecimal digits after 0x. Whoever guesses it can undo much of the "
+            "masking; without it a secret one is drawn, and the manifest keeps it.",
+            metavar="NUMBER",
+        ),
     ] = None,
     *,
     table: TableOptions,
@@ -84,8 +89,7 @@ def protect(
     trial = None if until is None and vary is None else trial_of(method, settings_of(settings), until, vary)
     the_plan, manifest = _the_plan(plan, method, trial.weakest if trial else settings_of(settings), attributes)
     the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
-    if seed is not None:
-        check_seed(seed)
+    given = None if seed is None else check_seed(seed)
     _check_places(path, out)
     check_place(out, force=force)
     wishes = table.reading
@@ -96,13 +100,16 @@ def protect(
         data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
         found = None
         if trial is not None:
-            seed = draw_seed() if seed is None else seed
-            found = trial.run(data, split(attributes), seed, the_plan.require, Part(bar, 0.1, 0.8))
+            given = draw_seed() if given is None else given
+            found = trial.run(data, split(attributes), given, the_plan.require, Part(bar, 0.1, 0.8))
             the_plan = replace(the_plan, steps=(replace(the_plan.steps[0], parameters=found.method.parameters()),))
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
-        release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=masking)
+        release = carry_out(data, replace(the_plan, schema=None), seed=given, progress=masking)
         bar(0.9, f"writing {out.name}")
         written, beside = release.save(out, force=force)
+    warnings = _of_the_seed(release)
+    for warning in warnings:
+        note(warning)
     _advise(data, release)
     if manifest is not None:
         _compare_with(manifest, release, written)
@@ -110,7 +117,8 @@ def protect(
         guarantees = release.guarantees.to_plain()
         plain = release.provenance.to_plain()
         tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
-        print_json({"release": str(written), "manifest": str(beside), "guarantees": guarantees, **tried, **plain})
+        places = {"release": str(written), "manifest": str(beside), "warnings": warnings}
+        print_json({**places, "guarantees": guarantees, **tried, **plain})
         return
     if trial is not None and found is not None:
         for line in trial.lines(found):
@@ -128,7 +136,7 @@ def protect(
         say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
     for remark in release.provenance.notes:
         say(remark)
-    say(f"seed {release.provenance.seed}; {len(release):,} records written to {written}")
+    say(f"{len(release):,} records written to {written}")
     say(f"manifest written to {beside}; keep it private, for its seed helps to undo the masking")
 
 
@@ -182,6 +190,16 @@ def _say_guarantees(guarantees: Guarantees) -> None:
 def _check_places(path: Path, out: Path) -> None:
     if path.exists() and out.exists() and path.samefile(out):
         raise ParameterError(f"the release would overwrite the original {path}; choose another name for --out")
+
+
+def _of_the_seed(release: Release) -> list[str]:
+    """What is to be said about a seed that is tried first by whoever looks for one."""
+    from microveil.randomness import GUESSABLE
+
+    seed = release.provenance.seed
+    if seed is None or seed >= GUESSABLE:
+        return []
+    return [f"the seed {seed} is easily guessed, and with it much of the masking undone; without --seed one is drawn"]
 
 
 def _advise(data: Microdata, release: Release) -> None:

@@ -17,15 +17,11 @@ import numpy.typing as npt
 
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.partition import Partition
-from microveil.masking.plan import Plan, Step
+from microveil.masking.plan import PRIVATE, Plan, Step
 from microveil.microdata import Attribute, Microdata, Schema
 
 JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
-PRIVATE = (
-    "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
-    "of the masking."
-)
 
 
 def versions() -> dict[str, str]:
@@ -36,10 +32,13 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What was done to which table: enough to do it again, and nothing of the original's content."""
+    """What was done to which table: enough to do it again, and nothing of the original's content.
+
+    The seed of a release that was read back with an incomplete manifest is not known.
+    """
 
     steps: tuple[Step, ...]
-    seed: int
+    seed: int | None
     input_digest: str
     input_records: int
     schema: Schema
@@ -163,7 +162,7 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
     origin = manifest.get("input", {})
     provenance = Provenance(
         steps=plan.steps,
-        seed=plan.seed or 0,
+        seed=plan.seed,
         input_digest=str(origin.get("digest", "")),
         input_records=int(origin.get("records", len(data))),
         schema=plan.schema or data.schema,

@@ -19,6 +19,7 @@ from microveil.microdata import Microdata
 from microveil.microdata.microdata import resolve_attributes
 from microveil.microdata.pairs import Pair, fitting
 from microveil.microdata.schema import KINDS
+from microveil.randomness import derived_seed
 from microveil.registry import find, make, names
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Candidate:
 
     @property
     def is_random(self) -> bool:
-        return any(find("method", step.method).random for step in self.steps)
+        return any(make("method", step.method, step.parameters).draws for step in self.steps)
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,9 @@ def _written_out(sort: str, named: Named) -> tuple[str, dict[str, Any]]:
     return named.name, make(sort, named.name, named.parameters).parameters()
 
 
+PLANNED = 0  # the repeat of the cell that measures what the plan of the best makes
+
+
 @dataclass(frozen=True)
 class Cell:
     """One candidate, made once. Cells with the same digest have the same numbers."""
@@ -103,8 +107,11 @@ class Cell:
     digest: str
 
 
-def unfold(design: Design, table: Microdata) -> tuple[Cell, ...]:
-    """The cells of a study on a table, in the order of its file. What random methods make is made `repeats` times."""
+def unfold(design: Design, table: Microdata, secret: int) -> tuple[Cell, ...]:
+    """The cells of a study on a table, in the order of its file. What random methods make is made `repeats` times.
+
+    Their seeds are derived from the seed of the study or, where its file names none, from the secret of its store.
+    """
     with design.naming_its_file():
         candidates = bound_to(design.candidates, table)
         attributes = design.attributes or compared(candidates)
@@ -120,7 +127,9 @@ def unfold(design: Design, table: Microdata) -> tuple[Cell, ...]:
         for candidate in candidates
         for repeat in range(1, 1 + (design.repeats if candidate.is_random else 1))
     ]
-    seeds = [derived_seed(design.seed, candidate, repeat) for candidate, repeat in turns]
+    seed = secret if design.seed is None else design.seed
+    # each depends on the steps and the repeat alone, not on what else is in the study
+    seeds = [derived_seed(seed, "cell", _plain_steps(candidate), repeat) for candidate, repeat in turns]
     return cells_of(table, turns, seeds, measures)
 
 
@@ -140,17 +149,29 @@ def cells_of(
     table: Microdata, turns: Sequence[tuple[Candidate, int]], seeds: Sequence[int], measures: Measures
 ) -> tuple[Cell, ...]:
     """Cells with their digests: of the table, its schema, the steps, the seed, what is measured, and the software."""
-    shared = _digest({
+    shared = _shared_digest(table, measures)
+    return tuple(
+        Cell(candidate, repeat, seed, measures, _digest([shared, _plain_steps(candidate), seed]))
+        for (candidate, repeat), seed in zip(turns, seeds, strict=True)
+    )
+
+
+def planned_cell(table: Microdata, candidate: Candidate, measures: Measures, secret: int) -> Cell:
+    """A candidate made once more, with the seed that its plan has: it follows from the secret alone, whatever the seed
+    of the study, and is another one for every table."""
+    shared, steps = _shared_digest(table, measures), _plain_steps(candidate)
+    seed = derived_seed(secret, "plan", shared, steps)
+    return Cell(candidate, PLANNED, seed, measures, _digest([shared, steps, seed]))
+
+
+def _shared_digest(table: Microdata, measures: Measures) -> str:
+    return _digest({
         "data": table.digest(),
         "schema": table.schema.to_plain(),
         "measures": measures.to_plain(),
         "versions": versions(),
         "source": source_digest(),
     })  # fmt: skip
-    return tuple(
-        Cell(candidate, repeat, seed, measures, _digest([shared, _plain_steps(candidate), seed]))
-        for (candidate, repeat), seed in zip(turns, seeds, strict=True)
-    )
 
 
 @cache
@@ -162,11 +183,6 @@ def source_digest() -> str:
         found.update(f"{path.relative_to(root).as_posix()} {path.stat().st_size}\n".encode())
         found.update(path.read_bytes())
     return found.hexdigest()
-
-
-def derived_seed(seed: int, candidate: Candidate, repeat: int) -> int:
-    """A seed that depends on the study's seed, the steps and the repeat alone, not on what else is in the study."""
-    return int(_digest([seed, _plain_steps(candidate), repeat])[:8], 16)
 
 
 def compared(candidates: Sequence[Candidate]) -> tuple[str, ...]:
