@@ -19,7 +19,7 @@ from microveil.microdata import Microdata
 from microveil.microdata.microdata import resolve_attributes
 from microveil.microdata.pairs import Pair, fitting
 from microveil.microdata.schema import KINDS
-from microveil.randomness import derived_seed
+from microveil.randomness import derived_seed, draw_seed
 from microveil.registry import find, make, names
 
 if TYPE_CHECKING:
@@ -107,10 +107,11 @@ class Cell:
     digest: str
 
 
-def unfold(design: Design, table: Microdata, secret: int) -> tuple[Cell, ...]:
+def unfold(design: Design, table: Microdata, secret: int | None = None) -> tuple[Cell, ...]:
     """The cells of a study on a table, in the order of its file. What random methods make is made `repeats` times.
 
-    Their seeds are derived from the seed of the study or, where its file names none, from the secret of its store.
+    Their seeds are derived from the seed of the study or, where its file names none, from the `secret` of its store or,
+    without that, from one drawn here.
     """
     with design.naming_its_file():
         candidates = bound_to(design.candidates, table)
@@ -127,7 +128,8 @@ def unfold(design: Design, table: Microdata, secret: int) -> tuple[Cell, ...]:
         for candidate in candidates
         for repeat in range(1, 1 + (design.repeats if candidate.is_random else 1))
     ]
-    seed = secret if design.seed is None else design.seed
+    seed = next((given for given in (design.seed, secret) if given is not None), None)
+    seed = draw_seed() if seed is None else seed
     # each depends on the steps and the repeat alone, not on what else is in the study
     seeds = [derived_seed(seed, "cell", _plain_steps(candidate), repeat) for candidate, repeat in turns]
     return cells_of(table, turns, seeds, measures)
@@ -149,7 +151,13 @@ def cells_of(
     table: Microdata, turns: Sequence[tuple[Candidate, int]], seeds: Sequence[int], measures: Measures
 ) -> tuple[Cell, ...]:
     """Cells with their digests: of the table, its schema, the steps, the seed, what is measured, and the software."""
-    shared = _shared_digest(table, measures)
+    shared = _digest({
+        "data": table.digest(),
+        "schema": table.schema.to_plain(),
+        "measures": measures.to_plain(),
+        "versions": versions(),
+        "source": source_digest(),
+    })  # fmt: skip
     return tuple(
         Cell(candidate, repeat, seed, measures, _digest([shared, _plain_steps(candidate), seed]))
         for (candidate, repeat), seed in zip(turns, seeds, strict=True)
@@ -159,19 +167,9 @@ def cells_of(
 def planned_cell(table: Microdata, candidate: Candidate, measures: Measures, secret: int) -> Cell:
     """A candidate made once more, with the seed that its plan has: it follows from the secret alone, whatever the seed
     of the study, and is another one for every table."""
-    shared, steps = _shared_digest(table, measures), _plain_steps(candidate)
-    seed = derived_seed(secret, "plan", shared, steps)
-    return Cell(candidate, PLANNED, seed, measures, _digest([shared, steps, seed]))
-
-
-def _shared_digest(table: Microdata, measures: Measures) -> str:
-    return _digest({
-        "data": table.digest(),
-        "schema": table.schema.to_plain(),
-        "measures": measures.to_plain(),
-        "versions": versions(),
-        "source": source_digest(),
-    })  # fmt: skip
+    seed = derived_seed(secret, "plan", table.digest(), _plain_steps(candidate))
+    (cell,) = cells_of(table, [(candidate, PLANNED)], [seed], measures)
+    return cell
 
 
 @cache

@@ -10,7 +10,7 @@ from microveil.errors import FileError
 from microveil.microdata import Microdata
 from microveil.microdata.files.atomic import check_folder_path, make_folder
 from microveil.microdata.microdata import as_microdata
-from microveil.progress import Part, Progress, silent
+from microveil.progress import Part, Progress, Rising, silent
 from microveil.randomness import check_seed, draw_seed
 from microveil.study.cells import Candidate, Cell, Measures, bound_to, cells_of, compared, planned_cell, unfold
 from microveil.study.design import Design, check_whole, read_design
@@ -47,7 +47,7 @@ def run_study(
     if folder is not None:
         check_folder(folder)
     table = design.table(data, Part(progress, 0.0, 0.01))
-    unfold(design, table, 0)  # whatever is wrong with the study is found before anything is written
+    unfold(design, table)  # whatever is wrong with the study is found before anything is written
     if folder is not None:
         make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
@@ -67,7 +67,7 @@ def _with_planned(
 ) -> Study:
     """The study with the release that the plan of its best makes. Where that does not keep the bound on the risk, the
     next candidate is the best."""
-    failures = len(study.failures)
+    failures, progress = len(study.failures), Rising(progress)
     while study.admissible and study.best.again is None and len(study.failures) == failures:
         best = study.best
         cell = planned_cell(table, best.candidate, measures, store.secret)
@@ -77,6 +77,7 @@ def _with_planned(
         else:
             outcome = Outcome(best.runs[0].measured)  # any seed makes the same
         study = study.with_planned(cell, outcome)
+    progress(1.0, "the best was measured again")
     return study
 
 
@@ -84,7 +85,7 @@ def cells_in(design: Design, table: Microdata, folder: Path) -> tuple[tuple[Cell
     """The cells of a study, and how many of them have their numbers in a folder, in which nothing changes."""
     store = folder / STORE
     secret = secret_in(store) if store.exists() else None
-    cells = unfold(design, table, draw_seed() if secret is None else secret)
+    cells = unfold(design, table, secret)
     return cells, len(finished_in(store, cells)) if store.exists() else 0
 
 
