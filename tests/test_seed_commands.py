@@ -21,6 +21,8 @@ def microveil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     rows = "\n".join(f"{20 + i % 50},{1000 + 37 * i % 900}" for i in range(60))
     (tmp_path / "people.csv").write_text("age,income\n" + rows + "\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("microveil.cli.app.speak_of_compiling", lambda: None)  # only the first run of all has it
+    monkeypatch.setattr("signal.signal", lambda number, action: None)  # this process keeps its own
 
     def run(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["microveil", *map(str, words)])
