@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.attacks.loop import protect_until
 from microveil.errors import ParameterError
 from microveil.masking import Plan, Step
 from microveil.masking.plan import read_plan
@@ -31,6 +30,7 @@ from microveil.randomness import (
 )
 from microveil.registry import make
 from microveil.scoring.repeated import repeat_seeds
+from microveil.strengthening import protect_until
 
 PEOPLE = Microdata.of({"age": list(range(20, 60)), "income": [1000 + 37 * i for i in range(40)]})
 LARGE = [2**53, 2**63, 2**64 + 1, 2**127 + 12345, 2**256 - 1]

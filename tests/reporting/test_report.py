@@ -595,7 +595,9 @@ def test_the_command_reports_on_a_sample_by_making_it_again(folder: Path, origin
     made = protect(original, plan)
     made.save(tmp_path / "sample.csv")
     microveil("report", folder / "people.csv", tmp_path / "sample.csv", "--out", tmp_path / "r.html")
-    assert f"{len(made):,} records; compared on income" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"{len(made):,} records; the intruder" in page
+    assert "compared on income" in page
 
 
 def test_the_command_reports_on_a_file_without_a_manifest(folder: Path, release: Release, tmp_path: Path) -> None:

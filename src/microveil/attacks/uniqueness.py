@@ -35,6 +35,7 @@ class Uniqueness(Attack):
     agree: by the sampling weights, or by the size of the population, F is estimated, and the chance is the expected
     1/F under a negative binomial distribution, or plainly 1 over the estimate. Numbers are compared exactly where
     masking left most of them as they were; else only by which of `classes` equal parts of the original they lie in.
+    Attributes that masking left alone in every record are compared by themselves too, and the larger chance counts.
     Where labels for several values are released, such as intervals and sets, a person is taken to be found by the label
     that the own record has, and the records with the same label agree.
 
@@ -51,6 +52,7 @@ class Uniqueness(Attack):
 
     name: ClassVar[str] = "uniqueness"
     family: ClassVar[str] = "uniqueness"
+    general: ClassVar[bool] = True
     summary: ClassVar[str] = "finds records by rare combinations of known values"
     meaning: ClassVar[str] = "records found by the combination of their key values; lower is safer"
     assumes: ClassVar[str] = "the true values of some attributes of a person, not whether the person is in the sample"
@@ -80,6 +82,11 @@ class Uniqueness(Attack):
         progress(0.5, f"{self.name}: counting combinations")
         found, weight = shared.released.frequencies[shared.before], shared.released.population[shared.before]
         chances = np.where(shared.own, self._chances(found, weight), 0.0)
+        untouched = tuple(name for name in attributes if pair.original.same_cells(pair.masked, name))
+        if 0 < len(untouched) < len(attributes):  # what masking left alone finds people whatever it did to the rest
+            alone = Shared.of(pair, untouched, self.classes, self._weights(pair))
+            found, weight = alone.released.frequencies[alone.before], alone.released.population[alone.before]
+            chances = np.maximum(chances, self._chances(found, weight))
         unique, still = shared.unique_after, shared.unique_after & shared.unique_before
         own = shared.released.population[shared.after][unique]
         counters = {
@@ -109,13 +116,11 @@ class Uniqueness(Attack):
         return np.nan_to_num(released.numbers(weight).values)
 
     def _chances(self, found: IntArray, weight: FloatArray) -> FloatArray:
-        from microveil.numerics.individual_risk import expected_inverse
+        from microveil.numerics.individual_risk import individual_risk
 
-        sampled, population = np.maximum(found, 1), np.maximum(weight, found)
         if self.estimate == "ratio":
-            return 1.0 / np.maximum(population, 1.0)
-        cases, case_of = np.unique(np.column_stack([sampled, population]), axis=0, return_inverse=True)
-        return expected_inverse(cases[:, 0], cases[:, 0] / np.maximum(cases[:, 1], 1.0))[case_of.reshape(-1)]
+            return 1.0 / np.maximum(np.maximum(weight, found), 1.0)
+        return individual_risk(found, weight)
 
 
 @dataclass(frozen=True)

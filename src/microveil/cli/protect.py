@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from microveil.cli.options import Force, Input, Json, TableOptions, columns, settings_of, split, with_table_options
+from microveil.cli.options import (
+    Force,
+    Input,
+    Json,
+    Known,
+    TableOptions,
+    columns,
+    settings_of,
+    split,
+    with_table_options,
+)
 from microveil.cli.printing import bar_for, note, print_json, say
 from microveil.cli.tables import read_table
 from microveil.cli.trial import trial_of
@@ -44,7 +54,8 @@ def protect(
         list[str] | None,
         typer.Option(
             help="What the release must guarantee over its keys: k, population, l, entropy-l, recursive-l (at least), "
-            "or t (at most); counted before anything is written.",
+            "t or risk, the largest probability that a record is re-identified (at most); checked before anything is "
+            "written.",
             metavar="NAME=VALUE",
         ),
     ] = None,
@@ -64,6 +75,7 @@ def protect(
             metavar="NAME=A,B,...",
         ),
     ] = None,
+    known: Known = None,
     seed: Annotated[
         str | None,
         typer.Option(
@@ -90,6 +102,8 @@ def protect(
     the_plan, manifest = _the_plan(plan, method, trial.weakest if trial else settings_of(settings), attributes)
     the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
     given = None if seed is None else check_seed(seed)
+    if known is not None and trial is None:
+        raise ParameterError("--known says what the intruder of --until knows; without --until it has no use")
     _check_places(path, out)
     check_place(out, force=force)
     wishes = table.reading
@@ -104,7 +118,7 @@ def protect(
         found = None
         if trial is not None:
             given = draw_seed() if given is None else given
-            found = trial.run(data, split(attributes), given, the_plan.require, Part(bar, 0.1, 0.8))
+            found = trial.run(data, split(attributes), split(known), given, the_plan.require, Part(bar, 0.1, 0.8))
             the_plan = replace(the_plan, steps=(replace(the_plan.steps[0], parameters=found.method.parameters()),))
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
         release = carry_out(data, replace(the_plan, schema=None), seed=given, progress=masking)
@@ -162,10 +176,14 @@ def _the_plan(
 
 
 def _required(require: Sequence[str] | None) -> dict[str, float]:
-    from microveil.masking.guarantees import check_requirements
+    from microveil.masking.guarantees import RISK, check_requirements
+    from microveil.units import probability
 
     wanted = {}
     for name, text in settings_of(require, "--require").items():
+        if name == RISK:
+            wanted[name] = probability(text, "the risk of --require")
+            continue
         try:
             wanted[name] = float(text)
         except ValueError:

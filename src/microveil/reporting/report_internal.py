@@ -45,6 +45,7 @@ def internal_page(found: Findings, again: str = "") -> str:
         sampled=is_sample(found.pair),
         of_the_records=of_the_records(found.pair),
         attributes=found.assessment.attributes,
+        knowledge=str(found.assessment.knowledge),
         score=found.assessment.score,
         done=None if found.release is None else _done(found.release),
         data=_data(found),

@@ -72,6 +72,7 @@ def public_page(found: Findings) -> str:
         identifiers_removed=found.release is not None and bool(found.release.provenance.left_out),
         guarantees=guarantee_sentences(found.guarantees),
         risks=[(tried.words, f"{tried.assumes}; attributes: {listed(tried.known)}", tried.bound) for tried in risks],
+        known=listed(found.assessment.knowledge.attributes),
         everything_known=all(_everything(found) <= set(tried.known) for tried in risks),
         losses=_losses(found),
         distributions=[picture for picture in pictures if picture is not None],

@@ -81,8 +81,8 @@ class ProbabilisticLinkage(Linkage):
     """
 
     name: ClassVar[str] = "probabilistic-linkage"
-    summary: ClassVar[str] = "links each known record to the released record whose agreement speaks most for it"
-    meaning: ClassVar[str] = "records an intruder links to the right person by weight of agreement; lower is safer"
+    summary: ClassVar[str] = "links each known record to the released record with the highest match weight"
+    meaning: ClassVar[str] = "records an intruder links to the right person by match weight; lower is safer"
     formula: ClassVar[str] = "link = greatest sum over attributes of log2 P(level | same) / P(level | different)"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (

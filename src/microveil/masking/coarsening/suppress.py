@@ -54,7 +54,9 @@ class Suppress(Method):
 
     name: ClassVar[str] = "suppress"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "single cells are emptied until every combination of keys is frequent enough"
+    summary: ClassVar[str] = (
+        "local suppression: single cells are emptied until at least k records share every combination of keys"
+    )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         "cells missing already agree with every value, or with their like, as the schema says, and cost nothing. Where "
