@@ -98,6 +98,10 @@ class Microaggregation(Method):
         0, help="then lower the loss by exchanges between groups: so many are tried for each record (0: none)", ge=0
     )
 
+    @property
+    def draws(self) -> bool:
+        return self.random or self.publish in ("perturb", "hybrid")
+
     def __post_init__(self) -> None:
         if self.select in ("emim", "emim-corrected", "chi2") and self.width is None:
             raise ParameterError(f"{self.name}: select = '{self.select}' is not allowed without a width of intervals")
