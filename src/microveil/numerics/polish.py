@@ -26,6 +26,7 @@ from microveil.progress import Part, Progress, parts, silent
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+ShortArray = npt.NDArray[np.int32]  # of record numbers: what fits into the cache decides how long a step takes
 
 _NEIGHBOURS = 60
 _PICKS = 1 << 16
@@ -36,15 +37,16 @@ _SLICES = 20
 _SLACK = (0.0, 0.01, 0.02, 0.05)
 _FINALISTS = 2
 _FEW_STEPS = 5_000  # for each record: with fewer, one run that starts cooler finds more than restarts
-_LARGEST_BLOCK = 5_000
+_LARGEST_BLOCK = 3_000
 _FEWEST_ROUNDS, _MOST_ROUNDS = 2, 10
 _STEPS_OF_A_ROUND = 4_000  # for each record, once there are more rounds than the fewest
 _CUTS = (1 / 2, 1 / 3, 2 / 3, 2 / 5, 3 / 5)  # where the rounds cut, so that no border is one for long
 _MOST_PASSES = 200  # of a descent; it comes to rest long before
-# What `best` spends by itself: a step on d columns takes about 6 (10 + d) nanoseconds, so that these, in units of
-# 10 + d for a step, are some 40 seconds of one processor or 20 of two, whatever the number of records and columns. The
-# rest of the work (neighbours, descents) grows in proportion to the records, while that of MDAV grows faster.
-_UNITS_BY_DEFAULT = 7_500_000_000
+# What `best` spends by itself. A step on d columns was measured to take about 1.6 (40 + d) nanoseconds where all records
+# fit into the fast cache, and twice as long in a block of the largest size. So this many units of 1.6 nanoseconds are
+# some 40 seconds of one processor or 20 of two, whatever the number of records and columns. The rest of the work
+# (neighbours, descents) grows in proportion to the records, while that of MDAV grows faster.
+_UNITS_BY_DEFAULT = 23_500_000_000
 _MOST_STEPS_BY_DEFAULT = 300_000  # for each record: beyond, hardly anything is gained
 
 
@@ -79,10 +81,10 @@ def default_steps(records: int, columns: int, runs: int = 1) -> int:
     """How many steps for each record `best` tries by default, where so many runs share the time.
 
     >>> [default_steps(n, 13) for n in (1000, 10_000, 1_000_000)]
-    [300000, 32608, 326]
+    [300000, 22169, 221]
     """
-    affordable = _UNITS_BY_DEFAULT // ((10 + columns) * max(1, records) * max(1, runs))
-    return max(1, min(_MOST_STEPS_BY_DEFAULT, affordable))
+    units = (40 + columns) * (1.0 + min(records, _LARGEST_BLOCK) / _LARGEST_BLOCK)
+    return max(1, min(_MOST_STEPS_BY_DEFAULT, int(_UNITS_BY_DEFAULT / (units * max(1, records) * max(1, runs)))))
 
 
 def polish_groups(
@@ -124,7 +126,8 @@ def _polished(
     if evaluations > 0:
         search = _Search(columns, k, neighbours, rng, unit=loss_within(columns, start) / len(columns))
         if evaluations < _FEW_STEPS * len(columns):
-            results += search.anneal(results, _heat(evaluations / len(columns)), evaluations, progress)
+            given_up = dissolved(columns, results[0], k, _SLACK[-1])
+            results += search.anneal([given_up], _heat(evaluations / len(columns)), evaluations, progress)
         else:
             starts = [dissolved(columns, results[0], k, share) for share in _SLACK]
             results += search.anneal(starts, _HOT, evaluations // 2, Part(progress, 0.0, 0.5))
@@ -135,7 +138,7 @@ def _polished(
 
 def _heat(steps: float) -> float:
     """The temperature at which a run with so many steps for each record begins: what they suffice to cool down."""
-    return float(min(_HOT, 0.3 * np.sqrt(max(1.0, steps / 1000))))
+    return float(min(_HOT, max(0.3, 1.5 * (steps / 1000) ** 0.4)))
 
 
 def _polished_in_blocks(
@@ -147,35 +150,45 @@ def _polished_in_blocks(
     progress: Progress,
     largest: int,
 ) -> IntArray:
-    made = start.copy()
-    wanted = evaluations // (_STEPS_OF_A_ROUND * len(columns))
-    rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, wanted))
+    made = start
+    rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, evaluations // (_STEPS_OF_A_ROUND * len(columns))))
     for number, part in enumerate(parts(progress, rounds)):
         blocks = blocks_of_groups(columns, made, largest, _CUTS[number % len(_CUTS)])
-        lost = np.array([loss_within(columns[rows], numbered(made[rows])) for rows in blocks])
-        sizes = np.array([len(rows) for rows in blocks])
-        # most steps go where most of the loss lies
-        shares = 0.3 * sizes / len(columns) + 0.7 * lost / max(float(lost.sum()), np.finfo(float).tiny)
-        steps = (evaluations // rounds * shares).astype(np.int64)
-        seeds = rng.integers(0, 2**63, size=len(blocks), dtype=np.int64)
+        slack = _SLACK[-1] if number == 0 else 0.0  # room that is made once stays
+        made = _round(columns, made, blocks, k, evaluations // rounds, slack, rng, part)
+    return made
 
-        def polished(first: int, _: int, blocks: list[IntArray] = blocks, steps: IntArray = steps,
-                     seeds: IntArray = seeds) -> IntArray:  # fmt: skip
-            rows = blocks[first]
-            return _polished_block(
-                columns[rows], numbered(made[rows]), k, int(steps[first]), np.random.default_rng(int(seeds[first]))
-            )
 
-        found = over_blocks(polished, len(blocks), 1, part, "polishing")
-        used = 0
-        for rows, labels in zip(blocks, found, strict=True):
-            made[rows] = used + labels
-            used += int(labels.max()) + 1
+def _round(
+    columns: FloatArray,
+    labels: IntArray,
+    blocks: list[IntArray],
+    k: int,
+    evaluations: int,
+    slack: float,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> IntArray:
+    """Every block polished by itself, with more of the steps where more of the loss lies."""
+    sizes = np.array([len(rows) for rows in blocks])
+    lost = np.array([loss_within(columns[rows], numbered(labels[rows])) for rows in blocks])
+    shares = 0.3 * sizes / len(columns) + 0.7 * lost / max(float(lost.sum()), np.finfo(float).tiny)
+    seeds = rng.integers(0, 2**63, size=len(blocks), dtype=np.int64)
+
+    def polished(block: int, _: int) -> IntArray:
+        rows, steps = blocks[block], int(evaluations * shares[block])
+        own = np.random.default_rng(int(seeds[block]))
+        return _polished_block(columns[rows], numbered(labels[rows]), k, steps, slack, own)
+
+    made, used = np.empty_like(labels), 0
+    for rows, found in zip(blocks, over_blocks(polished, len(blocks), 1, progress, "polishing"), strict=True):
+        made[rows] = used + found
+        used += int(found.max()) + 1
     return made
 
 
 def _polished_block(
-    columns: FloatArray, start: IntArray, k: int, evaluations: int, rng: np.random.Generator
+    columns: FloatArray, start: IntArray, k: int, evaluations: int, slack: float, rng: np.random.Generator
 ) -> IntArray:
     lost = loss_within(columns, start)
     if start.max() == 0 or lost == 0:
@@ -184,7 +197,8 @@ def _polished_block(
     results = [start, descend(columns, start, k, neighbours)]
     if evaluations > 0:
         search = _Search(columns, k, neighbours, rng, unit=lost / len(columns))
-        results += search.anneal(results[1:], _heat(evaluations / len(columns)), evaluations, silent)
+        begin = dissolved(columns, results[1], k, slack)
+        results += search.anneal([begin], _heat(evaluations / len(columns)), evaluations, silent)
     return min(results, key=lambda made: loss_within(columns, made))
 
 
@@ -239,18 +253,18 @@ def split_large_groups(columns: FloatArray, labels: IntArray, k: int) -> IntArra
     return made
 
 
-def nearest_neighbours(columns: FloatArray, count: int, workers: int = 1) -> IntArray:
+def nearest_neighbours(columns: FloatArray, count: int, workers: int = 1) -> ShortArray:
     """The nearest other records of every record, nearest first."""
     from scipy.spatial import cKDTree
 
     count = min(count, len(columns) - 1)
     if count < 1:
-        return np.empty((len(columns), 0), dtype=np.int64)
+        return np.empty((len(columns), 0), dtype=np.int32)
     found = cKDTree(columns).query(columns, k=count + 1, workers=workers)[1]
     # with many equal records a record need not be first among its own neighbours
     own = found == np.arange(len(columns))[:, None]
     own[~own.any(axis=1), -1] = True
-    return np.ascontiguousarray(found[~own].reshape(len(columns), count)).astype(np.int64)
+    return np.ascontiguousarray(found[~own].reshape(len(columns), count), dtype=np.int32)
 
 
 def dissolved(columns: FloatArray, labels: IntArray, k: int, share: float) -> IntArray:
@@ -277,7 +291,7 @@ class _Search:
     """Annealing from several starts side by side."""
 
     def __init__(
-        self, columns: FloatArray, k: int, neighbours: IntArray, rng: np.random.Generator, *, unit: float
+        self, columns: FloatArray, k: int, neighbours: ShortArray, rng: np.random.Generator, *, unit: float
     ) -> None:
         self.columns, self.k, self.neighbours, self.rng, self.unit = columns, k, neighbours, rng, unit
         # records to try, far ones more often: most of the loss lies with them
@@ -308,7 +322,7 @@ class _Search:
         return [descend(self.columns, groups.labels, self.k, self.neighbours) for groups, _ in states]
 
 
-def descend(columns: FloatArray, labels: IntArray, k: int, neighbours: IntArray) -> IntArray:
+def descend(columns: FloatArray, labels: IntArray, k: int, neighbours: ShortArray) -> IntArray:
     """Take the best exchange or move of each record in turn until no record has one that lowers the loss."""
     groups = _Groups.of(columns, labels, k)
     least = 1e-12 * max(float((columns**2).sum()), np.finfo(float).tiny)
@@ -330,7 +344,7 @@ def _descend_once(
     places: IntArray,
     sums: FloatArray,
     k: int,
-    neighbours: IntArray,
+    neighbours: ShortArray,
     least: float,
     clock: IntArray,
     asked: IntArray,
@@ -382,7 +396,7 @@ def _anneal(
     places: IntArray,
     sums: FloatArray,
     k: int,
-    neighbours: IntArray,
+    neighbours: ShortArray,
     picks: IntArray,
     steps: int,
     hot: float,
