@@ -1,8 +1,8 @@
 """`best` beside `mdav`: processor time and loss (100 SSE / SST) of both with their defaults, in the same run.
 
-Run with `python benchmarks/best.py [records ...]`; the table it prints is kept in benchmarks/RESULTS.md. Times are those
-of all processors together, so that other work on the machine counts little; on two processors `best` takes about half
-of that. Ratios are what to compare.
+Run with `python benchmarks/best.py [records ...]`; the table it prints is kept in benchmarks/RESULTS.md. Times are
+those of all processors together, so that other work on the machine counts little; on two processors `best` takes about
+half of that. Ratios are what to compare.
 """
 
 from __future__ import annotations

@@ -42,10 +42,10 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 2, 10
 _STEPS_OF_A_ROUND = 4_000  # for each record, once there are more rounds than the fewest
 _CUTS = (1 / 2, 1 / 3, 2 / 3, 2 / 5, 3 / 5)  # where the rounds cut, so that no border is one for long
 _MOST_PASSES = 200  # of a descent; it comes to rest long before
-# What `best` spends by itself. A step on d columns was measured to take about 1.6 (40 + d) nanoseconds where all records
-# fit into the fast cache, and twice as long in a block of the largest size. So this many units of 1.6 nanoseconds are
-# some 40 seconds of one processor or 20 of two, whatever the number of records and columns. The rest of the work
-# (neighbours, descents) grows in proportion to the records, while that of MDAV grows faster.
+# What `best` spends by itself. A step on d columns was measured to take about 1.6 (40 + d) nanoseconds where all
+# records fit into the fast cache, and twice as long in a block of the largest size. So this many units of 1.6
+# nanoseconds are some 40 seconds of one processor or 20 of two, whatever the number of records and columns. The rest of
+# the work (neighbours, descents) grows in proportion to the records, while that of MDAV grows faster.
 _UNITS_BY_DEFAULT = 23_500_000_000
 _MOST_STEPS_BY_DEFAULT = 300_000  # for each record: beyond, hardly anything is gained
 
