@@ -32,11 +32,15 @@ class Suppress(Method):
     """Empties single cells, as few as it can find, until at least k records share every combination of the keys.
 
     An empty cell that is a wildcard could be any value: its record agrees with all records that have its other values,
-    and counts for them too. Then only records below k lose cells, none more than it needs for itself, and many are safe
-    through the cells emptied around them. Whoever does not want to rely on that asks with `count = "original"` that as
-    many *original* records as k have the values a record still shows: stricter, with more empty cells. Where the schema
-    says that missing is a category of its own, or not applicable, an empty cell agrees with other empty cells only, and
-    rare records are brought together until k of them look alike.
+    and counts for them too, so that many records are safe through the cells emptied around them. Whoever does not want
+    to rely on that asks with `count = "original"` that as many *original* records as k have the values a record still
+    shows: stricter, with more empty cells. Where the schema says that missing is a category of its own, or not
+    applicable, an empty cell agrees with other empty cells only, and rare records are brought together until k of them
+    look alike.
+
+    A smaller k never empties more cells than a larger one (or dearer cells, with `importance`). For that the larger
+    ones up to 10 are searched too, which takes up to ten times as long as one of them. A k above 10 that is no round
+    number gets what the next round one needs: 23 what 25 does.
 
     Instead of k, or beside it, a `risk` can be asked for: no record may have a risk above it, taken as one over the
     number of records that share its combination, or over the number of persons in the population when `weighted`.
