@@ -17,7 +17,6 @@ from microveil.microdata import Attribute, Microdata
 from microveil.microdata.combinations import Combinations, combinations_of, key_codes
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
 from microveil.microdata.schema import KINDS
-from microveil.numerics.wildcards import agreeing_sums
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
