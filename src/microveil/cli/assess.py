@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from microveil.scoring import Assessment
 
 EXAMPLE = (
-    "Example: microveil assess people.csv safe.csv --keys age,zip,income --json\n\n"
+    "Example: microveil assess people.csv safe.csv --attacks all\n\n"
     "Several releases of one table: microveil assess people.csv safe.csv --also safe2.csv --also safe3.csv"
 )
 
@@ -245,6 +245,7 @@ def _print_assessment(assessment: Assessment) -> None:
     for row in assessment.headline.rows():
         headline.add_row(*row)
     console().print(headline)
+    say(assessment.headline.assumption)
     after = assessment.headline.after
     if after.attacked < after.records:
         say(f"after masking: measured on {after.attacked:,} of {after.records:,} records and extrapolated")

@@ -4,6 +4,7 @@ internal one for those who may see the original, and a public one that tells an 
 
 from __future__ import annotations
 
+import datetime
 import logging
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -16,7 +17,7 @@ from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.microdata import as_microdata
 from microveil.microdata.pairs import Pair
 from microveil.progress import Part, Progress, silent
-from microveil.reporting.report_findings import Findings
+from microveil.reporting.report_findings import Findings, Masthead
 from microveil.reporting.report_internal import internal_page
 from microveil.reporting.report_public import public_page
 from microveil.scoring.assessing import assess_matched
@@ -36,13 +37,16 @@ def report(
     threshold: float = THRESHOLD,
     match_by: str | None = None,
     again: str = "",
+    organisation: str = "",
+    author: str = "",
+    date: str | None = None,
     progress: Progress = silent,
 ) -> str:
     """The report as one HTML page that needs no network.
 
     `attributes`, `known`, `losses` and `match_by` are as in `assess`; `attacks="all"` runs every attack that applies,
     which takes longer. A masked table without its provenance gives a report of measures only. `again` are commands that
-    make the release again, for the internal variant.
+    make the release again, for the internal variant. Organisation, author and date (today, if not given) head the page.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]})
@@ -54,7 +58,8 @@ def report(
         original, release, attributes, known=known, attacks=attacks, losses=losses, threshold=threshold,
         match_by=match_by, progress=Part(progress, 0.0, 0.95),
     )  # fmt: skip
-    page = public_page(found) if public else internal_page(found, again)
+    masthead = Masthead(organisation, author, datetime.date.today().isoformat() if date is None else date)
+    page = public_page(found, masthead) if public else internal_page(found, again, masthead)
     progress(1.0, "report: writing the page")
     return page
 
@@ -99,6 +104,7 @@ def _described_attribute(attribute: Attribute, pair: Pair) -> Attribute:
     if attribute.name not in pair.masked.names:
         return attribute
     before = pair.masked[attribute.name]
-    if attribute.is_categorical and not before.is_categorical:  # recoded: intervals in the place of numbers
-        return attribute.changed(roles=tuple(role for role in before.roles if role != "weight"))
+    if attribute.name in pair.recoded:  # labels in the place of numbers or categories
+        roles = tuple(role for role in before.roles if role != "weight")
+        return attribute.changed(roles=roles, missing=before.missing)
     return before

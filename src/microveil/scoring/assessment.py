@@ -101,6 +101,7 @@ class Assessment:
             f"{'':42}{'before':>18}{'after':>18}",
         ]
         lines += [f"{name:42}{before:>18}{after:>18}" for name, before, after in self.headline.rows()]
+        lines += [f"({self.headline.assumption})"]
         lines += ["", *(f"{kind:5}  {name:24} {value:8.3f} %  {meaning}" for kind, name, value, meaning in self.rows())]
         return "\n".join(lines)
 

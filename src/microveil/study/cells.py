@@ -47,7 +47,7 @@ class Candidate:
 
     @property
     def is_random(self) -> bool:
-        return any(find("method", step.method).random for step in self.steps)
+        return any(make("method", step.method, step.parameters).random for step in self.steps)
 
 
 @dataclass(frozen=True)
