@@ -100,7 +100,7 @@ BAD: list[tuple[str, str]] = [
     ("[[method]]\nsteps = [3]", "method 1: the name of a method must be given"),
     ("[[method]]\nname = 'mdav'\nsteps = [{ name = 'mdav' }]", "method 1: an entry with steps has name, set, grid"),
     ("[[method]]\nsteps = [{ name = 'mdav', gird = {} }]", "a step has no entry 'gird'; did you mean 'grid'?"),
-    ("seed = -1\n[[method]]\nname = 'mdav'", "seed must be a whole number of at least 0"),
+    ("seed = -1\n[[method]]\nname = 'mdav'", "seed must be a whole number from 0 to 2^256 - 1"),
     ("repeats = 0\n[[method]]\nname = 'mdav'", "repeats = 0 is not allowed; it must be a whole number of at least 1"),
     ("repeats = true\n[[method]]\nname = 'mdav'", "repeats = True is not allowed"),
     ("workers = -1\n[[method]]\nname = 'mdav'", "workers = -1 is not allowed"),

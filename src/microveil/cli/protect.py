@@ -76,7 +76,12 @@ def protect(
     ] = None,
     known: Known = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
+        str | None,
+        typer.Option(
+            help="Seed: a whole number, or hexadecimal digits after 0x. Whoever guesses it can undo much of the "
+            "masking; without it a secret one is drawn, and the manifest keeps it.",
+            metavar="NUMBER",
+        ),
     ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Release the records in random order; the manifest can undo it.")
@@ -109,8 +114,7 @@ def protect(
         shuffle=shuffle or the_plan.shuffle,
         keep_household_ids=keep_household_ids or the_plan.keep_household_ids,
     )
-    if seed is not None:
-        check_seed(seed)
+    given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
         raise ParameterError("--known says what the intruder of --until knows; without --until it has no use")
     _check_places(path, out)
@@ -121,15 +125,21 @@ def protect(
     with bar_for(f"protecting {path.name}") as bar:
         # the plan's schema decides how columns are read; what is said on the command line goes on top of it
         data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
+        if manifest is not None and manifest.get("input", {}).get("digest") != data.digest():
+            # the same random numbers on two files could be found by comparing them
+            the_plan = replace(the_plan, seed=None)
         found = None
         if trial is not None:
-            seed = draw_seed() if seed is None else seed
-            found = trial.run(data, split(attributes), split(known), seed, the_plan.require, Part(bar, 0.1, 0.8))
+            given = draw_seed() if given is None else given
+            found = trial.run(data, split(attributes), split(known), given, the_plan.require, Part(bar, 0.1, 0.8))
             the_plan = replace(the_plan, steps=(replace(the_plan.steps[0], parameters=found.method.parameters()),))
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
-        release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=masking)
+        release = carry_out(data, replace(the_plan, schema=None), seed=given, progress=masking)
         bar(0.9, f"writing {out.name}")
         written, beside = release.save(out, force=force)
+    warnings = _of_the_seed(release)
+    for warning in warnings:
+        note(warning)
     _advise(data, release)
     if manifest is not None:
         _compare_with(manifest, release, written)
@@ -137,7 +147,8 @@ def protect(
         guarantees = release.guarantees.to_plain()
         plain = release.provenance.to_plain()
         tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
-        print_json({"release": str(written), "manifest": str(beside), "guarantees": guarantees, **tried, **plain})
+        places = {"release": str(written), "manifest": str(beside), "warnings": warnings}
+        print_json({**places, "guarantees": guarantees, **tried, **plain})
         return
     if trial is not None and found is not None:
         for line in trial.lines(found):
@@ -156,7 +167,7 @@ def protect(
     for remark in release.provenance.notes:
         if remark not in release.provenance.warnings:
             say(remark)
-    say(f"seed {release.provenance.seed}; {len(release):,} records written to {written}")
+    say(f"{len(release):,} records written to {written}")
     say(f"manifest written to {beside}; keep it private, for its seed helps to undo the masking")
 
 
@@ -204,6 +215,16 @@ def _as_they_were(release: Release) -> list[str]:
     return [name for name in release.data.names if name not in changed]
 
 
+def _of_the_seed(release: Release) -> list[str]:
+    """What is to be said about a seed that is tried first by whoever looks for one."""
+    from microveil.randomness import GUESSABLE
+
+    seed = release.provenance.seed
+    if seed is None or seed >= GUESSABLE:
+        return []
+    return [f"the seed {seed} is easily guessed, and with it much of the masking undone; without --seed one is drawn"]
+
+
 def _advise(data: Microdata, release: Release) -> None:
     """What a careful colleague would say before this goes out."""
     from microveil.microdata.hints import hints
@@ -223,7 +244,7 @@ def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> 
     from microveil.masking.release import file_digest
 
     if manifest.get("input", {}).get("digest") != release.provenance.input_digest:
-        note("the input is not the one this manifest was made from, so the release is a new one")
+        note("the input is not the one this manifest was made from, so the release is a new one, with another seed")
         return
     expected = manifest.get("output", {})
     if expected.get("file_sha256") == file_digest(written):

@@ -80,6 +80,7 @@ def _members_differ(
 
 def _with_new_household_ids(released: Microdata, provenance: Provenance) -> Microdata:
     names = provenance.renumbered
+    assert provenance.seed is not None
     streams = Streams(provenance.seed)
     new = {name: renumbered(released, name, streams.generator("household numbers", name)) for name in names}
     return released.with_columns({n: column for n, (column, _) in new.items()}, [a for _, a in new.values()])
@@ -95,6 +96,11 @@ class Method(Parameterised, ABC):
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     weights: ClassVar[str] = "sampling weights are not used and are released as they are"
 
+    @property
+    def draws(self) -> bool:
+        """Whether another seed can make another release, with the parameters as they are."""
+        return self.random
+
     def mask(
         self,
         data: Any,
@@ -109,8 +115,8 @@ class Method(Parameterised, ABC):
 
         `attributes` are the keys unless given; without any roles, all attributes of a kind the method is made for.
         Identifiers are left out of the release, and the first step gives households new numbers, unless told to
-        `keep_household_ids`. Without a seed one is drawn and kept in the provenance. A method that mends a release
-        needs the `original` table beside it.
+        `keep_household_ids`. Without a seed a secret one is drawn and kept in the provenance; whoever knows or guesses
+        the seed can undo much of the masking. A method that mends a release needs the `original` table beside it.
         """
         earlier = data.provenance if isinstance(data, Release) else None
         if earlier is not None and earlier.shuffled:
@@ -157,8 +163,10 @@ class Method(Parameterised, ABC):
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:
+            if earlier.seed is None:
+                raise ParameterError("the seed of this release is not known, so no step can be added to it")
             if seed is not None and check_seed(seed) != earlier.seed:
-                raise ParameterError(f"a release has one seed for all its steps, and this one's is {earlier.seed}")
+                raise ParameterError("a release has one seed for all its steps, and this one has another")
             return earlier.seed
         return draw_seed() if seed is None else check_seed(seed)
 

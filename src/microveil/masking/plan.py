@@ -12,8 +12,12 @@ from typing import Any
 from microveil.errors import ParameterError, errors_of_file, nearest_name
 from microveil.masking.guarantees import check_requirements
 from microveil.microdata.schema import Schema
-from microveil.randomness import check_seed
+from microveil.randomness import check_seed, plain_seed
 
+PRIVATE = (
+    "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
+    "of the masking."
+)
 _SWITCHES = ("shuffle", "keep_household_ids")
 _PLAN_KEYS = ("seed", "schema", "require", *_SWITCHES, "steps")
 _STEP_KEYS = ("method", "parameters", "attributes")
@@ -66,7 +70,7 @@ class Plan:
     keep_household_ids: bool = False
 
     def to_plain(self) -> dict[str, Any]:
-        plain: dict[str, Any] = {} if self.seed is None else {"seed": self.seed}
+        plain: dict[str, Any] = {} if self.seed is None else {"seed": plain_seed(self.seed)}
         plain |= {name: True for name in _SWITCHES if getattr(self, name)}
         if self.require:
             plain["require"] = dict(self.require)
@@ -78,7 +82,8 @@ class Plan:
     def to_toml(self) -> str:
         import tomli_w
 
-        return tomli_w.dumps(self.to_plain())
+        warning = "" if self.seed is None else f"# {PRIVATE}\n"
+        return warning + tomli_w.dumps(self.to_plain())
 
     @classmethod
     def from_plain(cls, plain: Any, folder: Path | None = None) -> Plan:

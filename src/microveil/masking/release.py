@@ -15,20 +15,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microveil.errors import ParameterError
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.households import sentence_of
 from microveil.masking.partition import Partition
-from microveil.masking.plan import Plan, Step
+from microveil.masking.plan import PRIVATE, Plan, Step
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.schema import category_key
 from microveil.randomness import Streams
 
 JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
-PRIVATE = (
-    "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
-    "of the masking."
-)
 
 
 def versions() -> dict[str, str]:
@@ -43,10 +40,11 @@ class Provenance:
 
     `members_differ` counts, for every masked attribute that all members of a household shared, the households in which
     they no longer do.
+    The seed of a release that was read back with an incomplete manifest is not known.
     """
 
     steps: tuple[Step, ...]
-    seed: int
+    seed: int | None
     input_digest: str
     input_records: int
     schema: Schema
@@ -155,6 +153,8 @@ class Release:
         """
         if self.provenance.shuffled:
             return self
+        if self.provenance.seed is None:
+            raise ParameterError("the seed of this release is not known, so no order can be drawn from it")
         order = Streams(self.provenance.seed, len(self.provenance.steps)).generator("record order")
         taken = order.permutation(len(self)).astype(np.int64)
         return replace(
@@ -234,7 +234,7 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
     data = _as_released(data, plan.schema or Schema(()), described)
     provenance = Provenance(
         steps=plan.steps,
-        seed=plan.seed or 0,
+        seed=plan.seed,
         input_digest=str(origin.get("digest", "")),
         input_records=int(origin.get("records", len(data))),
         schema=plan.schema or data.schema,

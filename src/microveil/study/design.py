@@ -58,7 +58,7 @@ class Design:
     schema: Schema | None = None
     roles_and_kinds: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, str] = field(default_factory=dict)
-    seed: int = 1
+    seed: int | None = None
     repeats: int = 1
     workers: int | None = None
     attributes: tuple[str, ...] | None = None
@@ -92,7 +92,7 @@ class Design:
             schema=_schema(plain.get("schema"), folder),
             roles_and_kinds={name: given for name, given in roles_and_kinds.items() if given is not None},
             reading={name: given for name, given in reading.items() if given is not None},
-            seed=check_seed(plain.get("seed", cls.seed)),
+            seed=None if plain.get("seed") is None else check_seed(plain["seed"]),
             repeats=check_whole("repeats", plain.get("repeats", cls.repeats), 1),
             workers=None if workers is None else check_whole("workers", workers, 0),
             attributes=_texts(plain, "attributes"),
