@@ -41,7 +41,7 @@ class FileError(MicroveilError, ValueError):
     """A file cannot be read or written: names the file and, where known, line and column."""
 
     def __init__(self, path: object, problem: str, *, line: int | None = None, column: str | None = None) -> None:
-        self.path, self.line, self.column = str(path), line, column
+        self.path, self.problem, self.line, self.column = str(path), problem, line, column
         place = "".join([f", line {line}" if line else "", f", column '{column}'" if column else ""])
         super().__init__(f"{path}{place}: {problem}")
 

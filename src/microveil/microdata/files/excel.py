@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from microveil.errors import FileError, nearest_name
 from microveil.microdata.files.columns import doubles_of, is_numeric, text_of, whole_if_possible
 from microveil.microdata.files.optional import need
-from microveil.microdata.microdata import Microdata
+
+if TYPE_CHECKING:
+    from microveil.microdata.microdata import Microdata
 
 MOST_RECORDS = 1_048_575
 MOST_COLUMNS = 16_384
 LONGEST_TEXT = 32_767
+MOST_UNPACKED, MOST_EXPANSION = 256 << 20, 200
 _FIXED_DATE = datetime.datetime(2000, 1, 1)
 
 
 def read_excel(path: Path, sheet: str | None) -> pa.Table:
     """The first sheet, or the one named; columns that mix numbers and text become text.
 
+    This runs in a process of its own (see `isolation`): a sheet whose cells lie far apart asks for immense memory.
     A formula that failed (#DIV/0!) reads as an empty cell: the package that opens workbooks gives no sign of it.
     """
     calamine = need("python_calamine", path, "reading a workbook")
+    _check_unpacked_size(path)
     try:
         workbook = calamine.CalamineWorkbook.from_path(str(path))
         name = _sheet_name(path, workbook.sheet_names, sheet)
@@ -39,6 +45,18 @@ def read_excel(path: Path, sheet: str | None) -> pa.Table:
     body = _body(path, name, rows, len(names))
     columns = [_column([row[i] for row in body]) for i in range(len(names))]
     return pa.table(columns, names=names)
+
+
+def _check_unpacked_size(path: Path) -> None:
+    """Refuse an archive that says it becomes far larger than any table does when it is unpacked."""
+    if not zipfile.is_zipfile(path):
+        return  # old workbooks are not compressed
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(part.file_size for part in archive.infolist())
+    if unpacked > MOST_UNPACKED and unpacked > MOST_EXPANSION * path.stat().st_size:
+        raise FileError(
+            path, f"would become {unpacked >> 20:,} MB when it is unpacked, so it is no table; save it again"
+        )
 
 
 def _sheet_name(path: Path, known: list[str], wanted: str | None) -> str:

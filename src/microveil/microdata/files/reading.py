@@ -9,12 +9,14 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
+from microveil.errors import FileError, MicroveilError
 from microveil.microdata.files.delimited.reader import Wishes, read_delimited
 from microveil.microdata.files.delimited.survey import Declared
 from microveil.microdata.files.formats import check_readable
+from microveil.microdata.files.optional import check_installed
 from microveil.microdata.files.origin import Origin
 from microveil.microdata.microdata import Microdata
-from microveil.microdata.schema import Attribute, Schema
+from microveil.microdata.schema import Attribute, Schema, make_attribute
 from microveil.progress import Progress, silent
 
 
@@ -56,13 +58,24 @@ def _read_other(path: Path, name: str, encoding: str | None, sheet: str | None) 
         from microveil.microdata.files.parquet import read_parquet
 
         return read_parquet(path), []
+    from microveil.microdata.files.isolation import read_isolated
+
     if name == "excel":
-        from microveil.microdata.files.excel import read_excel
+        check_installed("python_calamine", path, "reading a workbook")
+        return read_isolated(path, name, sheet=sheet)[0], []
+    check_installed("pyreadstat", path, "reading this format")
+    table, described = read_isolated(path, name, encoding=encoding)
+    return table, [_attribute(path, plain) for plain in described]
 
-        return read_excel(path, sheet), []
-    from microveil.microdata.files.labelled.reader import read_labelled
 
-    return read_labelled(path, name, encoding)
+def _attribute(path: Path, plain: dict[str, Any]) -> Attribute:
+    """An attribute from what a file of a statistics package says about it."""
+    try:
+        return make_attribute(plain)
+    except MicroveilError as problem:
+        raise FileError(
+            path, f"the file's description of this variable is wrong: {problem}", column=plain["name"]
+        ) from None
 
 
 def _text_columns(like: Microdata | None) -> dict[str, Declared]:
