@@ -86,8 +86,7 @@ def protect(
     the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
     if seed is not None:
         check_seed(seed)
-    _check_places(path, out)
-    check_place(out, force=force)
+    check_place(out, force=force, inputs=[path, plan, table.schema])
     wishes = table.reading
     if manifest is not None:
         wishes.update({k: v for k, v in manifest["input"].get("dialect", {}).items() if wishes[k] is None})
@@ -177,11 +176,6 @@ def _say_guarantees(guarantees: Guarantees) -> None:
             f"{name}: at least {count(found.distinct, 'different value')} for every combination (entropy "
             f"{found.entropy:.2f}, recursive {found.recursive}), at most {found.closeness:.2f} from the whole table"
         )
-
-
-def _check_places(path: Path, out: Path) -> None:
-    if path.exists() and out.exists() and path.samefile(out):
-        raise ParameterError(f"the release would overwrite the original {path}; choose another name for --out")
 
 
 def _advise(data: Microdata, release: Release) -> None:

@@ -49,15 +49,13 @@ def report(
 
     The internal page (the default) shows the original; the public one tells an intruder nothing of use.
     """
-    from microveil.masking.release import release_from
-    from microveil.microdata.files.atomic import check_output, write_together
+    from microveil.masking.release import manifest_path, release_from
+    from microveil.microdata.files.atomic import check_output, write_text
     from microveil.progress import Part
     from microveil.registry import make
     from microveil.reporting.report import report as write_report
 
-    _check_place(out, original, masked)
-    mode = 0o644 if public else 0o600  # the internal page shows the original
-    check_output(out, force=force)
+    check_output(out, force=force, inputs=[original, masked, manifest_path(masked), table.schema])
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     plan, manifest = from_manifest(masked)
     chosen = split(attributes or table.keys)
@@ -79,7 +77,7 @@ def report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
             again=again, progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
-        write_together({out: lambda unfinished: _put(unfinished, page, mode)}, force=force)
+        write_text(out, page, force=force, private=not public)  # the internal page shows the original
     variant = "public" if public else "internal"
     if as_json:
         print_json({"report": str(out), "variant": variant, "manifest": manifest is not None})
@@ -87,17 +85,3 @@ def report(
     say(f"{variant} report written to {out}; it opens in a browser and needs no network")
     if not public:
         say("it shows statistics of the original: keep it to yourself, and make the public one with --public")
-
-
-def _check_place(out: Path, original: Path, masked: Path) -> None:
-    from microveil.errors import ParameterError
-    from microveil.masking.release import manifest_path
-
-    for what, path in (("table", original), ("table", masked), ("manifest", manifest_path(masked))):
-        if out.resolve() == path.resolve() or (out.exists() and path.exists() and out.samefile(path)):
-            raise ParameterError(f"the report would overwrite the {what} {path}; choose another name for --out")
-
-
-def _put(unfinished: Path, page: str, mode: int) -> None:
-    unfinished.touch(mode=mode)
-    unfinished.write_text(page, encoding="utf-8", newline="\n")

@@ -43,7 +43,9 @@ def from_manifest(masked: Path) -> Made:
     """The plan and the manifest beside a released file, if it belongs to that file."""
     from microveil.masking.plan import read_plan
     from microveil.masking.release import file_digest, manifest_path
+    from microveil.microdata.files.atomic import recover
 
+    recover(masked.parent)  # a run that was killed may have left the manifest under another name
     beside = manifest_path(masked)
     if not (beside.is_file() and masked.is_file()):
         return None, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -139,9 +139,9 @@ class Release:
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
         """Write the masked file and its manifest beside it, both or neither; return their paths."""
         from microveil.microdata.files import writer
-        from microveil.microdata.files.atomic import write_together
+        from microveil.microdata.files.atomic import text_writer, write_together
 
-        path = check_place(path, force=force)
+        path = check_place(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
         beside = manifest_path(path)
         digest: list[str] = []
 
@@ -150,11 +150,9 @@ class Release:
             digest.append(file_digest(unfinished))
 
         def put_manifest(unfinished: Path) -> None:
-            text = json.dumps(self.manifest(digest[0]), indent=2, ensure_ascii=False)
-            unfinished.touch(mode=0o600)
-            unfinished.write_text(text + "\n", encoding="utf-8", newline="\n")
+            text_writer(json.dumps(self.manifest(digest[0]), indent=2, ensure_ascii=False) + "\n")(unfinished)
 
-        write_together({path: put_table, beside: put_manifest}, force=force)
+        write_together({path: put_table, beside: put_manifest}, force=force, private=[beside])
         return path, beside
 
 
@@ -175,14 +173,15 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
     return Release(data, provenance)
 
 
-def check_place(path: str | Path, *, force: bool = False) -> Path:
-    """Whether a release can be written here; worth asking before any long work starts."""
+def check_place(path: str | Path, *, force: bool = False, inputs: Iterable[str | Path | None] = ()) -> Path:
+    """Whether a release can be written here, over none of the inputs; worth asking before any long work starts."""
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_writable
 
-    path = check_output(path, force=force)
+    inputs = list(inputs)
+    path = check_output(path, force=force, inputs=inputs)
     check_writable(path)
-    check_output(manifest_path(path), force=force)
+    check_output(manifest_path(path), force=force, inputs=inputs)
     return path
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import shutil
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from microveil.errors import FileError, nearest_name
-from microveil.microdata.files.columns import doubles_of, is_numeric, text_of, whole_if_possible
+from microveil.microdata.files.columns import FORMULA_MARKS, doubles_of, is_numeric, text_of, whole_if_possible
 from microveil.microdata.files.optional import need
 
 if TYPE_CHECKING:
@@ -123,17 +125,34 @@ def write_excel(data: Microdata, target: Path, staged: Path) -> None:
     if len(data.names) > MOST_COLUMNS:
         raise FileError(target, f"an Excel sheet holds at most {MOST_COLUMNS:,} columns; use .csv or .parquet")
     columns = [_cells(data.arrow(name), name, target) for name in data.names]
-    with xlsxwriter.Workbook(str(staged), {"constant_memory": True}) as workbook:
-        workbook.set_properties({"created": _FIXED_DATE})
-        sheet = workbook.add_worksheet("data")
-        for position, name in enumerate(data.names):
-            sheet.write_string(0, position, name)
-        for number, row in enumerate(zip(*columns, strict=True), start=1):
-            for position, cell in enumerate(row):
-                if isinstance(cell, str):
-                    sheet.write_string(number, position, cell)
-                elif cell is not None:
-                    sheet.write_number(number, position, cell)
+    parts = staged.with_name(f"{staged.name}.parts")  # not in the folder for temporary files, which is everybody's
+    parts.mkdir(mode=0o700)
+    try:
+        with xlsxwriter.Workbook(str(staged), {"constant_memory": True, "tmpdir": str(parts)}) as workbook:
+            workbook.set_properties({"created": _FIXED_DATE})
+            _fill(workbook, data.names, columns)
+    except xlsxwriter.exceptions.FileCreateError as problem:
+        raise OSError(*getattr(problem.args[0], "args", problem.args)) from None
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+
+
+def _fill(workbook: Any, names: Sequence[str], columns: Sequence[list[Any]]) -> None:
+    """Texts are written as texts: one that looks like a formula is never carried out, also not after it is edited."""
+    sheet = workbook.add_worksheet("data")
+    marked = workbook.add_format({"quote_prefix": True})
+
+    def put_text(number: int, position: int, text: str) -> None:
+        sheet.write_string(number, position, text, marked if text.startswith(FORMULA_MARKS) else None)
+
+    for position, name in enumerate(names):
+        put_text(0, position, name)
+    for number, row in enumerate(zip(*columns, strict=True), start=1):
+        for position, cell in enumerate(row):
+            if isinstance(cell, str):
+                put_text(number, position, cell)
+            elif cell is not None:
+                sheet.write_number(number, position, cell)
 
 
 def _cells(column: pa.Array, name: str, target: Path) -> list[Any]:
