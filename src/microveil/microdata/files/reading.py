@@ -43,14 +43,17 @@ def read(
     known = check_readable(path)
     given = Schema.read(schema) if isinstance(schema, str | Path) else schema
     described: list[Attribute] = []
-    if known.name in ("csv", "tsv"):
-        wishes = Wishes(delimiter, encoding, decimal, {**_text_columns(like), **_declared(given, roles_and_kinds)})
-        table, origin = read_delimited(path, known.name, wishes, progress)
-    else:
-        table, described = _read_other(path, known.name, encoding, sheet)
-        origin = Origin(str(path), known.name)
-    progress(1.0, "reading the file")
-    return Microdata.of(table, _merged(described, given), origin=origin, **roles_and_kinds)
+    try:
+        if known.name in ("csv", "tsv"):
+            wishes = Wishes(delimiter, encoding, decimal, {**_text_columns(like), **_declared(given, roles_and_kinds)})
+            table, origin = read_delimited(path, known.name, wishes, progress)
+        else:
+            table, described = _read_other(path, known.name, encoding, sheet)
+            origin = Origin(str(path), known.name)
+        progress(1.0, "reading the file")
+        return Microdata.of(table, _merged(described, given), origin=origin, **roles_and_kinds)
+    except MemoryError:
+        raise FileError(path, "there is not enough memory for this table") from None
 
 
 def _read_other(path: Path, name: str, encoding: str | None, sheet: str | None) -> tuple[pa.Table, list[Attribute]]:
