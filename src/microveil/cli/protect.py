@@ -10,7 +10,7 @@ import typer
 
 from microveil.cli.options import Force, Input, Json, TableOptions, columns, settings_of, split, with_table_options
 from microveil.cli.printing import bar_for, note, print_json, say
-from microveil.cli.tables import read_table
+from microveil.cli.tables import is_neutralised, read_table
 from microveil.cli.trial import trial_of
 from microveil.errors import ParameterError
 
@@ -67,6 +67,14 @@ def protect(
     seed: Annotated[
         int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
     ] = None,
+    neutralise_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--neutralise-formulas",
+            help="Put an apostrophe before texts in a CSV file that a spreadsheet would take for formulas "
+            "(those that begin with = + - @ or a tab). In a workbook texts are never formulas.",
+        ),
+    ] = False,
     *,
     table: TableOptions,
     force: Force = False,
@@ -101,7 +109,8 @@ def protect(
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
         release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=masking)
         bar(0.9, f"writing {out.name}")
-        written, beside = release.save(out, force=force)
+        neutralise = neutralise_formulas or is_neutralised(manifest)
+        written, beside = release.save(out, force=force, neutralise_formulas=neutralise)
     _advise(data, release)
     if manifest is not None:
         _compare_with(manifest, release, written)

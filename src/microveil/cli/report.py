@@ -11,7 +11,7 @@ import typer
 
 from microveil.cli.options import Force, Json, TableOptions, columns, split, with_table_options
 from microveil.cli.printing import bar_for, print_json, say
-from microveil.cli.tables import from_manifest, read_back, read_table
+from microveil.cli.tables import from_manifest, is_neutralised, read_back, read_table
 
 EXAMPLE = "Example: microveil report people.csv safe.csv --keys age,zip,income --out report.html"
 
@@ -64,7 +64,9 @@ def report(
         before = read_table(
             original, table.schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **table.said
         )
-        after = read_table(masked, None, Part(bar, 0.1, 0.2), like=before, **wishes)
+        after = read_table(
+            masked, None, Part(bar, 0.1, 0.2), like=before, neutralised=is_neutralised(manifest), **wishes
+        )
         release: Any = after
         again = ""
         if plan is not None and manifest is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,20 @@ def read_release(
     """
     from microveil.masking.release import release_from
 
-    after = read_table(path, None, progress, like=before, **options)
     plan, manifest = made
+    neutralised = is_neutralised(manifest)
+    after = read_table(path, None, progress, like=before, neutralised=neutralised, **options)
     if plan is None or manifest is None:
         return after
     if whole or len(after) < len(before):
         return read_back(before, after, plan, manifest)
     return release_from(after, plan, manifest)
+
+
+def is_neutralised(manifest: Mapping[str, Any] | None) -> bool:
+    """Whether texts of a released file carry an apostrophe against spreadsheets."""
+    output = (manifest or {}).get("output")
+    return isinstance(output, Mapping) and bool(output.get("neutralised_formulas"))
 
 
 def from_manifest(masked: Path) -> Made:

@@ -130,9 +130,11 @@ class Release:
         methods = ", then ".join(step.method for step in self.provenance.steps)
         return f"Release({len(self):,} records, {methods} on {', '.join(self.provenance.attributes)})"
 
-    def manifest(self, file_digest: str | None = None) -> dict[str, Any]:
+    def manifest(self, file_digest: str | None = None, *, neutralised: bool = False) -> dict[str, Any]:
         """What goes beside the file: enough to make the same bytes again."""
         output = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
+        if neutralised:
+            output["neutralised_formulas"] = True
         version = self.provenance.versions["microveil"]
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
@@ -150,7 +152,8 @@ class Release:
             digest.append(file_digest(unfinished))
 
         def put_manifest(unfinished: Path) -> None:
-            text_writer(json.dumps(self.manifest(digest[0]), indent=2, ensure_ascii=False) + "\n")(unfinished)
+            manifest = self.manifest(digest[0], neutralised=bool(dialect.get("neutralise_formulas")))
+            text_writer(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")(unfinished)
 
         write_together({path: put_table, beside: put_manifest}, force=force, private=[beside])
         return path, beside

@@ -5,6 +5,7 @@ ends, and this one says so in a sentence. The table comes back through a pipe; n
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import importlib
 import json
@@ -144,9 +145,14 @@ class _Forked:
         _import_readers(request["format"])  # a copy must not import: another thread may have been at it
         ours, theirs = os.pipe()
         self._status: int | None = None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # idle threads of libraries are no danger
-            self._pid = os.fork()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # idle threads of libraries are no danger
+                self._pid = os.fork()
+        except OSError:
+            os.close(ours)
+            os.close(theirs)
+            raise
         if self._pid == 0:
             os.close(ours)
             _work_in_copy(request, theirs)
@@ -197,6 +203,7 @@ def main() -> None:
 def _work_in_copy(request: dict[str, Any], pipe: int) -> NoReturn:
     """What a copy of the process does; it ends at once, so that nothing of the other's is written or given back."""
     try:
+        faulthandler.disable()  # what goes wrong here is told in a sentence
         os.setsid()  # Ctrl-C is for the other process, which then ends this one
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)

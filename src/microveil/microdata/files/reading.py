@@ -29,6 +29,7 @@ def read(
     decimal: str | None = None,
     sheet: str | None = None,
     like: Microdata | None = None,
+    neutralised: bool = False,
     progress: Progress = silent,
     **roles_and_kinds: Any,
 ) -> Microdata:
@@ -37,6 +38,7 @@ def read(
     Delimiter, encoding and decimal mark of a text file are detected unless they are given. What a statistics package
     stored about the variables (labels, missing codes, measurement level) becomes the schema; what the given schema says
     of an attribute replaces it. Columns that are text in the table `like` are read as text.
+    With `neutralised`, texts of a CSV file lose the apostrophe that `neutralise_formulas` put before them.
     Roles and kinds go to `Microdata.of`: `read("people.csv", keys=["age", "zip"])`.
     """
     path = Path(path)
@@ -45,7 +47,8 @@ def read(
     described: list[Attribute] = []
     try:
         if known.name in ("csv", "tsv"):
-            wishes = Wishes(delimiter, encoding, decimal, {**_text_columns(like), **_declared(given, roles_and_kinds)})
+            declared = {**_text_columns(like), **_declared(given, roles_and_kinds)}
+            wishes = Wishes(delimiter, encoding, decimal, declared, neutralised)
             table, origin = read_delimited(path, known.name, wishes, progress)
         else:
             table, described = _read_other(path, known.name, encoding, sheet)
