@@ -110,7 +110,7 @@ def test_a_workbook_that_unpacks_to_an_absurd_size_is_refused(tmp_path: Path) ->
     size = content.index(b"PK\x01\x02") + 24  # what the archive's list says of its first part
     content[size : size + 4] = (2**31 - 1).to_bytes(4, "little")
     path.write_bytes(content)
-    assert "would become 2,047 MB when it is unpacked, so it is no table" in refusal(path)
+    assert "would become 2,048 MB when it is unpacked, so it is no table" in refusal(path)
 
 
 def test_reading_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
