@@ -54,6 +54,10 @@ def note(sentence: str) -> None:
         sys.stderr.write(f"note: {printable(sentence)}\n")
 
 
+def warn(sentence: str) -> None:
+    sys.stderr.write(f"warning: {sentence}\n")
+
+
 def say(text: str = "") -> None:
     _put(printable(text))
 

@@ -15,12 +15,15 @@ def write(
     path: str | Path,
     *,
     force: bool = False,
+    private: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     neutralise_formulas: bool = False,
 ) -> None:
     """Write microdata; the ending tells the format. Never half a file; nothing is overwritten without `force`.
+
+    A `private` file can be read by its owner alone.
 
     A CSV file is written like the one the table came from, unless delimiter, encoding or decimal mark are given.
     A spreadsheet takes texts that begin with = + - @, a tab or a line end for formulas: with `neutralise_formulas`
@@ -36,7 +39,7 @@ def write(
         decimal=decimal,
         neutralise_formulas=neutralise_formulas,
     )
-    write_together({path: made}, force=force)
+    write_together({path: made}, force=force, private=[path] if private else ())
 
 
 def writer(
