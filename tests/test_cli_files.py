@@ -196,3 +196,11 @@ release.save("safe.csv")
     assert "is not used" not in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["safe.csv", "safe.csv.manifest.json", "t.csv"]
     assert json.loads((tmp_path / "safe.csv.manifest.json").read_text())["plan"]["seed"] == 123456789
+
+
+def test_the_risks_of_records_are_private_and_never_replace_the_table(data: Path, tmp_path: Path) -> None:
+    done = microveil("risk", data, "--records", data, "--force", cwd=tmp_path)
+    failed_with_a_sentence(done, "would overwrite the input", 2)
+    made = microveil("risk", data, "--records", "risks.csv", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert (tmp_path / "risks.csv").stat().st_mode & 0o777 == 0o600
