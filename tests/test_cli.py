@@ -152,7 +152,7 @@ def test_bad_usage_ends_in_one_sentence_and_writes_nothing(
         ("out.odd", "the ending '.odd' is not one Microveil knows"),
         ("out.sas7bdat", ".sas7bdat"),
         (".", "folder"),
-        ("people.csv", "would overwrite the original"),
+        ("people.csv", "would overwrite the input"),
     ],
 )
 def test_a_bad_output_is_refused_before_the_work(people: Path, out: str, says: str) -> None:
