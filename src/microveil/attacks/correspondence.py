@@ -284,9 +284,11 @@ def _matched(columns: dict[str, _Column], kept: Sequence[int]) -> IntArray:
 
 
 def _made_from(before: Microdata, release: Any) -> bool:
-    """Whether the provenance says that the release was made from this very table."""
+    """Whether the provenance says that the release was made from this very table, and which record is which."""
     provenance = getattr(release, "provenance", None)
-    return provenance is not None and provenance.input_digest == before.digest()
+    if provenance is None or (provenance.shuffled and release.rows is None):
+        return False
+    return bool(provenance.input_digest == before.digest())
 
 
 def _in_order(
