@@ -128,6 +128,14 @@ class Attack(Parameterised, ABC):
         )
 
     @classmethod
+    def noticed(cls, pair: Pair) -> bool:
+        """Whether an intruder who knows nothing of the method would try a general attack, by the looks of the release.
+
+        A battery runs it in any case.
+        """
+        return True
+
+    @classmethod
     def facing(cls, pair: Pair) -> Pair:
         """The same tables on the attributes that this attack is about."""
         return pair.about(pair.knowledge.attributes if cls.subject == "known" else pair.compared)
@@ -179,7 +187,7 @@ def _of_sample(pair: Pair, risk: Risk) -> Risk:
 
     The scenario says so, and the counter `of all` has the risk as a share of all original records.
     """
-    if pair.release is None or pair.release.rows is None or pair.release.provenance.input_records <= len(pair):
+    if pair.release is None or not pair.release.is_sample:
         return risk
     records = pair.release.provenance.input_records
     of_all = risk.value * len(pair) / records

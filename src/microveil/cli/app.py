@@ -62,17 +62,20 @@ def _version(wanted: bool) -> None:
 
 
 def _microveil(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Statistical disclosure control: mask a table, measure what an intruder could learn and what an analyst loses."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
 
 
 app = typer.Typer(
     name="microveil",
     epilog=protect.EXAMPLE,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,

@@ -26,6 +26,10 @@ def note(sentence: str) -> None:
     sys.stderr.write(f"note: {sentence}\n")
 
 
+def warn(sentence: str) -> None:
+    sys.stderr.write(f"warning: {sentence}\n")
+
+
 def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
@@ -85,9 +89,25 @@ def bar_for(label: str) -> Iterator[Progress]:
             bar.stop()
 
 
-def console() -> Any:
-    """Where tables are printed."""
+def number(value: float | None) -> str:
+    """A number as a table shows it: thousands separated, four significant digits, none that say nothing.
+
+    >>> [number(value) for value in (None, 14827, 0.123456, 1234.56, 12345678.9, 2.5e12, 1e-9)]
+    ['', '14,827', '0.1235', '1,235', '12,350,000', '2.5e+12', '1e-09']
+    """
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not math.isfinite(value):
+        return str(value)
+    if 1e4 <= abs(value) < 1e9:
+        return f"{float(f'{value:.4g}'):,.0f}"
+    return f"{value:,.4g}"
+
+
+def console(piped: int = 160) -> Any:
+    """Where tables are printed; a pipe or a file has so many columns."""
     from rich.console import Console
 
-    # a pipe or a file gets the whole width, so that nothing is cut there
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else piped, highlight=False)

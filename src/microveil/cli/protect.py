@@ -26,12 +26,11 @@ from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from microveil.masking import Plan, Release
-    from microveil.masking.guarantees import Guarantees
     from microveil.microdata import Microdata
 
-EXAMPLE = "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --out safe.csv"
+EXAMPLE = "Example: microveil protect people.csv --schema people.toml --method mdav-generic --set k=5 --out safe.csv"
 MORE = (
-    "As strong as needed: microveil protect people.csv --keys age,zip,income --method mdav --vary k=3,5,10,20 "
+    "As strong as needed: microveil protect people.csv --schema people.toml --method mdav-generic --vary k=3,5,10,20 "
     "--until distance-linkage=5 --out safe.csv"
 )
 
@@ -84,6 +83,15 @@ def protect(
             metavar="NUMBER",
         ),
     ] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Release the records in random order; the manifest can undo it.")
+    ] = False,
+    keep_household_ids: Annotated[
+        bool,
+        typer.Option(
+            "--keep-household-ids", help="Release household numbers as they are; by default they get new ones."
+        ),
+    ] = False,
     *,
     table: TableOptions,
     force: Force = False,
@@ -100,7 +108,12 @@ def protect(
 
     trial = None if until is None and vary is None else trial_of(method, settings_of(settings), until, vary)
     the_plan, manifest = _the_plan(plan, method, trial.weakest if trial else settings_of(settings), attributes)
-    the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
+    the_plan = replace(
+        the_plan,
+        require={**the_plan.require, **_required(require)},
+        shuffle=shuffle or the_plan.shuffle,
+        keep_household_ids=keep_household_ids or the_plan.keep_household_ids,
+    )
     given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
         raise ParameterError("--known says what the intruder of --until knows; without --until it has no use")
@@ -145,14 +158,15 @@ def protect(
         say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
     if release.partition is not None:
         say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
-    _say_guarantees(release.guarantees)
-    as_they_were = [n for n in release.data.names if n not in release.provenance.attributes]
-    if as_they_were:
+    for line in release.guarantees.sentences():
+        say(line)
+    if as_they_were := _as_they_were(release):
         say(f"released as they were: {', '.join(as_they_were)}")
     if release.provenance.left_out:
         say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
     for remark in release.provenance.notes:
-        say(remark)
+        if remark not in release.provenance.warnings:
+            say(remark)
     say(f"{len(release):,} records written to {written}")
     say(f"manifest written to {beside}; keep it private, for its seed helps to undo the masking")
 
@@ -191,23 +205,6 @@ def _required(require: Sequence[str] | None) -> dict[str, float]:
     return check_requirements(wanted)
 
 
-def _say_guarantees(guarantees: Guarantees) -> None:
-    """What the release guarantees, by counting."""
-    from microveil.microdata.microdata import count
-
-    over = ", ".join(guarantees.keys)
-    people = "" if guarantees.population is None else f", for {guarantees.population:,.0f} of the population"
-    if guarantees.k < 2:
-        say(f"{count(guarantees.below(2), 'record')} stand alone in their combination of {over}")
-        return
-    say(f"every combination of {over} is shared by at least {guarantees.k:,} records{people}")
-    for name, found in guarantees.diversity.items():
-        say(
-            f"{name}: at least {count(found.distinct, 'different value')} for every combination (entropy "
-            f"{found.entropy:.2f}, recursive {found.recursive}), at most {found.closeness:.2f} from the whole table"
-        )
-
-
 def _check_places(path: Path, out: Path) -> None:
     if path.exists() and out.exists() and path.samefile(out):
         raise ParameterError(f"the release would overwrite the original {path}; choose another name for --out")
@@ -223,16 +220,23 @@ def _of_the_seed(release: Release) -> list[str]:
     return [f"the seed {seed} is easily guessed, and with it much of the masking undone; without --seed one is drawn"]
 
 
+def _as_they_were(release: Release) -> list[str]:
+    changed = (*release.provenance.attributes, *release.provenance.renumbered)
+    return [name for name in release.data.names if name not in changed]
+
+
 def _advise(data: Microdata, release: Release) -> None:
     """What a careful colleague would say before this goes out."""
-    from microveil.microdata.inference import suggestions
+    from microveil.microdata.hints import hints
 
-    for name, hint in suggestions(data).items():
-        if name in release.data.names and name not in release.provenance.attributes:
-            if "identifier" in hint:
-                note(f"column '{name}': {hint} It is in the release as it was; --identifiers {name} leaves it out.")
-            elif "are numbers" in hint:
-                note(f"column '{name}': {hint} It was taken for text and is in the release as it was.")
+    for warning in release.provenance.warnings:
+        note(warning)
+    as_they_were = _as_they_were(release)
+    for name, hint in hints(data).items():
+        if hint.grave and name in as_they_were:
+            note(f"column '{name}' is released as it was; {hint.text}")
+        elif hint.no_amount and name in release.provenance.attributes and not data[name].is_categorical:
+            note(f"column '{name}' was masked like an amount; {hint.text}")
 
 
 def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> None:

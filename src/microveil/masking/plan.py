@@ -18,7 +18,8 @@ PRIVATE = (
     "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
     "of the masking."
 )
-_PLAN_KEYS = ("seed", "schema", "require", "steps")
+_SWITCHES = ("shuffle", "keep_household_ids")
+_PLAN_KEYS = ("seed", "schema", "require", *_SWITCHES, "steps")
 _STEP_KEYS = ("method", "parameters", "attributes")
 
 
@@ -56,15 +57,21 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps that make a release, with the seed, what it must guarantee and, where one was declared, the schema."""
+    """The steps that make a release, with the seed, what it must guarantee and, where one was declared, the schema.
+
+    With `shuffle` the records come in random order; household numbers are new ones unless `keep_household_ids` is set.
+    """
 
     steps: tuple[Step, ...]
     seed: int | None = None
     schema: Schema | None = None
     require: Mapping[str, float] = field(default_factory=dict)
+    shuffle: bool = False
+    keep_household_ids: bool = False
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {} if self.seed is None else {"seed": plain_seed(self.seed)}
+        plain |= {name: True for name in _SWITCHES if getattr(self, name)}
         if self.require:
             plain["require"] = dict(self.require)
         plain["steps"] = [step.to_plain() for step in self.steps]
@@ -92,8 +99,12 @@ class Plan:
         require = plain.get("require", {})
         if not isinstance(require, Mapping):
             raise ParameterError("what a plan requires is a table such as { k = 5 }")
+        for name in _SWITCHES:
+            if not isinstance(plain.get(name, False), bool):
+                raise ParameterError(f"{name} in a plan is true or false, not {plain[name]!r}")
         steps = tuple(Step.from_plain(step) for step in plain["steps"])
-        return cls(steps, seed, schema, check_requirements(require))
+        switches = {name: plain.get(name, False) for name in _SWITCHES}
+        return cls(steps, seed, schema, check_requirements(require), **switches)
 
 
 def _only_known(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:

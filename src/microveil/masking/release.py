@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -15,10 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microveil.errors import ParameterError
 from microveil.masking.guarantees import Guarantees, guarantees_of
+from microveil.masking.households import sentence_of
 from microveil.masking.partition import Partition
 from microveil.masking.plan import PRIVATE, Plan, Step
 from microveil.microdata import Attribute, Microdata, Schema
+from microveil.microdata.schema import category_key
+from microveil.randomness import Streams
 
 JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
@@ -34,7 +38,8 @@ def versions() -> dict[str, str]:
 class Provenance:
     """What was done to which table: enough to do it again, and nothing of the original's content.
 
-    The seed of a release that was read back with an incomplete manifest is not known.
+    `members_differ` counts, for every masked attribute that all members of a household shared, the households in which
+    they no longer do. The seed of a release that was read back with an incomplete manifest is not known.
     """
 
     steps: tuple[Step, ...]
@@ -43,10 +48,46 @@ class Provenance:
     input_records: int
     schema: Schema
     left_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    step_notes: tuple[str, ...] = ()
     dialect: Mapping[str, str] = field(default_factory=dict)
     require: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
+    keep_household_ids: bool = False
+    shuffled: bool = False
+    members_differ: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the steps have to say, and what became of the households and of the order of the records."""
+        return (*self.step_notes, *self._household_notes, *self.warnings, *self._order_notes)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever releases the table should look at first."""
+        return sentence_of(self.members_differ)
+
+    @property
+    def renumbered(self) -> tuple[str, ...]:
+        """The household number, which a release has anew."""
+        kept = self.keep_household_ids or self.schema.household is None
+        return () if kept else self.schema.having("household")
+
+    @property
+    def _household_notes(self) -> tuple[str, ...]:
+        if self.keep_household_ids:
+            return tuple(f"{name}: household numbers as they were" for name in self.schema.having("household"))
+        return tuple(f"{name}: households renumbered in random order" for name in self.renumbered)
+
+    @property
+    def _order_notes(self) -> tuple[str, ...]:
+        return ("records in random order",) if self.shuffled else ()
+
+    @property
+    def known_seed(self) -> int:
+        """The seed, for whoever goes on with the release."""
+        if self.seed is None:
+            raise ParameterError("the seed of this release is not known, so no step can be added to it")
+        return self.seed
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -57,7 +98,8 @@ class Provenance:
     def plan(self) -> Plan:
         """What to do again; of an identifier only that it is one, for its categories are names."""
         bare = (Attribute(name=a.name, kind=a.kind, roles=a.roles) for a in self.schema if "identifier" in a.roles)
-        return Plan(self.steps, self.seed, self.schema.replacing(*bare), self.require)
+        schema = self.schema.replacing(*bare)
+        return Plan(self.steps, self.seed, schema, self.require, self.shuffled, self.keep_household_ids)
 
     def to_plain(self) -> dict[str, Any]:
         return {
@@ -65,6 +107,7 @@ class Provenance:
             "input": {"digest": self.input_digest, "records": self.input_records, "dialect": dict(self.dialect)},
             "left_out": list(self.left_out),
             "notes": list(self.notes),
+            "members_differ": dict(self.members_differ),
             "versions": dict(self.versions),
         }
 
@@ -74,7 +117,7 @@ class Release:
     """Masked microdata with its provenance.
 
     `partitions` (by block of attributes) and `matrices` (by attribute) are what the steps used; `rows` are the records
-    of the original that it has, where these are not all.
+    of the original that it has, in its order, where these are not all of them one after the other.
 
     They stay in memory: a manifest on disk holds the plan, the seed and digests, and no value of the original.
     """
@@ -104,6 +147,28 @@ class Release:
     def plan(self) -> Plan:
         return self.provenance.plan
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether it has only some of the original's records."""
+        return self.rows is not None and len(self.rows) < self.provenance.input_records
+
+    def shuffled(self) -> Release:
+        """The same release with its records in an order drawn from the seed, which tells nothing of the original's.
+
+        It is the last thing done to a release; measures still compare every record with its own original.
+        """
+        if self.provenance.shuffled:
+            return self
+        order = Streams(self.provenance.known_seed, len(self.provenance.steps)).generator("record order")
+        taken = order.permutation(len(self)).astype(np.int64)
+        return replace(
+            self,
+            data=self.data.take(taken).without_index(),
+            provenance=replace(self.provenance, shuffled=True),
+            partitions={block: Partition.of(found.labels[taken]) for block, found in self.partitions.items()},
+            rows=taken if self.rows is None else self.rows[taken],
+        )
+
     def attributes_of_matrix(self, name: str) -> tuple[str, ...]:
         """The attributes that a matrix is about: one, or those whose names joined make up its name.
 
@@ -130,8 +195,16 @@ class Release:
         return f"Release({len(self):,} records, {methods} on {', '.join(self.provenance.attributes)})"
 
     def manifest(self, file_digest: str | None = None) -> dict[str, Any]:
-        """What goes beside the file: enough to make the same bytes again."""
-        output = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
+        """What goes beside the file: enough to make the same bytes again, and to read them as they are meant.
+
+        Attributes that the release describes otherwise than the original, such as one whose empty cells now count as
+        wildcards or whose categories are labels, stand there as the release has them.
+        """
+        output: dict[str, Any] = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
+        before = self.provenance.schema
+        changed = [a for a in self.data.schema if a.name not in before or a != before[a.name]]
+        if changed:
+            output["schema"] = Schema(changed).to_plain()
         version = self.provenance.versions["microveil"]
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
@@ -160,6 +233,9 @@ class Release:
 def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Release:
     """A release read back from its file, with the provenance of the manifest beside it."""
     origin = manifest.get("input", {})
+    output = manifest.get("output", {})
+    described = Schema.from_plain(output["schema"]) if "schema" in output else Schema(())
+    data = _as_released(data, plan.schema or Schema(()), described)
     provenance = Provenance(
         steps=plan.steps,
         seed=plan.seed,
@@ -167,11 +243,37 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
         input_records=int(origin.get("records", len(data))),
         schema=plan.schema or data.schema,
         left_out=tuple(manifest.get("left_out", ())),
-        notes=tuple(manifest.get("notes", ())),
         require=plan.require,
         versions=dict(manifest.get("versions", {})),
+        keep_household_ids=plan.keep_household_ids,
+        shuffled=plan.shuffle,
+        members_differ=dict(manifest.get("members_differ", {})),
     )
-    return Release(data, provenance)
+    said = (note for note in manifest.get("notes", ()) if note not in provenance.notes)
+    return Release(data, replace(provenance, step_notes=tuple(said)))
+
+
+def _as_released(data: Microdata, before: Schema, released: Schema) -> Microdata:
+    """A table read from a released file, with what its attributes were when it was made: as the release describes them,
+    else as the original's schema does. Of a file alone, only the types of its columns are known.
+    """
+    attributes = []
+    for read in data.schema:
+        known = next((schema[read.name] for schema in (released, before) if read.name in schema), None)
+        attributes.append(read if known is None else _described(data, read, known))
+    return Microdata(data.frame, Schema(attributes), data.origin)
+
+
+def _described(data: Microdata, read: Attribute, known: Attribute) -> Attribute:
+    if read.is_categorical and not known.is_categorical:  # no numbers in the file, whatever the description says
+        return read.changed(roles=tuple(role for role in known.roles if role != "weight"), missing=known.missing)
+    known = known.with_missing_of(read)
+    if known.domain is None:
+        return known
+    anything = known.changed(domain=None, hierarchy=None)
+    held = Microdata(data.frame, data.schema.replacing(anything)).domain(read.name)
+    listed = set(map(category_key, (*known.domain, *known.missing_codes)))
+    return known if all(value is None or category_key(value) in listed for value in held) else anything
 
 
 def check_place(path: str | Path, *, force: bool = False) -> Path:

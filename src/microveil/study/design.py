@@ -79,8 +79,9 @@ class Design:
         data, dataset = _text(plain, "data"), _text(plain, "dataset")
         if data is not None and dataset is not None:
             raise ParameterError("a study has either data, a file, or dataset, a reference data set, not both")
-        roles_and_kinds: dict[str, Any] = {name: _texts(plain, name) for name in (*_ROLES, *_KINDS)}
+        roles_and_kinds: dict[str, Any] = {name: _texts(plain, name) for name in (*_ROLES, "numeric", "nominal")}
         roles_and_kinds |= {name: _text(plain, name) for name in _ROLES_OF_ONE}
+        roles_and_kinds["ordinal"] = _orders(plain)
         reading = {name: _text(plain, name) for name in _READING}
         workers = plain.get("workers")
         return cls(
@@ -136,6 +137,16 @@ class Design:
         if self.dataset is not None:
             return datasets.load(self.dataset, schema=self.schema, progress=progress, **options)
         raise ParameterError("the study names no table: give data = 'people.csv', or a table when you start it")
+
+
+def _orders(plain: Mapping[str, Any]) -> Any:
+    """The ordinal columns: a list of their names, or a table with the categories of each from the lowest."""
+    given = plain.get("ordinal")
+    if not isinstance(given, Mapping):
+        return _texts(plain, "ordinal")
+    if not all(isinstance(categories, list) and categories for categories in given.values()):
+        raise ParameterError("ordinal is a list of columns or a table such as { size = ['small', 'large'] }")
+    return dict(given)
 
 
 def read_design(path: str | Path) -> Design:

@@ -221,7 +221,7 @@ class ProbabilisticLinkage(Linkage):
         incomplete[list(plain)] = tables[0].states.any(axis=1) | tables[1].states.any(axis=1)
         for j, found in labels.items():
             incomplete[j] = found.states.any() or (found.codes < 0).any()
-        wildcard = np.array([pair.original[name].missing == "wildcard" for name in attributes]) & incomplete
+        wildcard = np.array([pair.masked[name].missing == "wildcard" for name in attributes]) & incomplete
         blocks = np.array([self.block is not None and name in self.block for name in attributes])
         scheme = Scheme(tuple(limits), wildcard, blocks)
         if not scheme.fits:

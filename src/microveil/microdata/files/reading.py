@@ -8,13 +8,15 @@ from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.microdata.files.delimited.reader import Wishes, read_delimited
 from microveil.microdata.files.delimited.survey import Declared
 from microveil.microdata.files.formats import check_readable
 from microveil.microdata.files.origin import Origin
-from microveil.microdata.microdata import Microdata
-from microveil.microdata.schema import Attribute, Schema
+from microveil.microdata.microdata import Microdata, as_categories
+from microveil.microdata.orders import in_order
+from microveil.microdata.schema import Attribute, Schema, category_key
 from microveil.progress import Progress, silent
 
 
@@ -46,6 +48,7 @@ def read(
         table, origin = read_delimited(path, known.name, wishes, progress)
     else:
         table, described = _read_other(path, known.name, encoding, sheet)
+        described = [_with_known_order(attribute, table) for attribute in described]
         origin = Origin(str(path), known.name)
     progress(1.0, "reading the file")
     return Microdata.of(table, _merged(described, given), origin=origin, **roles_and_kinds)
@@ -63,6 +66,16 @@ def _read_other(path: Path, name: str, encoding: str | None, sheet: str | None) 
     from microveil.microdata.files.labelled.reader import read_labelled
 
     return read_labelled(path, name, encoding)
+
+
+def _with_known_order(attribute: Attribute, table: pa.Table) -> Attribute:
+    """What the file calls ordinal is that only where its order is known, too."""
+    if attribute.kind != "ordinal" or attribute.domain is not None:
+        return attribute
+    codes = set(map(category_key, attribute.missing_codes))
+    found = pc.unique(as_categories(table[attribute.name].combine_chunks())).drop_null().to_pylist()
+    known = in_order([value for value in found if category_key(value) not in codes])
+    return attribute if known is not None else attribute.changed(kind="nominal")
 
 
 def _text_columns(like: Microdata | None) -> dict[str, Declared]:
