@@ -80,6 +80,7 @@ def _members_differ(
 
 def _with_new_household_ids(released: Microdata, provenance: Provenance) -> Microdata:
     names = provenance.renumbered
+    assert provenance.seed is not None
     streams = Streams(provenance.seed)
     new = {name: renumbered(released, name, streams.generator("household numbers", name)) for name in names}
     return released.with_columns({n: column for n, (column, _) in new.items()}, [a for _, a in new.values()])
@@ -162,9 +163,11 @@ class Method(Parameterised, ABC):
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:
-            if seed is not None and check_seed(seed) != earlier.known_seed:
+            if earlier.seed is None:
+                raise ParameterError("the seed of this release is not known, so no step can be added to it")
+            if seed is not None and check_seed(seed) != earlier.seed:
                 raise ParameterError("a release has one seed for all its steps, and this one has another")
-            return earlier.known_seed
+            return earlier.seed
         return draw_seed() if seed is None else check_seed(seed)
 
     def _mask_beside(
