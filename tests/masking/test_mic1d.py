@@ -73,6 +73,13 @@ def test_the_worked_example_comes_out() -> None:
     assert loss.details["sse"] == pytest.approx(0.966235, abs=5e-7)
 
 
+@pytest.mark.spec("03:MA-8")
+def test_a_partition_of_equal_values_counts_as_the_middle_of_its_range() -> None:
+    """1, 2, 3 are scaled to 0, 1/2, 1 and the sevens to 1/2; in order these average to 1/3 and 2/3 in threes."""
+    values = np.array([[7.0, 1.0], [3.0, 7.0], [7.0, 2.0]])
+    assert mic1d(values, 3) == pytest.approx(np.array([[7, 1 + 2 / 3], [1 + 4 / 3, 7], [7, 1 + 2 / 3]]))
+
+
 def test_values_that_leave_the_range_are_noted_or_brought_back() -> None:
     free = Mic1D(kappa=8).mask(Microdata.of(PEOPLE))
     # one age, all heights, three weights and one income of the table above

@@ -140,6 +140,37 @@ def test_exact_draws_never_give_the_originals_back() -> None:
     assert not np.isclose(np.sort(drawn[:, 0]), [1.0, 5.0]).any()
 
 
+@pytest.mark.spec("07:CR-11")
+@pytest.mark.parametrize("noise", ["normal", "bootstrap"])
+def test_independent_noise_is_divided_by_one_less_than_the_records(noise: Noise) -> None:
+    """From the same draws W/(N-1) and W/(N-G) differ by a factor, and centred noise is the latter less its means."""
+    means = means_by_group(NINE, MIXED)
+    made = {mode: perturb(NINE, MIXED, mode, noise, np.random.default_rng(3)) - means for mode in MODES}
+    assert made["iid"] == pytest.approx(made["paper"] * np.sqrt((9 - 3) / (9 - 1)))
+    assert made["centred"] == pytest.approx(made["paper"] - means_by_group(made["paper"], MIXED))
+    assert made["exact"].T @ made["exact"] == pytest.approx(within(NINE, MIXED))
+
+
+@pytest.mark.parametrize(("mode", "freedom"), [("iid", 8 - 1), ("paper", 8 - 3)])
+def test_noise_is_divided_by_the_cells_that_are_present(mode: Mode, freedom: int) -> None:
+    """Eight of nine ages are there, in three groups."""
+    ages = NINE[:, :1].copy()
+    ages[4] = np.nan
+    means = means_by_group(ages, MIXED)
+    drawn = perturb(ages, MIXED, mode, "normal", np.random.default_rng(3))
+    deviation = np.sqrt(np.nansum((ages - means) ** 2) / freedom)
+    expected = means + deviation * np.random.default_rng(3).standard_normal((9, 1))
+    assert drawn == pytest.approx(np.where(np.isnan(ages), np.nan, expected), nan_ok=True)
+
+
+def test_the_noise_of_an_average_is_divided_by_one_less_than_the_records() -> None:
+    """In one group all is lost: the noise has the deviation of the file, with eight degrees of freedom."""
+    ages = NINE[:, :1]
+    drawn = perturb_average(ages, [np.zeros(9, dtype=np.int64)], np.random.default_rng(5))
+    normal = np.random.default_rng(5).standard_normal((9, 1))
+    assert drawn == pytest.approx(ages.mean() + normal * ages.std(ddof=1))
+
+
 @pytest.mark.parametrize("mode", ["iid", "centred", "exact"])
 def test_missing_cells_stay_and_the_variance_of_the_others_is_kept(mode: Mode) -> None:
     rng = np.random.default_rng(3)
