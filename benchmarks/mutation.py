@@ -20,6 +20,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -39,7 +40,9 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PACKAGES = ("masking", "attacks", "losses", "scoring")
-TESTS = ("masking", "attacks", "losses", "scoring", "contracts", "test_battery.py", "test_parameters.py")
+TESTS = ("masking", "attacks", "losses", "scoring", "contracts", "microdata", "test_battery.py", "test_parameters.py")
+PAGES = "tests/test_docs.py::test_the_generated_pages_are_up_to_date"  # they show every parameter and its default
+MOST_FILES = 4  # of tests that are run against the mutants of one module
 EQUIVALENT = HERE / "equivalent_mutants.txt"
 PRELOADED = "numpy scipy.stats scipy.optimize scipy.sparse numba pyarrow.csv pandas polars narwhals pydantic hypothesis"
 ENOUGH_CALLS = 50  # of one function in one test: lines that run later only are rare
@@ -112,7 +115,7 @@ class Mutant:
 
 
 class Places(ast.NodeVisitor):
-    """Collects the mutants of one file; texts, types, messages and log lines are left alone."""
+    """Collects the mutants of one file; texts, types, messages and reports of progress are left alone."""
 
     def __init__(self, path: str, source: bytes) -> None:
         self.path, self.source = path, source
@@ -220,7 +223,7 @@ class Places(ast.NodeVisitor):
             self.add(node, repr(NAMES[node.value]))
 
     def visit_Call(self, node: ast.Call) -> None:
-        if ast.unparse(node.func) in ("cast", "TypeVar", "super", "isinstance"):
+        if ast.unparse(node.func) in ("cast", "TypeVar", "super", "isinstance", "Part", "progress"):
             return
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         if name in NAMES:
@@ -353,24 +356,60 @@ OPTIONS = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # packages are imported before pytest starts
 
 
-def measured(scratch: Path, limit: float, slowest: float, tests: list[str]) -> dict[str, Any]:
-    """The lines and the seconds of every test."""
-    kept = scratch / "map.json"
+class Map:
+    """Which tests execute which lines; a file of tests is measured when a mutant first needs it."""
 
-    def job() -> int:
-        tracer = Tracer(scratch, slowest)
-        options = [option for option in OPTIONS if option != "-x"]
-        status = pytest.main([*options, *(f"tests/{name}" for name in tests)], plugins=[tracer])
-        if tracer.tests:
-            kept.write_text(json.dumps(tracer.tests))
-        return int(status)
+    def __init__(self, scratch: Path, slowest: float) -> None:
+        self.scratch, self.slowest, self.kept = scratch, slowest, scratch / "map.json"
+        self.tests: dict[str, Any] = {}
+        self.measured: list[str] = []
+        if self.kept.exists():
+            self.measured, self.tests = json.loads(self.kept.read_text())
+        folder = scratch / "tests"
+        files = [folder / name for name in TESTS if name.endswith(".py")]
+        files += [file for name in TESTS for file in sorted((folder / name).glob("**/test_*.py"))]
+        self.texts = {str(file.relative_to(scratch)): file.read_text() for file in files}
+        self.sources = {str(file.relative_to(scratch)): file.read_text() for file in (scratch / "src").rglob("*.py")}
 
-    kept.unlink(missing_ok=True)
-    if forked(scratch, job, limit) is None or not kept.exists():
-        raise SystemExit(
-            f"the tests did not come to an end within {limit:g} s, or not all could be read; see {scratch}/output.txt"
-        )
-    return dict(json.loads(kept.read_text()))
+    def files_for(self, path: str) -> list[str]:
+        """The files of tests that import a module; if none does, those that import a module which imports it."""
+        found = self._importing(path, self.texts)
+        if not found:
+            modules = self._importing(path, self.sources)
+            found = [test for module in modules for test in self._importing(module, self.texts)]
+        if not found:  # what only the registry loads is tested by its name, or by that of its folder
+            words = (f'"{Path(path).stem.replace("_", "-")}"', f"{Path(path).parent.name}")
+            found = [test for test, text in self.texts.items() if words[0] in text or words[1] in Path(test).stem]
+        same = Path(path).stem
+        return sorted(set(found), key=lambda file: (same not in file, file))[:MOST_FILES]
+
+    @staticmethod
+    def _importing(path: str, texts: dict[str, str]) -> list[str]:
+        module = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        package, _, name = module.rpartition(".")
+        wanted = re.compile(rf"(from|import) {re.escape(module)}\b(?!\.)|from {re.escape(package)} import .*\b{name}\b")
+        return [file for file, text in texts.items() if wanted.search(text)]
+
+    def ensure(self, path: str) -> None:
+        for file in self.files_for(path):
+            if file not in self.measured:
+                self._measure(file)
+
+    def _measure(self, file: str) -> None:
+        made = self.scratch / "lines.json"
+        made.unlink(missing_ok=True)
+
+        def job() -> int:
+            tracer = Tracer(self.scratch, self.slowest)
+            status = pytest.main([*(option for option in OPTIONS if option != "-x"), file], plugins=[tracer])
+            made.write_text(json.dumps(tracer.tests))
+            return int(status)
+
+        forked(self.scratch, job, 1800)
+        self.measured.append(file)
+        if made.exists():
+            self.tests |= json.loads(made.read_text())
+        self.kept.write_text(json.dumps([self.measured, self.tests]))
 
 
 def tests_of(mutant: Mutant, known: dict[str, Any], functions: set[int], budget: float) -> list[str]:
@@ -386,7 +425,7 @@ def tests_of(mutant: Mutant, known: dict[str, Any], functions: set[int], budget:
         if spent + seconds <= budget or not kept:
             kept.append(name)
             spent += seconds
-    return kept
+    return kept if mutant.line in functions else [*kept, PAGES]
 
 
 def function_lines(source: bytes) -> set[int]:
@@ -435,7 +474,8 @@ def scratch_copy(folder: Path) -> None:
     for name in ("src", "tests", "benchmarks", "studies", "docs"):
         shutil.rmtree(folder / name, ignore_errors=True)
         shutil.copytree(ROOT / name, folder / name)
-    shutil.copy2(ROOT / "pyproject.toml", folder)
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy2(ROOT / name, folder)
 
 
 def equivalents() -> dict[str, str]:
@@ -456,9 +496,9 @@ def main() -> None:
     parser.add_argument("--skip", default="", help="no files whose path contains one of these words, with commas")
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "microveil-mutation")
     parser.add_argument("--remap", action="store_true", help="measure again which test executes which line")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests, as measured, per mutant")
-    parser.add_argument("--slowest", type=float, default=2.0, help="seconds of the longest test that is used")
-    parser.add_argument("--tests", default=",".join(TESTS), help="folders and files of tests, with commas")
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests, as measured, per mutant")
+    parser.add_argument("--slowest", type=float, default=0.5, help="seconds of the longest test that is used")
+    parser.add_argument("--reference", action="store_true", help="also run tests on the reference data, which are slow")
     parser.add_argument("--line", type=int, help="all mutants of this line (with --only)")
     asked = parser.parse_args()
 
@@ -467,14 +507,13 @@ def main() -> None:
     scratch_copy(scratch)
     sys.path[:0] = [str(scratch / "src")]
     os.environ |= {"PYTHONPATH": str(scratch / "src"), "HYPOTHESIS_STORAGE_DIRECTORY": str(scratch / "hypothesis")}
+    if not asked.reference:
+        os.environ.pop("MICROVEIL_DATA", None)
     for name in PRELOADED.split():
         importlib.import_module(name)
-    kept = scratch / "map.json"
-    known = (
-        measured(scratch, 7200, asked.slowest, asked.tests.split(","))
-        if asked.remap or not kept.exists()
-        else json.loads(kept.read_text())
-    )
+    if asked.remap:
+        (scratch / "map.json").unlink(missing_ok=True)
+    known = Map(scratch, asked.slowest)
 
     skipped = [word for word in asked.skip.split(",") if word]
     population = [
@@ -496,13 +535,14 @@ def main() -> None:
         if mutant.key(source) not in same:
             line = statement_line(mutant, source)
             placed = Mutant(mutant.path, line, mutant.start, mutant.end, mutant.text)
-            tests = tests_of(placed, known, function_lines(source), asked.budget)
-            seconds = sum(known[name]["seconds"] for name in tests)
+            known.ensure(mutant.path)
+            tests = tests_of(placed, known.tests, function_lines(source), asked.budget)
+            seconds = sum(known.tests[name]["seconds"] for name in tests if name != PAGES)
             fate = run(placed, scratch, tests, 60 + 5 * seconds) if tests else "survived"
         counts[fate] += 1
         if fate == "survived":
             print(f"{mutant.path}:{mutant.line} ({len(tests)} tests)\n  - {before}\n  + {after}", flush=True)
-        elif i % 20 == 19:
+        if i % 20 == 19:
             print(f"... {i + 1} of {len(sample)}: {dict(counts)}", flush=True)
     judged = len(sample) - counts["equivalent"]
     dead = counts["killed"] + counts["hung"]

@@ -107,6 +107,20 @@ def test_links_are_proved_only_where_the_provenance_says_that_groups_are_in_orde
     assert guessed.per_record.tolist() == proved.per_record.tolist()
 
 
+def test_nothing_is_proved_where_a_right_person_does_not_fit() -> None:
+    """Medians pull the runs to the wrong places: one of seven records is lost, so that being alone proves nothing."""
+    data = Microdata.of({"a": [0, 0, 7, 7, 8, 8, 10], "b": [0, 9, 5, 11, 5, 5, 5]})
+    release = OptimalUnivariate(k=2, publish="median").mask(data)
+    assert release.data.numbers("a").values.tolist() == [0, 0, 7, 7, 7, 9, 9]
+    risk = AlignmentLinkage(align="warping").assess(data, release)
+    assert {name: round(7 * risk.counters[name] / 100, 6) for name in ("lost", "alone", "misled")} == {
+        "lost": 1,
+        "alone": 4,
+        "misled": 1,
+    }
+    assert (risk.certain.tolist(), risk.proof) == ([], "")
+
+
 def test_nothing_is_proved_where_nobody_is_alone_in_the_runs() -> None:
     twice = Microdata.of({"a": [1, 1, 5, 5], "b": [2, 2, 9, 9]})
     risk = AlignmentLinkage().assess(twice, OptimalUnivariate(k=2).mask(twice))
