@@ -6,9 +6,10 @@ run against it, in a copy of the tree in a temporary folder; when all of them pa
 Mutants that behave like the original are named with their reasons in equivalent_mutants.txt and are not counted.
 
 Why not a package: general tools start an interpreter per mutant and know nothing of which test executes which line, so
-that 500 mutants take most of a day. Here third-party packages are imported once, every mutant is a fork of that
-process, and the tests of a line come from a map that is measured once (`--remap` measures it again). The kernels in
-numerics are compiled and checked against plain implementations instead; they are not sampled.
+that 500 mutants take most of a day. Here every mutant is a fork of one process in which everything is loaded already:
+the function it changes gets other code, and only the tests that execute the line are run, the quickest first. Which
+tests these are is measured once (`--remap` measures it again). The kernels in numerics are compiled and checked against
+plain implementations instead; they are not sampled.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import functools
+import gc
 import importlib.util
+import inspect
 import json
 import os
 import random
@@ -32,7 +36,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import pytest
@@ -42,7 +46,7 @@ ROOT = HERE.parent
 PACKAGES = ("masking", "attacks", "losses", "scoring")
 TESTS = ("masking", "attacks", "losses", "scoring", "contracts", "microdata", "test_battery.py", "test_parameters.py")
 PAGES = "tests/test_docs.py::test_the_generated_pages_are_up_to_date"  # they show every parameter and its default
-MOST_FILES = 4  # of tests that are run against the mutants of one module
+MOST_FILES = 2  # of tests that are run against the mutants of one module
 EQUIVALENT = HERE / "equivalent_mutants.txt"
 PRELOADED = "numpy scipy.stats scipy.optimize scipy.sparse numba pyarrow.csv pandas polars narwhals pydantic hypothesis"
 ENOUGH_CALLS = 50  # of one function in one test: lines that run later only are rare
@@ -322,15 +326,11 @@ class Tracer:
         self.passed &= not (report.failed or report.skipped)
 
 
-def forked(scratch: Path, job: Any, limit: float) -> int | None:
+def forked(job: Any, limit: float) -> int | None:
     """The exit status of a job in a child of this process; None when it ran out of time."""
     child = os.fork()
     if child == 0:
         os.setsid()
-        os.chdir(scratch)
-        quiet = os.open(scratch / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
         status = 70
         try:
             status = int(job())
@@ -396,19 +396,11 @@ class Map:
                 self._measure(file)
 
     def _measure(self, file: str) -> None:
-        made = self.scratch / "lines.json"
-        made.unlink(missing_ok=True)
-
-        def job() -> int:
-            tracer = Tracer(self.scratch, self.slowest)
-            status = pytest.main([*(option for option in OPTIONS if option != "-x"), file], plugins=[tracer])
-            made.write_text(json.dumps(tracer.tests))
-            return int(status)
-
-        forked(self.scratch, job, 1800)
+        """In this process, so that modules and compiled kernels are loaded when mutants are forked from it."""
+        tracer = Tracer(self.scratch, self.slowest)
+        pytest.main([*(option for option in OPTIONS if option != "-x"), file], plugins=[tracer])
         self.measured.append(file)
-        if made.exists():
-            self.tests |= json.loads(made.read_text())
+        self.tests |= tracer.tests
         self.kept.write_text(json.dumps([self.measured, self.tests]))
 
 
@@ -452,21 +444,60 @@ def run(mutant: Mutant, scratch: Path, tests: list[str], limit: float) -> str:
     """Killed, hung or survived."""
     file = scratch / mutant.path
     source = file.read_bytes()
+    changed = mutant.applied(source)
 
     def job() -> int:
-        file.write_bytes(mutant.applied(source))
-        cached = Path(importlib.util.cache_from_source(str(file)))
-        cached.unlink(missing_ok=True)
         sys.dont_write_bytecode = True
+        if not swapped(file, source, changed, mutant.line):
+            file.write_bytes(changed)
+            Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
+            for name in [name for name in sys.modules if name.split(".")[0] in ("microveil", "tests", "conftest")]:
+                del sys.modules[name]
         return int(pytest.main([*OPTIONS, *tests]))
 
     try:
-        status = forked(scratch, job, limit)
+        status = forked(job, limit)
     finally:
-        file.write_bytes(source)
+        if file.read_bytes() != source:
+            file.write_bytes(source)
     if status is None:
         return "hung"
     return "survived" if status == 0 else "killed"
+
+
+def swapped(file: Path, source: bytes, changed: bytes, line: int) -> bool:
+    """Whether the function around the line could be given its changed code in the loaded module.
+
+    If not, the module is imported again with all that use it, which takes longer.
+    """
+    before, after = (functions_of(compile(text, str(file), "exec")) for text in (source, changed))
+    around = [key for key in before if key in after and before[key] != after[key]]
+    if len(around) != 1 or len(before) != len(after):
+        return False
+    old = before[around[0]]
+    found = 0
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType) and one.__code__ == old and one.__code__.co_filename == str(file):
+            try:
+                one.__code__ = after[around[0]]
+            except ValueError:  # other free variables
+                return False
+            found += 1
+        elif isinstance(one, functools._lru_cache_wrapper):
+            one.cache_clear()
+    return found > 0
+
+
+def functions_of(code: CodeType) -> dict[tuple[str, int], CodeType]:
+    """The functions and methods of a module, by name and first line; those inside of functions belong to these."""
+    found = {}
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            if one.co_flags & inspect.CO_OPTIMIZED:
+                found[one.co_qualname, one.co_firstlineno] = one
+            else:
+                found |= functions_of(one)
+    return found
 
 
 def scratch_copy(folder: Path) -> None:
@@ -509,6 +540,11 @@ def main() -> None:
     os.environ |= {"PYTHONPATH": str(scratch / "src"), "HYPOTHESIS_STORAGE_DIRECTORY": str(scratch / "hypothesis")}
     if not asked.reference:
         os.environ.pop("MICROVEIL_DATA", None)
+    os.chdir(scratch)
+    told = os.fdopen(os.dup(1), "w", buffering=1)
+    quiet = os.open(scratch / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for stream in (1, 2):
+        os.dup2(quiet, stream)
     for name in PRELOADED.split():
         importlib.import_module(name)
     if asked.remap:
@@ -540,15 +576,17 @@ def main() -> None:
             seconds = sum(known.tests[name]["seconds"] for name in tests if name != PAGES)
             fate = run(placed, scratch, tests, 60 + 5 * seconds) if tests else "survived"
         counts[fate] += 1
+        print(fate, mutant.path, mutant.line, before, "->", after, len(tests), flush=True)
         if fate == "survived":
-            print(f"{mutant.path}:{mutant.line} ({len(tests)} tests)\n  - {before}\n  + {after}", flush=True)
+            print(f"{mutant.path}:{mutant.line} ({len(tests)} tests)\n  - {before}\n  + {after}", file=told)
         if i % 20 == 19:
-            print(f"... {i + 1} of {len(sample)}: {dict(counts)}", flush=True)
+            print(f"... {i + 1} of {len(sample)}: {dict(counts)}", file=told)
     judged = len(sample) - counts["equivalent"]
     dead = counts["killed"] + counts["hung"]
     print(
         f"{len(sample)} of {len(population)} mutants, seed {asked.seed}: {counts['equivalent']} equivalent, "
-        f"{counts['survived']} survived, {counts['hung']} hung; killed {dead} of {judged} ({100 * dead / judged:.1f} %)"
+        f"{counts['survived']} survived, {counts['hung']} hung; {dead} of {judged} killed ({100 * dead / judged:.1f} %)",
+        file=told,
     )
 
 

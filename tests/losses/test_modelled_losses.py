@@ -95,11 +95,13 @@ def test_synthetic_records_have_a_ratio_of_one_and_independent_files_of_two() ->
 
 
 def test_permutations_expect_what_the_formula_does() -> None:
+    """Six parameters: under permutation pMSE is chi-square with 5 degrees of freedom; the mean of 400 has an error."""
     data = people(2, 300)
     formula, permuted = (
-        Propensity(permutations=p).measure(data, disturbed(data, 0.5), KNOWN).details["expected"] for p in (None, 60)
+        Propensity(permutations=p).measure(data, disturbed(data, 0.5), KNOWN).details["expected"] for p in (None, 400)
     )
-    assert permuted == pytest.approx(formula, rel=0.3)
+    assert formula == pytest.approx((6 - 1) / (16 * 300))
+    assert permuted == pytest.approx(formula, rel=5 * np.sqrt(2 / 5 / 400))
 
 
 @pytest.mark.parametrize("model", ["logistic", "tree"])
