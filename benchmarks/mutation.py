@@ -585,7 +585,7 @@ def main() -> None:
     dead = counts["killed"] + counts["hung"]
     print(
         f"{len(sample)} of {len(population)} mutants, seed {asked.seed}: {counts['equivalent']} equivalent, "
-        f"{counts['survived']} survived, {counts['hung']} hung; {dead} of {judged} killed ({100 * dead / judged:.1f} %)",
+        f"{counts['survived']} survived, {counts['hung']} hung; {dead} of {judged} killed, {100 * dead / judged:.1f} %",
         file=told,
     )
 
