@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.base import Attack, Risk, wilson_interval
+from microveil.attacks.base import Attack, Risk, Subject, wilson_interval
 from microveil.errors import ParameterError
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
@@ -39,6 +39,7 @@ class IntervalDisclosure(Attack):
 
     name: ClassVar[str] = "interval-disclosure"
     family: ClassVar[str] = "intervals"
+    subject: ClassVar[Subject] = "masked"
     general: ClassVar[bool] = True
     summary: ClassVar[str] = "checks whether the original value lies in an interval around the released one"
     meaning: ClassVar[str] = "original values that lie close to their released values; lower is safer"

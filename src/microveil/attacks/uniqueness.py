@@ -51,6 +51,7 @@ class Uniqueness(Attack):
 
     name: ClassVar[str] = "uniqueness"
     family: ClassVar[str] = "uniqueness"
+    general: ClassVar[bool] = True
     summary: ClassVar[str] = "finds records by rare combinations of known values"
     meaning: ClassVar[str] = "records found by the combination of their key values; lower is safer"
     assumes: ClassVar[str] = "the true values of some attributes of a person, not whether the person is in the sample"
@@ -109,13 +110,11 @@ class Uniqueness(Attack):
         return np.nan_to_num(released.numbers(weight).values)
 
     def _chances(self, found: IntArray, weight: FloatArray) -> FloatArray:
-        from microveil.numerics.individual_risk import expected_inverse
+        from microveil.numerics.individual_risk import individual_risk
 
-        sampled, population = np.maximum(found, 1), np.maximum(weight, found)
         if self.estimate == "ratio":
-            return 1.0 / np.maximum(population, 1.0)
-        cases, case_of = np.unique(np.column_stack([sampled, population]), axis=0, return_inverse=True)
-        return expected_inverse(cases[:, 0], cases[:, 0] / np.maximum(cases[:, 1], 1.0))[case_of.reshape(-1)]
+            return 1.0 / np.maximum(np.maximum(weight, found), 1.0)
+        return individual_risk(found, weight)
 
 
 @dataclass(frozen=True)

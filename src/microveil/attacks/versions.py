@@ -102,14 +102,14 @@ def attack_versions(
     if any(not _same_rows(chosen_rows[0], rows) for rows in chosen_rows[1:]):
         raise DataError("the releases have different records of the file, so they cannot be put together")
     chosen = attack or _USUAL()
-    pairs = [Pair.of(original, release, known) for release in releases]
+    pairs = [chosen.facing(Pair.of(original, release, known=known)) for release in releases]
     attributes = tuple(name for name in pairs[0].attributes if all(name in pair.attributes for pair in pairs))
     if not attributes:
         raise ParameterError("the releases have no attribute in common, so they cannot be put together")
     _refuse_labels(pairs, attributes)
     *single, whole = parts(progress, len(releases) + 1)
     alone = [
-        chosen.assess_pair(pair.knowing(attributes), progress=part) for pair, part in zip(pairs, single, strict=True)
+        chosen.assess_pair(pair.about(attributes), progress=part) for pair, part in zip(pairs, single, strict=True)
     ]
     tables = [pair.masked for pair in pairs]
     matches = _matches(tables, attributes, link)
@@ -119,7 +119,7 @@ def attack_versions(
         for name in attributes
         if pairs[0].original[name].kind == "numeric"
     }
-    together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes), progress=whole)
+    together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes, known=attributes), progress=whole)
     return Versions(data, tuple(alone), together, gains)
 
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from microveil.cli.options import Force, Input, Json, TableOptions, columns, settings_of, split, with_table_options
+from microveil.cli.options import (
+    Force,
+    Input,
+    Json,
+    Known,
+    TableOptions,
+    columns,
+    settings_of,
+    split,
+    with_table_options,
+)
 from microveil.cli.printing import bar_for, note, print_json, say
 from microveil.cli.tables import read_table
 from microveil.cli.trial import trial_of
@@ -44,7 +54,8 @@ def protect(
         list[str] | None,
         typer.Option(
             help="What the release must guarantee over its keys: k, population, l, entropy-l, recursive-l (at least), "
-            "or t (at most); counted before anything is written.",
+            "t or risk, the largest probability that a record is re-identified (at most); checked before anything is "
+            "written.",
             metavar="NAME=VALUE",
         ),
     ] = None,
@@ -64,6 +75,7 @@ def protect(
             metavar="NAME=A,B,...",
         ),
     ] = None,
+    known: Known = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
     ] = None,
@@ -86,6 +98,8 @@ def protect(
     the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
     if seed is not None:
         check_seed(seed)
+    if known is not None and trial is None:
+        raise ParameterError("--known says what the intruder of --until knows; without --until it has no use")
     _check_places(path, out)
     check_place(out, force=force)
     wishes = table.reading
@@ -97,7 +111,7 @@ def protect(
         found = None
         if trial is not None:
             seed = draw_seed() if seed is None else seed
-            found = trial.run(data, split(attributes), seed, the_plan.require, Part(bar, 0.1, 0.8))
+            found = trial.run(data, split(attributes), split(known), seed, the_plan.require, Part(bar, 0.1, 0.8))
             the_plan = replace(the_plan, steps=(replace(the_plan.steps[0], parameters=found.method.parameters()),))
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
         release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=masking)
@@ -151,10 +165,14 @@ def _the_plan(
 
 
 def _required(require: Sequence[str] | None) -> dict[str, float]:
-    from microveil.masking.guarantees import check_requirements
+    from microveil.masking.guarantees import RISK, check_requirements
+    from microveil.units import probability
 
     wanted = {}
     for name, text in settings_of(require, "--require").items():
+        if name == RISK:
+            wanted[name] = probability(text, "the risk of --require")
+            continue
         try:
             wanted[name] = float(text)
         except ValueError:

@@ -9,7 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from microveil.cli.options import Force, Json, TableOptions, columns, split, with_table_options
+from microveil.cli.options import (
+    THRESHOLD,
+    Force,
+    Json,
+    Known,
+    TableOptions,
+    Threshold,
+    columns,
+    split,
+    with_table_options,
+)
 from microveil.cli.printing import bar_for, print_json, say
 from microveil.cli.tables import from_manifest, read_back, read_table
 
@@ -38,8 +48,9 @@ def report(
         str | None,
         columns("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
     ] = None,
-    known: Annotated[str | None, columns("What the intruder knows; default: the columns compared.")] = None,
+    known: Known = None,
     losses: Annotated[str | None, columns("Losses to measure; default: the usual ones that fit.")] = None,
+    threshold: Threshold = THRESHOLD,
     *,
     table: TableOptions,
     force: Force = False,
@@ -60,7 +71,7 @@ def report(
     check_output(out, force=force)
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     plan, manifest = from_manifest(masked)
-    chosen = split(attributes or table.keys)
+    chosen = split(attributes)
     wishes = table.reading
     with bar_for(f"reporting on {masked.name}") as bar:
         before = read_table(
@@ -77,7 +88,7 @@ def report(
             )
         page = write_report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
-            again=again, progress=Part(bar, 0.2, 1.0),
+            threshold=threshold, again=again, progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
         write_together({out: lambda unfinished: _put(unfinished, page, mode)}, force=force)
     variant = "public" if public else "internal"

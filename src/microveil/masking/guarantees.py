@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+RISK = "risk"  # what attacks measure; the others are counted in the release
 # what can be required: the name on the left; whether the value must be at least or at most what is asked
 REQUIREMENTS: Mapping[str, str] = {
     "k": "at least k records share every combination of keys",
@@ -33,8 +34,9 @@ REQUIREMENTS: Mapping[str, str] = {
     "entropy-l": "the entropy of the confidential values in every class is at least log l",
     "recursive-l": "the most frequent value of a class is less than c times as frequent as the l-th and rarer together",
     "t": "the distribution of confidential values in every class is within t of that in the table",
+    RISK: "no record has a larger probability of re-identification, by uniqueness and the general linkages",
 }
-_AT_MOST = ("t",)
+_AT_MOST = ("t", RISK)
 _ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves
 _ROUNDING = 1e-9
 _CELLS = 10_000_000  # of a table of classes and values that is laid out at a time

@@ -7,37 +7,54 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from microveil.errors import DataError
+from microveil.microdata.knowledge import Knowledge, declared_keys, knowledge_of
 from microveil.microdata.labels import holds_labels
 from microveil.microdata.microdata import Categories, Microdata, Numbers, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS, Attribute, category_key
 from microveil.parameters import Parameterised
+
+_NOT_MASKED = ("identifier", "weight", "household", "stratum")  # roles of attributes that are no one's values
 
 
 @dataclass(frozen=True)
 class Pair:
     """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema.
 
-    `recoded` are attributes whose masked cells are labels that stand for several values, such as intervals in the place
-    of numbers: they cannot be compared cell by cell, so they are left out unless a measure `reads_labels`. `release` is
-    what was compared, if it came with its provenance.
+    `attributes` are those that a measure is about: at first the ones to compare, which `compared` keeps; an attack that
+    links records is about what the intruder knows, `knowledge`. `recoded` are attributes whose masked cells are labels
+    that stand for several values, such as intervals in the place of numbers: they cannot be compared cell by cell, so
+    they are left out unless a measure `reads_labels`. `release` is what was compared, if it came with its provenance.
     """
 
     original: Microdata
     masked: Microdata
     attributes: tuple[str, ...]
+    knowledge: Knowledge
+    compared: tuple[str, ...]
     recoded: tuple[str, ...] = ()
     release: Any = None
     reads_labels: bool = False
 
     @classmethod
-    def of(cls, original: Any, release: Any, attributes: Sequence[str] | None = None) -> Pair:
-        """Compare these attributes; by default those a release masked, else the keys, else all numeric ones."""
+    def of(
+        cls,
+        original: Any,
+        release: Any,
+        attributes: Sequence[str] | None = None,
+        *,
+        known: Sequence[str] | None = None,
+    ) -> Pair:
+        """Compare these attributes; by default those a release masked, else the keys, else all numeric ones.
+
+        `known` are the attributes an intruder knows; by default the declared keys, else the attributes compared.
+        """
         before, after = as_microdata(original), as_microdata(release)
         made = release if hasattr(release, "provenance") else None
         if made is not None and made.rows is not None:
             before = before.take(made.rows)  # the records that were released
-        chosen = _chosen(before, release, attributes)
-        for name in chosen:
+        chosen = _chosen(before, after, release, attributes)
+        knowledge = knowledge_of(before, release, chosen, known)
+        for name in dict.fromkeys((*chosen, *knowledge.attributes)):
             if name not in after.names:
                 raise DataError(f"the masked table has no column '{name}', so it cannot be compared with the original")
         if len(before) != len(after):
@@ -49,14 +66,14 @@ class Pair:
             raise DataError("the tables have no records, so there is nothing to measure")
         # what is not compared comes along: an attack may be after it
         open_to_all = (n for n in before.names if n in after.names and "identifier" not in before[n].roles)
-        held = tuple(dict.fromkeys((*chosen, *open_to_all)))
+        held = tuple(dict.fromkeys((*chosen, *knowledge.attributes, *open_to_all)))
         known_before = made is not None
         recoded = tuple(
             n for n in held if holds_labels(before[n], before.arrow(n), after.arrow(n), declared_before=known_before)
         )
         schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in held))
         masked = Microdata(after.frame.select(*held), schema.select(held))
-        return cls(Microdata(before.frame, schema, before.origin), masked, chosen, recoded, made)
+        return cls(Microdata(before.frame, schema, before.origin), masked, chosen, knowledge, chosen, recoded, made)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
         """The attributes of these kinds that can be compared."""
@@ -72,8 +89,8 @@ class Pair:
         """The same for a measure that can tell which values a label stands for."""
         return replace(self, reads_labels=True)
 
-    def knowing(self, attributes: Sequence[str]) -> Pair:
-        """The same tables, compared on fewer attributes."""
+    def about(self, attributes: Sequence[str]) -> Pair:
+        """The same tables for a measure that is about these attributes."""
         return replace(self, attributes=tuple(attributes))
 
     def __len__(self) -> int:
@@ -128,7 +145,14 @@ def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str,
     return attributes
 
 
-def _chosen(original: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
+def _chosen(original: Microdata, masked: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
+    """The attributes to compare: those named; else those a release masked; else, of a table without provenance, the
+    keys and whatever else differs; else all numeric ones.
+    """
     if attributes is None and hasattr(release, "provenance"):
         attributes = release.provenance.attributes
+    elif attributes is None and (keys := declared_keys(original, release)):
+        open_to_all = (n for n in original.names if n in masked.names and not set(original[n].roles) & set(_NOT_MASKED))
+        changed = [n for n in open_to_all if n not in keys and not original.same_cells(masked, n)]
+        attributes = (*(name for name in keys if name in masked.names), *changed) or keys
     return resolve_attributes(original, attributes, KINDS, "a comparison")

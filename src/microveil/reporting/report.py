@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from microveil.attacks.reidentification import THRESHOLD
 from microveil.masking import Release
 from microveil.masking.guarantees import guarantees_of
 from microveil.microdata import Attribute, Microdata, Schema
@@ -28,6 +29,7 @@ def report(
     known: Sequence[str] | None = None,
     attacks: Literal["general", "all"] = "general",
     losses: Sequence[Any] | None = None,
+    threshold: float = THRESHOLD,
     again: str = "",
     progress: Progress = silent,
 ) -> str:
@@ -44,8 +46,9 @@ def report(
     (True, False)
     """
     found = findings_of(
-        original, release, attributes, known=known, attacks=attacks, losses=losses, progress=Part(progress, 0.0, 0.95)
-    )
+        original, release, attributes, known=known, attacks=attacks, losses=losses, threshold=threshold,
+        progress=Part(progress, 0.0, 0.95),
+    )  # fmt: skip
     page = public_page(found) if public else internal_page(found, again)
     progress(1.0, "report: writing the page")
     return page
@@ -59,16 +62,19 @@ def findings_of(
     known: Sequence[str] | None = None,
     attacks: Literal["general", "all"] = "general",
     losses: Sequence[Any] | None = None,
+    threshold: float = THRESHOLD,
     progress: Progress = silent,
 ) -> Findings:
     """Everything that both variants tell of; who wants both measures only once."""
-    pair = Pair.of(original, release, attributes)
+    pair = Pair.of(original, release, attributes, known=known)
     chosen: Literal["all"] | None = "all" if attacks == "all" else None
     measuring, counting = Part(progress, 0.0, 0.9), Part(progress, 0.9, 1.0)
-    assessment = assess(original, release, attributes, attacks=chosen, losses=losses, known=known, progress=measuring)
+    assessment = assess(
+        original, release, attributes, attacks=chosen, losses=losses, known=known, threshold=threshold,
+        progress=measuring,
+    )  # fmt: skip
     released = _described(as_microdata(release), pair)
-    keys = [name for name in pair.original.schema.keys if name in released.names]
-    guarantees = guarantees_of(released, keys or pair.attributes, progress=counting)
+    guarantees = guarantees_of(released, pair.knowledge.attributes, progress=counting)
     made = release if isinstance(release, Release) else None
     return Findings(pair, as_microdata(original), released, assessment, guarantees, made)
 
