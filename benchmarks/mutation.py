@@ -260,7 +260,7 @@ def mutants(root: Path) -> list[Mutant]:
 class Tracer:
     """A pytest plugin that notes which lines of the four packages each test executes, and how long the test takes.
 
-    Tests that need more seconds of the processor than allowed are skipped: no mutant is run against them.
+    Tests that need more seconds of the processor than allowed are cut off; they are run against survivors only.
     """
 
     def __init__(self, root: Path, slowest: float) -> None:
@@ -269,10 +269,12 @@ class Tracer:
         self.lines: set[tuple[str, int]] = set()
         self.calls: Counter[CodeType] = Counter()
         self.tests: dict[str, dict[str, Any]] = {}
+        self.slow: list[str] = []
         signal.signal(signal.SIGPROF, self.too_slow)
 
     def too_slow(self, number: int, frame: FrameType | None) -> None:
-        pytest.skip("too slow to be run against mutants")
+        self.slow.append(self.running)
+        pytest.skip("too slow to be run against every mutant")
 
     def call(self, frame: FrameType, event: str, arg: object) -> Any:
         code = frame.f_code
@@ -289,7 +291,7 @@ class Tracer:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.lines.clear()
         self.calls.clear()
-        self.passed = True
+        self.passed, self.running = True, item.nodeid
         began = time.process_time()
         try:
             return (yield)
@@ -362,9 +364,9 @@ class Map:
     def __init__(self, scratch: Path, slowest: float) -> None:
         self.scratch, self.slowest, self.kept = scratch, slowest, scratch / "map.json"
         self.tests: dict[str, Any] = {}
-        self.measured: list[str] = []
+        self.slow: dict[str, list[str]] = {}  # by file; every file that was measured is there
         if self.kept.exists():
-            self.measured, self.tests = json.loads(self.kept.read_text())
+            self.slow, self.tests = json.loads(self.kept.read_text())
         folder = scratch / "tests"
         files = [folder / name for name in TESTS if name.endswith(".py")]
         files += [file for name in TESTS for file in sorted((folder / name).glob("**/test_*.py"))]
@@ -392,16 +394,16 @@ class Map:
 
     def ensure(self, path: str) -> None:
         for file in self.files_for(path):
-            if file not in self.measured:
+            if file not in self.slow:
                 self._measure(file)
 
     def _measure(self, file: str) -> None:
         """In this process, so that modules and compiled kernels are loaded when mutants are forked from it."""
         tracer = Tracer(self.scratch, self.slowest)
         pytest.main([*(option for option in OPTIONS if option != "-x"), file], plugins=[tracer])
-        self.measured.append(file)
+        self.slow[file] = tracer.slow
         self.tests |= tracer.tests
-        self.kept.write_text(json.dumps([self.measured, self.tests]))
+        self.kept.write_text(json.dumps([self.slow, self.tests]))
 
 
 def tests_of(mutant: Mutant, known: dict[str, Any], functions: set[int], budget: float) -> list[str]:
@@ -528,7 +530,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "microveil-mutation")
     parser.add_argument("--remap", action="store_true", help="measure again which test executes which line")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests, as measured, per mutant")
-    parser.add_argument("--slowest", type=float, default=0.5, help="seconds of the longest test that is used")
+    parser.add_argument("--slowest", type=float, default=0.5, help="seconds of a test that is run against all")
     parser.add_argument("--reference", action="store_true", help="also run tests on the reference data, which are slow")
     parser.add_argument("--line", type=int, help="all mutants of this line (with --only)")
     asked = parser.parse_args()
@@ -575,6 +577,9 @@ def main() -> None:
             tests = tests_of(placed, known.tests, function_lines(source), asked.budget)
             seconds = sum(known.tests[name]["seconds"] for name in tests if name != PAGES)
             fate = run(placed, scratch, tests, 60 + 5 * seconds) if tests else "survived"
+            slow = [name for file in known.files_for(mutant.path) for name in known.slow[file]]
+            if fate == "survived" and slow:
+                fate = run(placed, scratch, slow, 600)
         counts[fate] += 1
         print(fate, mutant.path, mutant.line, before, "->", after, len(tests), flush=True)
         if fate == "survived":

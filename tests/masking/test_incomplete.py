@@ -142,6 +142,15 @@ def test_a_group_publishes_only_what_at_least_k_of_its_members_have(name: str) -
     assert short.provenance.notes[0] == "2 cells suppressed because of missing values"
 
 
+def test_moved_means_are_published_only_where_at_least_k_members_have_a_value() -> None:
+    schema = Schema([Attribute(name="a", kind="numeric", roles=("key",), missing="wildcard")])
+    method = make("method", "secure-k-ward", {"k": 3})
+    full, short = (method.mask(Microdata.of({"a": with_values(present)}, schema), seed=1) for present in (3, 2))
+    for release, published in ((full, [True] * 6), (short, [False] * 3 + [True] * 3)):
+        assert [len(rows) for rows in release.partitions["a",].groups] == [3, 3]
+        assert [cell is not None for cell in release.data.arrow("a").to_pylist()] == published
+
+
 def test_two_codes_in_one_group_become_alike() -> None:
     states, groups = np.array([2, 3, 2, 2, 0, 0, 1, 1], dtype=np.uint8), Partition.of([0, 0, 1, 1, 2, 2, 3, 3])
     emptied = cells_to_empty(states, groups, 2, missing_matches=False)
