@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import filecmp
 import functools
 import gc
 import importlib.util
@@ -258,23 +259,14 @@ def mutants(root: Path) -> list[Mutant]:
 
 
 class Tracer:
-    """A pytest plugin that notes which lines of the four packages each test executes, and how long the test takes.
+    """A pytest plugin that notes which lines of the four packages each test executes, and how long the test takes."""
 
-    Tests that need more seconds of the processor than allowed are cut off; they are run against survivors only.
-    """
-
-    def __init__(self, root: Path, slowest: float) -> None:
+    def __init__(self, root: Path) -> None:
         self.folders = tuple(str(root / "src" / "microveil" / package) for package in PACKAGES)
-        self.root, self.slowest = root, slowest
+        self.root = root
         self.lines: set[tuple[str, int]] = set()
         self.calls: Counter[CodeType] = Counter()
         self.tests: dict[str, dict[str, Any]] = {}
-        self.slow: list[str] = []
-        signal.signal(signal.SIGPROF, self.too_slow)
-
-    def too_slow(self, number: int, frame: FrameType | None) -> None:
-        self.slow.append(self.running)
-        pytest.skip("too slow to be run against every mutant")
 
     def call(self, frame: FrameType, event: str, arg: object) -> Any:
         code = frame.f_code
@@ -291,7 +283,7 @@ class Tracer:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.lines.clear()
         self.calls.clear()
-        self.passed, self.running = True, item.nodeid
+        self.passed = True
         began = time.process_time()
         try:
             return (yield)
@@ -314,7 +306,6 @@ class Tracer:
 
     @contextlib.contextmanager
     def traced(self) -> Iterator[None]:
-        signal.setitimer(signal.ITIMER_PROF, self.slowest)
         threading.settrace(self.call)
         sys.settrace(self.call)
         try:
@@ -322,7 +313,6 @@ class Tracer:
         finally:
             sys.settrace(None)
             threading.settrace(None)
-            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.passed &= not (report.failed or report.skipped)
@@ -361,12 +351,12 @@ OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # packages are i
 class Map:
     """Which tests execute which lines; a file of tests is measured when a mutant first needs it."""
 
-    def __init__(self, scratch: Path, slowest: float) -> None:
-        self.scratch, self.slowest, self.kept = scratch, slowest, scratch / "map.json"
+    def __init__(self, scratch: Path) -> None:
+        self.scratch, self.kept = scratch, scratch / "map.json"
         self.tests: dict[str, Any] = {}
-        self.slow: dict[str, list[str]] = {}  # by file; every file that was measured is there
+        self.measured: list[str] = []
         if self.kept.exists():
-            self.slow, self.tests = json.loads(self.kept.read_text())
+            self.measured, self.tests = json.loads(self.kept.read_text())
         folder = scratch / "tests"
         files = [folder / name for name in TESTS if name.endswith(".py")]
         files += [file for name in TESTS for file in sorted((folder / name).glob("**/test_*.py"))]
@@ -394,16 +384,16 @@ class Map:
 
     def ensure(self, path: str) -> None:
         for file in self.files_for(path):
-            if file not in self.slow:
+            if file not in self.measured:
                 self._measure(file)
 
     def _measure(self, file: str) -> None:
         """In this process, so that modules and compiled kernels are loaded when mutants are forked from it."""
-        tracer = Tracer(self.scratch, self.slowest)
+        tracer = Tracer(self.scratch)
         pytest.main([*(option for option in OPTIONS if option != "-x"), file], plugins=[tracer])
-        self.slow[file] = tracer.slow
+        self.measured.append(file)
         self.tests |= tracer.tests
-        self.kept.write_text(json.dumps([self.slow, self.tests]))
+        self.kept.write_text(json.dumps([self.measured, self.tests]))
 
 
 def tests_of(mutant: Mutant, known: dict[str, Any], functions: set[int], budget: float) -> list[str]:
@@ -503,12 +493,19 @@ def functions_of(code: CodeType) -> dict[tuple[str, int], CodeType]:
 
 
 def scratch_copy(folder: Path) -> None:
-    """The tree as it is now; modification times stay, so that the cached kernels remain valid."""
-    for name in ("src", "tests", "benchmarks", "studies", "docs"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-        shutil.copytree(ROOT / name, folder / name)
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy2(ROOT / name, folder)
+    """The tree as it is now; what has not changed keeps its time, so that the kernels compiled there remain valid."""
+    names = ("src", "tests", "benchmarks", "studies", "docs")
+    files = [file for name in names for file in (ROOT / name).rglob("*") if file.is_file()]
+    wanted = {file.relative_to(ROOT) for file in files} | {Path("pyproject.toml"), Path("README.md")}
+    for path in wanted:
+        new, old = ROOT / path, folder / path
+        if not old.exists() or ("__pycache__" not in path.parts and not filecmp.cmp(new, old, shallow=False)):
+            old.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(new, old)
+    for name in names:
+        for old in (folder / name).rglob("*.py"):
+            if old.relative_to(folder) not in wanted:
+                old.unlink()
 
 
 def equivalents() -> dict[str, str]:
@@ -530,7 +527,6 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "microveil-mutation")
     parser.add_argument("--remap", action="store_true", help="measure again which test executes which line")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests, as measured, per mutant")
-    parser.add_argument("--slowest", type=float, default=0.5, help="seconds of a test that is run against all")
     parser.add_argument("--reference", action="store_true", help="also run tests on the reference data, which are slow")
     parser.add_argument("--line", type=int, help="all mutants of this line (with --only)")
     asked = parser.parse_args()
@@ -551,7 +547,7 @@ def main() -> None:
         importlib.import_module(name)
     if asked.remap:
         (scratch / "map.json").unlink(missing_ok=True)
-    known = Map(scratch, asked.slowest)
+    known = Map(scratch)
 
     skipped = [word for word in asked.skip.split(",") if word]
     population = [
@@ -577,9 +573,6 @@ def main() -> None:
             tests = tests_of(placed, known.tests, function_lines(source), asked.budget)
             seconds = sum(known.tests[name]["seconds"] for name in tests if name != PAGES)
             fate = run(placed, scratch, tests, 60 + 5 * seconds) if tests else "survived"
-            slow = [name for file in known.files_for(mutant.path) for name in known.slow[file]]
-            if fate == "survived" and slow:
-                fate = run(placed, scratch, slow, 600)
         counts[fate] += 1
         print(fate, mutant.path, mutant.line, before, "->", after, len(tests), flush=True)
         if fate == "survived":
