@@ -323,6 +323,7 @@ def forked(job: Any, limit: float) -> int | None:
     child = os.fork()
     if child == 0:
         os.setsid()
+        os.nice(5)  # mutants give way to other work
         status = 70
         try:
             status = int(job())
