@@ -49,6 +49,7 @@ TESTS = ("masking", "attacks", "losses", "scoring", "contracts", "microdata", "t
 PAGES = "tests/test_docs.py::test_the_generated_pages_are_up_to_date"  # they show every parameter and its default
 MOST_FILES = 2  # of tests that are run against the mutants of one module
 EQUIVALENT = HERE / "equivalent_mutants.txt"
+SAID = ("logger.", "warnings.", "progress(", "part(", "first(", "second(")  # statements that only report
 PRELOADED = "numpy scipy.stats scipy.optimize scipy.sparse numba pyarrow.csv pandas polars narwhals pydantic hypothesis"
 ENOUGH_CALLS = 50  # of one function in one test: lines that run later only are rare
 
@@ -164,7 +165,7 @@ class Places(ast.NodeVisitor):
 
     def visit_Expr(self, node: ast.Expr) -> None:
         text = ast.unparse(node)
-        if not isinstance(node.value, ast.Constant | ast.Yield) and not text.startswith(("logger.", "warnings.")):
+        if not isinstance(node.value, ast.Constant | ast.Yield) and not text.startswith(SAID):
             self.add(node, "pass")
             self.visit(node.value)
 
@@ -228,7 +229,7 @@ class Places(ast.NodeVisitor):
             self.add(node, repr(NAMES[node.value]))
 
     def visit_Call(self, node: ast.Call) -> None:
-        if ast.unparse(node.func) in ("cast", "TypeVar", "super", "isinstance", "Part", "progress"):
+        if ast.unparse(node.func) in ("cast", "TypeVar", "super", "isinstance", "Part", "progress", "part"):
             return
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         if name in NAMES:

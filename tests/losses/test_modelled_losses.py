@@ -74,6 +74,21 @@ def test_pmse_of_a_category_is_that_of_its_shares() -> None:
 
 
 @pytest.mark.parametrize("model", ["logistic", "tree"])
+def test_a_missing_category_is_told_from_every_other(model: str) -> None:
+    """All a are gone and all missing ones are new: half of the records are recognised, the others are not at all."""
+    before, after = Microdata.of({"v": ["a"] * 50 + ["b"] * 50}), Microdata.of({"v": [None] * 50 + ["b"] * 50})
+    loss = Propensity(model=model).measure(before, after, ["v"])  # type: ignore[arg-type]
+    assert loss.value == pytest.approx(
+        50, abs=0.1
+    )  # a logistic regression comes as near to 0 and 1 as its penalty lets
+
+
+def test_a_leaf_of_one_record_is_told_apart_wholly() -> None:
+    before, after = Microdata.of({"x": [1.0, 2.0]}), Microdata.of({"x": [5.0, 6.0]})
+    assert Propensity(model="tree", leaf=1, evidence=0.0).measure(before, after).value == 100
+
+
+@pytest.mark.parametrize("model", ["logistic", "tree"])
 def test_files_that_have_nothing_in_common_are_told_apart(model: str) -> None:
     before, after = Microdata.of({"x": np.arange(200.0)}), Microdata.of({"x": 1000 + np.arange(200.0)})
     assert Propensity(model=model).measure(before, after).value > 99  # type: ignore[arg-type]
