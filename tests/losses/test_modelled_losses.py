@@ -259,3 +259,17 @@ def test_iris_is_classified_as_well_as_is_known(reference: Reference) -> None:
         assert loss.details["error_original"] < 10
         noisy = Noise(alpha=2.0).mask(data, measures, seed=1).data
         assert Classification(target=(response,), learner=learner).measure(data, noisy, measures).value > 3  # type: ignore[arg-type]
+
+
+def test_several_responses_are_averaged() -> None:
+    data = people(5, 200)
+    masked = disturbed(data, 0.4)
+    both, *single = (
+        Classification(target=target).measure(data, masked, ["age"]) for target in (("ill", "job"), ("ill",), ("job",))
+    )
+    for name in ("error_original", "error_release", "error_guess", "disagreement"):
+        assert both.details[name] == pytest.approx(np.mean([loss.details[name] for loss in single]))
+    assert both.raw == pytest.approx(np.mean([loss.raw for loss in single]))
+    assert both.per_attribute == pytest.approx({**single[0].per_attribute, **single[1].per_attribute})
+    guesses = [1 - data.categories(name).frequencies.max() / 200 for name in ("ill", "job")]
+    assert both.details["error_guess"] == pytest.approx(100 * np.mean(guesses))

@@ -140,6 +140,14 @@ def test_the_error_of_a_sample_is_that_of_the_mean_over_trees_and_kinds_of_bias(
     assert found["standard_error"] == pytest.approx(100 * error / kinds)
 
 
+def test_a_table_without_a_complete_record_has_no_shape() -> None:
+    before = Microdata.of({"x": [1.0, 2.0, None, None], "y": [None, None, 3.0, 5.0]})
+    found = BiasTypes().measure(before, before).details
+    told = {f"{what}_{when}": 0.0 for what in ("skewness", "kurtosis") for when in ("before", "after")}
+    assert {name: found[name] for name in told} == told
+    assert found["d"] == 0
+
+
 # --- numerics -----------------------------------------------------------------------------------------------------
 
 
