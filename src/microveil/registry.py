@@ -85,6 +85,8 @@ ATTACKS = {
     "alignment-linkage": "microveil.attacks.linkage.alignment:AlignmentLinkage",
     "projected-linkage": "microveil.attacks.linkage.projected:ProjectedLinkage",
     "representative-linkage": "microveil.attacks.linkage.representatives:RepresentativeLinkage",
+    "rank-alignment-linkage": "microveil.attacks.linkage.rank_alignment:RankAlignmentLinkage",
+    "frequency-alignment-linkage": "microveil.attacks.linkage.frequency_alignment:FrequencyAlignmentLinkage",
     "ranking-intervals": "microveil.attacks.ranking_intervals:RankingIntervals",
     "interval-disclosure": "microveil.attacks.intervals:IntervalDisclosure",
     "uniqueness": "microveil.attacks.uniqueness:Uniqueness",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -45,8 +46,9 @@ class Risk:
     def of(cls, name: str, per_record: FloatArray, known: Sequence[str], scenario: str, **details: Any) -> Risk:
         """The risk is the mean probability over the records attacked, with its Wilson interval."""
         attacked = per_record[~np.isnan(per_record)]
-        low, high = wilson_interval(float(attacked.sum()), len(attacked))
-        value = float(attacked.mean()) if len(attacked) else 0.0
+        total = fsum(attacked.tolist())  # exact, so that the order of the records plays no part
+        low, high = wilson_interval(total, len(attacked))
+        value = total / len(attacked) if len(attacked) else 0.0
         return cls(
             name, 100 * value, 100 * low, 100 * high, per_record, tuple(known), scenario, len(attacked), **details
         )
@@ -124,6 +126,14 @@ class Attack(Parameterised, ABC):
             for variant in cls.variants
             if variant.fits(seen) and variant.too_long(seen)
         )
+
+    @classmethod
+    def noticed(cls, pair: Pair) -> bool:
+        """Whether an intruder who knows nothing of the method would try a general attack, by the looks of the release.
+
+        A battery runs it in any case.
+        """
+        return True
 
     @classmethod
     def facing(cls, pair: Pair) -> Pair:

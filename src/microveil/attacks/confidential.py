@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,12 +65,13 @@ class Target:
 class ConfidentialAttack(Attack):
     """An attack that is after the values of confidential attributes; a subclass has the parameter `confidential`."""
 
+    reads_labels: ClassVar[bool] = True
     confidential: tuple[str, ...] | None
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
         wanted = [name for name in _sought(pair) if _beside(pair, name) is not None]
-        known = [name for name in pair.of_kinds(cls.kinds) if name not in wanted]
+        known = [name for name in cls.seen(pair).of_kinds(cls.kinds) if name not in wanted]
         return (cls(),) if wanted and known else ()
 
     @classmethod
@@ -92,7 +93,10 @@ class ConfidentialAttack(Attack):
         if wanted and len(lacking) == len(wanted):
             raise DataError(f"{self.name} is after '{lacking[0]}', {_UNUSABLE}; name others with its confidential")
         found = [_target(name, table, attributes, tuple(beside)) for name, table in beside.items() if table is not None]
-        return found or [_target(name, pair, attributes, (name,)) for name in attributes]
+        found = found or [_target(n, pair, attributes, (n,)) for n in attributes if _beside(pair, n) is not None]
+        if not found:
+            raise DataError(f"{self.name} is after '{attributes[0]}', {_UNUSABLE}; name others with its confidential")
+        return found
 
 
 def _sought(pair: Pair) -> tuple[str, ...]:

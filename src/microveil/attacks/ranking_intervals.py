@@ -39,7 +39,9 @@ class RankingIntervals(Attack):
     family: ClassVar[str] = "intervals"
     subject: ClassVar[Subject] = "masked"
     summary: ClassVar[str] = "bounds a value by the released means next to its own"
-    meaning: ClassVar[str] = "values that the means of the next groups enclose narrowly; lower is safer"
+    meaning: ClassVar[str] = (
+        "values that lie in a narrow interval between the means of the adjacent groups; lower is safer"
+    )
     assumes: ClassVar[str] = "that attributes were masked one at a time, in groups of neighbouring values"
     formula: ClassVar[str] = "x_ij in [m_(g-1), m_(g+1)] for group g, and m_(g+1) - m_(g-1) < narrow * sd_j"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)

@@ -147,6 +147,17 @@ class Headline:
 
     before: RiskSummary
     after: RiskSummary
+    weighted: bool = False
+
+    @property
+    def assumption(self) -> str:
+        """What the intruder is assumed to know of who is in the file."""
+        if not self.weighted:
+            return "the file is taken for the whole population, so the intruder knows who is in it"
+        return (
+            "the file is taken for a sample by its weights, so the intruder does not know who is in it; for one who "
+            "does, see the linkages"
+        )
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What each figure is, its value before, and after."""
@@ -154,7 +165,7 @@ class Headline:
         return [(name, was, became) for (name, was), (_, became) in zip(before, after, strict=True)]
 
     def to_plain(self) -> dict[str, Any]:
-        return {"before": self.before.to_plain(), "after": self.after.to_plain()}
+        return {"before": self.before.to_plain(), "after": self.after.to_plain(), "weighted": self.weighted}
 
 
 def summary_rows(*summaries: RiskSummary) -> list[list[tuple[str, str]]]:
@@ -232,7 +243,8 @@ def headline_of(
     in_file = same.per_record * same.frequencies  # the chance that a person with these keys is in the file
     chances = [unique.per_record, *(risk.per_record * in_file for risk in linked)]
     progress(1.0, "re-identification")
-    return Headline(before.summary, _summary(chances, _uniques(pair, known), check_threshold(threshold)))
+    after = _summary(chances, _uniques(pair, known), check_threshold(threshold))
+    return Headline(before.summary, after, before.population is not None)
 
 
 def _uniques(pair: Pair, known: Sequence[str]) -> int:

@@ -42,6 +42,14 @@ THRESHOLD = 0.09
 Threshold = Annotated[
     float, typer.Option(help="A record is at risk above this probability of re-identification.", metavar="PROBABILITY")
 ]
+MatchBy = Annotated[
+    str | None,
+    typer.Option(
+        help="An identifier that both tables have, by which released records are matched with their originals; "
+        "default: record i of both is the same person.",
+        metavar="ID",
+    ),
+]
 Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
 
 

@@ -26,7 +26,6 @@ from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from microveil.masking import Plan, Release
-    from microveil.masking.guarantees import Guarantees
     from microveil.microdata import Microdata
 
 EXAMPLE = "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
@@ -134,7 +133,8 @@ def protect(
         say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
     if release.partition is not None:
         say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
-    _say_guarantees(release.guarantees)
+    for line in release.guarantees.sentences():
+        say(line)
     as_they_were = [n for n in release.data.names if n not in release.provenance.attributes]
     if as_they_were:
         say(f"released as they were: {', '.join(as_they_were)}")
@@ -178,23 +178,6 @@ def _required(require: Sequence[str] | None) -> dict[str, float]:
         except ValueError:
             raise ParameterError(f"--require takes a number, such as --require k=5, not '{text}'") from None
     return check_requirements(wanted)
-
-
-def _say_guarantees(guarantees: Guarantees) -> None:
-    """What the release guarantees, by counting."""
-    from microveil.microdata.microdata import count
-
-    over = ", ".join(guarantees.keys)
-    people = "" if guarantees.population is None else f", for {guarantees.population:,.0f} of the population"
-    if guarantees.k < 2:
-        say(f"{count(guarantees.below(2), 'record')} stand alone in their combination of {over}")
-        return
-    say(f"every combination of {over} is shared by at least {guarantees.k:,} records{people}")
-    for name, found in guarantees.diversity.items():
-        say(
-            f"{name}: at least {count(found.distinct, 'different value')} for every combination (entropy "
-            f"{found.entropy:.2f}, recursive {found.recursive}), at most {found.closeness:.2f} from the whole table"
-        )
 
 
 def _check_places(path: Path, out: Path) -> None:

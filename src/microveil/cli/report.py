@@ -14,6 +14,7 @@ from microveil.cli.options import (
     Force,
     Json,
     Known,
+    MatchBy,
     TableOptions,
     Threshold,
     columns,
@@ -36,7 +37,12 @@ class Attacks(StrEnum):
 @with_table_options
 def report(
     original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
-    masked: Annotated[Path, typer.Argument(help="The masked table, same records in the same order.", metavar="MASKED")],
+    masked: Annotated[
+        Path,
+        typer.Argument(
+            help="The masked table: the same records in the same order, or with --match-by.", metavar="MASKED"
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write; it needs no network.")],
     public: Annotated[
         bool, typer.Option("--public", help="For everyone: leave out whatever would help an intruder.")
@@ -51,6 +57,10 @@ def report(
     known: Known = None,
     losses: Annotated[str | None, columns("Losses to measure; default: the usual ones that fit.")] = None,
     threshold: Threshold = THRESHOLD,
+    organisation: Annotated[str, typer.Option(help="Who releases the table; stands on the page.")] = "",
+    author: Annotated[str, typer.Option(help="Who made the report; stands on the page.")] = "",
+    date: Annotated[str | None, typer.Option(help="The date on the page; default: today.")] = None,
+    match_by: MatchBy = None,
     *,
     table: TableOptions,
     force: Force = False,
@@ -88,7 +98,8 @@ def report(
             )
         page = write_report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
-            threshold=threshold, again=again, progress=Part(bar, 0.2, 1.0),
+            threshold=threshold, match_by=match_by, again=again, organisation=organisation, author=author, date=date,
+            progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
         write_together({out: lambda unfinished: _put(unfinished, page, mode)}, force=force)
     variant = "public" if public else "internal"

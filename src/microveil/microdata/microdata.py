@@ -345,9 +345,9 @@ def check_records(data: Microdata, at_least: int, why: str) -> None:
         raise DataError(f"the table has {count(len(data), 'record')}, but {why} needs at least {at_least}")
 
 
-def count(number: int, noun: str) -> str:
-    """`3 records`, `1 record`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+def count(number: int, noun: str, several: str | None = None) -> str:
+    """`3 records`, `1 record`; `several` is the plural where an s does not make it."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
 def as_categories(column: pa.Array) -> pa.Array:

@@ -18,7 +18,8 @@ _NOT_MASKED = ("identifier", "weight", "household", "stratum")  # roles of attri
 
 @dataclass(frozen=True)
 class Pair:
-    """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema.
+    """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema, but
+    what an empty cell counts as is for each table to say.
 
     `attributes` are those that a measure is about: at first the ones to compare, which `compared` keeps; an attack that
     links records is about what the intruder knows, `knowledge`. `recoded` are attributes whose masked cells are labels
@@ -60,7 +61,8 @@ class Pair:
         if len(before) != len(after):
             raise DataError(
                 f"the original has {count(len(before), 'record')} and the masked table {len(after):,}; "
-                "they must describe the same records in the same order"
+                "they must describe the same records in the same order, or be matched by an identifier that both have "
+                "(match_by, or --match-by on the command line)"
             )
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")
@@ -72,7 +74,14 @@ class Pair:
             n for n in held if holds_labels(before[n], before.arrow(n), after.arrow(n), declared_before=known_before)
         )
         schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in held))
-        masked = Microdata(after.frame.select(*held), schema.select(held))
+        released = schema.select(held)
+        if made is not None:  # empty cells of a release may count otherwise than those of the original
+            counted = (released[name].changed(missing=after[name].missing) for name in held)
+            released = released.replacing(*(a for a in counted if a.missing != schema[a.name].missing))
+        # labels stand in no domain but their own
+        labels = (released[n] for n in recoded if released[n].domain is not None)
+        released = released.replacing(*(a.changed(domain=None, hierarchy=None) for a in labels))
+        masked = Microdata(after.frame.select(*held), released)
         return cls(Microdata(before.frame, schema, before.origin), masked, chosen, knowledge, chosen, recoded, made)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
@@ -102,7 +111,7 @@ class Pair:
     def categories(self, name: str) -> tuple[Categories, Categories]:
         """Both columns as positions in one domain; new categories of the masked table come after the original's."""
         domain = self.original.domain(name)
-        if self.original[name].domain is None:
+        if self.original[name].domain is None or name in self.recoded:
             known = set(domain)
             new = [value for value in self.masked.domain(name) if value not in known]
             domain = (*(v for v in (*domain, *new) if v is not None), *([None] if None in (*domain, *new) else []))
@@ -113,17 +122,11 @@ def _with_codes_of(before: Attribute, after: Attribute) -> Attribute:
     """The original's attribute, knowing the missing codes of the masked file too (another format may have its own), and
     the categories that masking has made by merging others.
     """
-    codes = tuple(code for code in after.missing_codes if code not in before.missing_codes)
-    ranges = tuple(limits for limits in after.missing_ranges if limits not in before.missing_ranges)
     if after.domain is not None and before.domain is not None and after.kind == before.kind:
         known = {category_key(value) for value in before.domain}
         new = tuple(value for value in after.domain if category_key(value) not in known)  # merged categories
         before = before.changed(domain=(*before.domain, *new), hierarchy=None) if new else before
-    if after.kind != before.kind or not (codes or ranges):
-        return before
-    return before.changed(
-        missing_codes=(*before.missing_codes, *codes), missing_ranges=(*before.missing_ranges, *ranges)
-    )
+    return before.with_missing_of(after)
 
 
 def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from microveil.attacks import Attack, Risk
+from microveil.attacks.correspondence import Correspondence, corresponding
 from microveil.attacks.reidentification import THRESHOLD, check_threshold, headline_of
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.battery import run_battery
@@ -39,6 +40,7 @@ def assess(
     known: Sequence[str] | None = None,
     score: ScoreRule | str = "mean",
     threshold: float = THRESHOLD,
+    match_by: str | None = None,
     progress: Progress = silent,
 ) -> Assessment:
     """Measure a release with the usual losses and every general attack that fits its attributes, or with those named.
@@ -50,12 +52,36 @@ def assess(
     measures every loss that fits. `score` is the rule that makes one number of it all; what a rule needs is measured
     besides, and `rule.assess` measures that alone.
 
+    Record i of both tables is taken for the same person, unless `match_by` names an identifier that both have. If the
+    records are seen not to correspond, they are matched by what they hold, as an intruder would, and the `warnings` of
+    the assessment say so.
+
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65]})
     >>> round(assess(people, MDAV(k=2).mask(people)).losses["sse"].value, 2)
     0.68
     """
+    matched = corresponding(original, release, match_by)
+    return assess_matched(
+        matched, attributes, attacks=attacks, losses=losses, known=known, score=score, threshold=threshold,
+        progress=progress,
+    )  # fmt: skip
+
+
+def assess_matched(
+    matched: Correspondence,
+    attributes: Sequence[str] | None = None,
+    *,
+    attacks: Sequence[Attack | str] | Literal["all"] | None = None,
+    losses: Sequence[LossMeasure | str] | Literal["all"] | None = None,
+    known: Sequence[str] | None = None,
+    score: ScoreRule | str = "mean",
+    threshold: float = THRESHOLD,
+    progress: Progress = silent,
+) -> Assessment:
+    """The same on tables whose records were brought into the same order already."""
+    original, release = matched.original, matched.release
     rule: ScoreRule = make("score", score) if isinstance(score, str) else score
     check_threshold(threshold)
     pair = Pair.of(original, release, attributes, known=known)
@@ -77,12 +103,12 @@ def assess(
         risk_by_label, own_risks = _risks(known_pair, chosen, scenarios, second_half)
     linked = [risk for risk in risk_by_label.values() if is_linkage(risk)]
     unique = next((risk for risk in risk_by_label.values() if risk.name == Uniqueness.name), None)
-    headline = headline_of(original, pair, linked, unique, threshold=threshold, progress=last)
+    headline = headline_of(matched.whole, pair, linked, unique, threshold=threshold, progress=last)
     progress(1.0, "assessing")
     values = rule.values(pair, loss_by_label, risk_by_label, {**own_losses, **own_risks})
     return Assessment(
         loss_by_label, risk_by_label, rule.combine(values), pair.attributes, len(pair), pair.knowledge, headline,
-        battery, rule, values,
+        battery, rule, values, matched.warnings,
     )  # fmt: skip
 
 
@@ -188,6 +214,8 @@ def _chosen(sort: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair
     flag = {"loss": "usual", "attack": "general"}[sort]
     usual = [name for name in names(sort) if wanted == "all" or getattr(find(sort, name), flag)]
     faced = {name: find(sort, name).facing(pair) if sort == "attack" else pair for name in usual}
+    if sort == "attack" and wanted is None:
+        usual = [name for name in usual if find(sort, name).noticed(faced[name])]
     return [make(sort, name) for name in usual if find(sort, name).suited(faced[name])]
 
 

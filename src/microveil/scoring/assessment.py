@@ -26,7 +26,8 @@ class Assessment:
     """Everything measured of one release.
 
     `knowledge` is what the intruder is assumed to know, and `headline` the risk of re-identification before and after
-    masking. `rule` made the score out of `parts`, the values of its formula.
+    masking. `rule` made the score out of `parts`, the values of its formula. `warnings` are sentences without which the
+    numbers would be misread.
     """
 
     losses: Mapping[str, Loss]
@@ -39,11 +40,13 @@ class Assessment:
     battery: Battery | None = None
     rule: ScoreRule | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {
             "attributes": list(self.attributes),
             "records": self.records,
+            "warnings": list(self.warnings),
             "knowledge": self.knowledge.to_plain(),
             "headline": self.headline.to_plain(),
             "losses": {name: loss.to_plain() for name, loss in self.losses.items()},
@@ -91,8 +94,14 @@ class Assessment:
             return table
 
     def __str__(self) -> str:
-        lines = [self.heading, "", f"{'':42}{'before':>18}{'after':>18}"]
+        lines = [
+            self.heading,
+            *(f"warning: {warning}" for warning in self.warnings),
+            "",
+            f"{'':42}{'before':>18}{'after':>18}",
+        ]
         lines += [f"{name:42}{before:>18}{after:>18}" for name, before, after in self.headline.rows()]
+        lines += [f"({self.headline.assumption})"]
         lines += ["", *(f"{kind:5}  {name:24} {value:8.3f} %  {meaning}" for kind, name, value, meaning in self.rows())]
         return "\n".join(lines)
 
@@ -107,7 +116,8 @@ class Assessment:
             f"<td>{escape(meaning)}</td></tr>"
             for kind, name, value, meaning in self.rows()
         )
+        warned = "".join(f"<p><strong>Warning: {escape(warning)}</strong></p>" for warning in self.warnings)
         return (
-            f"<p>{escape(self.heading)}</p><table><tr><th></th><th>before</th><th>after</th></tr>{head}</table>"
+            f"<p>{escape(self.heading)}</p>{warned}<table><tr><th></th><th>before</th><th>after</th></tr>{head}</table>"
             f"<table><tr><th></th><th>measure</th><th>%</th><th>what it means</th></tr>{cells}</table>"
         )
