@@ -26,6 +26,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -320,11 +321,12 @@ class Tracer:
 
 
 def forked(job: Any, limit: float) -> int | None:
-    """The exit status of a job in a child of this process; None when it ran out of time."""
+    """The exit status of a job in a child of this process; None when it took more than so many seconds of processor."""
     child = os.fork()
     if child == 0:
         os.setsid()
         os.nice(5)  # mutants give way to other work
+        resource.setrlimit(resource.RLIMIT_CPU, (round(limit), round(limit) + 1))
         status = 70
         try:
             status = int(job())
@@ -334,11 +336,12 @@ def forked(job: Any, limit: float) -> int | None:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
-    until = time.monotonic() + limit
+    until = time.monotonic() + 20 * limit  # a busy machine is no hang, but waiting forever is
     while time.monotonic() < until:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
+            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
         time.sleep(0.02)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
@@ -574,7 +577,7 @@ def main() -> None:
             known.ensure(mutant.path)
             tests = tests_of(placed, known.tests, function_lines(source), asked.budget)
             seconds = sum(known.tests[name]["seconds"] for name in tests if name != PAGES)
-            fate = run(placed, scratch, tests, 60 + 5 * seconds) if tests else "survived"
+            fate = run(placed, scratch, tests, 30 + 5 * seconds) if tests else "survived"
         counts[fate] += 1
         print(fate, mutant.path, mutant.line, before, "->", after, len(tests), flush=True)
         if fate == "survived":
