@@ -198,7 +198,8 @@ class Release:
         """
         output: dict[str, Any] = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
         before = self.provenance.schema
-        changed = [a for a in self.data.schema if a.name not in before or a != before[a.name]]
+        changed = [_without_found_domain(a, before) for a in self.data.schema]
+        changed = [a for a in changed if a.name not in before or a != before[a.name]]
         if changed:
             output["schema"] = Schema(changed).to_plain()
         if neutralised:
@@ -248,6 +249,13 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
     )
     said = (note for note in manifest.get("notes", ()) if note not in provenance.notes)
     return Release(data, replace(provenance, step_notes=tuple(said)))
+
+
+def _without_found_domain(released: Attribute, before: Schema) -> Attribute:
+    """A released attribute as a manifest may describe it: categories that no schema declared were found in the data."""
+    declared = released.name in before and before[released.name].domain is not None
+    labels = before[released.name].value_labels if released.name in before else {}
+    return released if declared else released.changed(domain=None, hierarchy=None, value_labels=labels)
 
 
 def _as_released(data: Microdata, before: Schema, released: Schema) -> Microdata:

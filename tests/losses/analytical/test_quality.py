@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from microveil.losses.analytical.quality import Quality
-from microveil.microdata import Microdata
+from microveil.microdata import Attribute, Microdata, Schema
 
 
 @pytest.mark.spec("03:ME-9")
@@ -23,7 +23,8 @@ def test_numbers_by_hand() -> None:
 
 @pytest.mark.spec("03:ME-9")
 def test_categories_by_hand() -> None:
-    before = Microdata.of({"job": ["cook", "smith", "cook", "nurse"]})
+    jobs = Schema([Attribute(name="job", kind="nominal", domain=("cook", "smith", "nurse", "health"))])
+    before = Microdata.of({"job": ["cook", "smith", "cook", "nurse"]}, jobs)
     after = Microdata.of({"job": ["cook", "cook", None, "health"]})
     found = Quality().measure(before, after, ["job"]).details
     assert found == pytest.approx({"accuracy": 200 / 3, "completeness": 25, "consistency": 100 / 3})
