@@ -4,7 +4,7 @@ BIN = .venv/bin
 READY = .venv/.ready
 DOCS_READY = .venv/.docs-ready
 
-.PHONY: setup demo test lint bench docs clean
+.PHONY: setup demo test lint bench mutants docs clean
 
 setup: $(READY)
 
@@ -32,6 +32,9 @@ test: lint
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
+
+mutants: $(READY)
+	$(BIN)/python benchmarks/mutation.py --sample 100
 
 docs: $(DOCS_READY)
 	$(BIN)/python docs/generate.py

@@ -225,12 +225,13 @@ def test_paths_are_relative_to_the_file(study_file: Callable[..., Path], monkeyp
 
 
 def test_the_example_of_the_documentation_is_a_study() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    docs = Path(__file__).parents[2] / "docs"
+    text = (docs / "studies.md").read_text(encoding="utf-8")
     example = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
     assert example is not None
-    design = Design.from_plain(tomllib.loads(example[1]))
-    assert len(design.candidates) == 4 + 6
-    assert design.candidates[4].label == "swapped and changed rank-swapping p=5, pram p=0.9"
+    design = Design.from_plain(tomllib.loads(example[1]), docs / "examples")
+    assert len(design.candidates) == 3 + 6
+    assert design.candidates[3].label == "swapped and changed rank-swapping p=5, pram p=0.9"
     entries = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
     named = {name for entry in entries for name in re.findall(r"`(\w+)`", entry)}
     assert named | {"method"} == set(ENTRIES)

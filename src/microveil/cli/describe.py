@@ -34,7 +34,7 @@ def describe(
     from microveil.microdata.microdata import count
 
     if schema_out is not None:
-        check_output(schema_out, force=force)
+        check_output(schema_out, force=force, inputs=[path, table.schema])
     wishes = table.reading
     with bar_for(f"reading {path.name}") as bar:
         data = read_table(path, table.schema, bar, **wishes, **table.said)

@@ -20,7 +20,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, note, print_json, say
-from microveil.cli.tables import read_table
+from microveil.cli.tables import is_neutralised, read_table
 from microveil.cli.trial import trial_of
 from microveil.errors import ParameterError
 
@@ -92,6 +92,14 @@ def protect(
             "--keep-household-ids", help="Release household numbers as they are; by default they get new ones."
         ),
     ] = False,
+    neutralise_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--neutralise-formulas",
+            help="Put an apostrophe before texts in a CSV file that a spreadsheet would take for formulas "
+            "(those that begin with = + - @ or a tab). In a workbook texts are never formulas.",
+        ),
+    ] = False,
     *,
     table: TableOptions,
     force: Force = False,
@@ -117,8 +125,7 @@ def protect(
     given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
         raise ParameterError("--known says what the intruder of --until knows; without --until it has no use")
-    _check_places(path, out)
-    check_place(out, force=force)
+    check_place(out, force=force, inputs=[path, plan, table.schema])
     wishes = table.reading
     if manifest is not None:
         wishes.update({k: v for k, v in manifest["input"].get("dialect", {}).items() if wishes[k] is None})
@@ -136,7 +143,8 @@ def protect(
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
         release = carry_out(data, replace(the_plan, schema=None), seed=given, progress=masking)
         bar(0.9, f"writing {out.name}")
-        written, beside = release.save(out, force=force)
+        neutralise = neutralise_formulas or is_neutralised(manifest)
+        written, beside = release.save(out, force=force, neutralise_formulas=neutralise)
     warnings = _of_the_seed(release)
     for warning in warnings:
         note(warning)
@@ -203,11 +211,6 @@ def _required(require: Sequence[str] | None) -> dict[str, float]:
         except ValueError:
             raise ParameterError(f"--require takes a number, such as --require k=5, not '{text}'") from None
     return check_requirements(wanted)
-
-
-def _check_places(path: Path, out: Path) -> None:
-    if path.exists() and out.exists() and path.samefile(out):
-        raise ParameterError(f"the release would overwrite the original {path}; choose another name for --out")
 
 
 def _as_they_were(release: Release) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,9 @@ def read_release(
     """
     from microveil.masking.release import release_from
 
-    after = read_table(path, None, progress, like=before, **options)
     plan, manifest = made
+    neutralised = is_neutralised(manifest)
+    after = read_table(path, None, progress, like=before, neutralised=neutralised, **options)
     if plan is None or manifest is None:
         return after
     if whole or plan.shuffle or len(after) < len(before):
@@ -39,11 +41,19 @@ def read_release(
     return release_from(after, plan, manifest)
 
 
+def is_neutralised(manifest: Mapping[str, Any] | None) -> bool:
+    """Whether texts of a released file carry an apostrophe against spreadsheets."""
+    output = (manifest or {}).get("output")
+    return isinstance(output, Mapping) and bool(output.get("neutralised_formulas"))
+
+
 def from_manifest(masked: Path) -> Made:
     """The plan and the manifest beside a released file, if it belongs to that file."""
     from microveil.masking.plan import read_plan
     from microveil.masking.release import file_digest, manifest_path
+    from microveil.microdata.files.atomic import recover
 
+    recover(masked.parent)  # a run that was killed may have left the manifest under another name
     beside = manifest_path(masked)
     if not (beside.is_file() and masked.is_file()):
         return None, None

@@ -11,6 +11,7 @@ from typing import Any
 
 from microveil.errors import ParameterError, errors_of_file, nearest_name
 from microveil.masking.guarantees import check_requirements
+from microveil.microdata.files.inputs import read_text
 from microveil.microdata.schema import Schema
 from microveil.randomness import check_seed, plain_seed
 
@@ -117,7 +118,7 @@ def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
     """Read a plan (TOML) or the plan inside a manifest (JSON); with the latter comes the whole manifest."""
     path = Path(path)
     with errors_of_file(path, "is neither a plan (TOML) nor a manifest (JSON)"):
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         manifest = content if isinstance(content, dict) and "plan" in content else None
         return Plan.from_plain(manifest["plan"] if manifest else content, path.parent), manifest

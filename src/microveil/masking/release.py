@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
@@ -190,7 +190,7 @@ class Release:
         methods = ", then ".join(step.method for step in self.provenance.steps)
         return f"Release({len(self):,} records, {methods} on {', '.join(self.provenance.attributes)})"
 
-    def manifest(self, file_digest: str | None = None) -> dict[str, Any]:
+    def manifest(self, file_digest: str | None = None, *, neutralised: bool = False) -> dict[str, Any]:
         """What goes beside the file: enough to make the same bytes again, and to read them as they are meant.
 
         Attributes that the release describes otherwise than the original, such as one whose empty cells now count as
@@ -201,15 +201,17 @@ class Release:
         changed = [a for a in self.data.schema if a.name not in before or a != before[a.name]]
         if changed:
             output["schema"] = Schema(changed).to_plain()
+        if neutralised:
+            output["neutralised_formulas"] = True
         version = self.provenance.versions["microveil"]
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
         """Write the masked file and its manifest beside it, both or neither; return their paths."""
         from microveil.microdata.files import writer
-        from microveil.microdata.files.atomic import write_together
+        from microveil.microdata.files.atomic import text_writer, write_together
 
-        path = check_place(path, force=force)
+        path = check_place(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
         beside = manifest_path(path)
         digest: list[str] = []
 
@@ -218,11 +220,10 @@ class Release:
             digest.append(file_digest(unfinished))
 
         def put_manifest(unfinished: Path) -> None:
-            text = json.dumps(self.manifest(digest[0]), indent=2, ensure_ascii=False)
-            unfinished.touch(mode=0o600)
-            unfinished.write_text(text + "\n", encoding="utf-8", newline="\n")
+            manifest = self.manifest(digest[0], neutralised=bool(dialect.get("neutralise_formulas")))
+            text_writer(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")(unfinished)
 
-        write_together({path: put_table, beside: put_manifest}, force=force)
+        write_together({path: put_table, beside: put_manifest}, force=force, private=[beside])
         return path, beside
 
 
@@ -272,14 +273,15 @@ def _described(data: Microdata, read: Attribute, known: Attribute) -> Attribute:
     return known if all(value is None or category_key(value) in listed for value in held) else anything
 
 
-def check_place(path: str | Path, *, force: bool = False) -> Path:
-    """Whether a release can be written here; worth asking before any long work starts."""
+def check_place(path: str | Path, *, force: bool = False, inputs: Iterable[str | Path | None] = ()) -> Path:
+    """Whether a release can be written here, over none of the inputs; worth asking before any long work starts."""
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_writable
 
-    path = check_output(path, force=force)
+    inputs = list(inputs)
+    path = check_output(path, force=force, inputs=inputs)
     check_writable(path)
-    check_output(manifest_path(path), force=force)
+    check_output(manifest_path(path), force=force, inputs=inputs)
     return path
 
 

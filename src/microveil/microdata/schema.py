@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 import pydantic
 
 from microveil.errors import SchemaError, UnknownNameError, errors_of_file
+from microveil.microdata.files.inputs import read_text
 from microveil.microdata.hierarchy import Hierarchy, Intervals, hierarchy_from_plain, node_text
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
@@ -293,7 +294,7 @@ class Schema:
         """Read a schema from a TOML file."""
         path = Path(path)
         with errors_of_file(path):
-            return cls.from_plain(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+            return cls.from_plain(tomllib.loads(read_text(path)), path.parent)
 
     def to_toml(self) -> str:
         import tomli_w

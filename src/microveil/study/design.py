@@ -22,6 +22,7 @@ from microveil.errors import (
 )
 from microveil.masking import Step
 from microveil.microdata import Microdata, Schema, datasets, files
+from microveil.microdata.files.inputs import read_text
 from microveil.microdata.microdata import as_microdata
 from microveil.parameters import shown
 from microveil.progress import Progress, silent
@@ -153,7 +154,7 @@ def read_design(path: str | Path) -> Design:
     """Read a study's file (TOML)."""
     path = Path(path)
     with errors_of_file(path):
-        return replace(Design.from_plain(tomllib.loads(path.read_text(encoding="utf-8")), path.parent), file=path)
+        return replace(Design.from_plain(tomllib.loads(read_text(path)), path.parent), file=path)
 
 
 # --- the ways of protecting the table ------------------------------------------------------------------------------

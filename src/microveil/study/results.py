@@ -17,7 +17,7 @@ from microveil.errors import DataError
 from microveil.masking import Plan
 from microveil.masking.release import Provenance
 from microveil.microdata import Schema
-from microveil.microdata.files.atomic import Writer, make_folder, write_together
+from microveil.microdata.files.atomic import make_folder, text_writer, write_together
 from microveil.microdata.microdata import count
 from microveil.scoring import Assessment, decisions
 from microveil.study.cells import MEAN, Candidate, Cell, Named
@@ -330,8 +330,11 @@ class Study:
             texts[PLAN] = self.plan().to_toml()
         else:
             (folder / PLAN).unlink(missing_ok=True)  # of an earlier run
-        write_together({folder / name: _writer(text, private=name == PLAN) for name, text in texts.items()}, force=True)
-        return {name: folder / name for name in texts}
+        paths = {name: folder / name for name in texts}
+        # the seed of the plan helps to undo the masking
+        private = [folder / PLAN]
+        write_together({paths[name]: text_writer(text) for name, text in texts.items()}, force=True, private=private)
+        return paths
 
 
 def study_of(cells: Sequence[Cell], outcomes: Mapping[str, Outcome], **about: Any) -> Study:
@@ -408,12 +411,3 @@ def _csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _writer(text: str, *, private: bool) -> Writer:
-    def put(path: Path) -> None:
-        if private:
-            path.touch(mode=0o600)  # its seed helps to undo the masking
-        path.write_text(text, encoding="utf-8", newline="\n")
-
-    return put

@@ -8,7 +8,7 @@ from typing import Any
 
 from microveil.errors import FileError
 from microveil.microdata import Microdata
-from microveil.microdata.files.atomic import check_folder_path, make_folder
+from microveil.microdata.files.atomic import check_apart, check_folder_path, make_folder
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Part, Progress, Rising, silent
 from microveil.randomness import check_seed, draw_seed
@@ -46,6 +46,9 @@ def run_study(
     folder = None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
+        named = design.data if data is None else data
+        inputs = [design.file, named if isinstance(named, str | Path) else None]
+        check_apart([folder / name for name in (STORE, TABLE, SUMMARY, PAGE, PLAN)], inputs)
     table = design.table(data, Part(progress, 0.0, 0.01))
     unfold(design, table)  # whatever is wrong with the study is found before anything is written
     if folder is not None:
