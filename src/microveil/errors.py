@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
+import reprlib
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -59,6 +61,34 @@ def errors_of_file(path: object, form: str = "is not a TOML file") -> Iterator[N
         raise FileError(path, f"cannot be read ({problem.strerror})") from None
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as problem:
         raise FileError(path, f"{form} ({problem})") from None
+
+
+def brief(value: object) -> str:
+    """A value as an error shows it: never longer than a line, however long, deep or large the value is.
+
+    >>> brief("five"), brief(10**5000), brief([[1, 2], "x" * 100])
+    ("'five'", 'a number of 5,001 digits', "[[1, 2], 'xxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxx']")
+    """
+    return _SHORT.repr(value)
+
+
+class _Short(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxstring = self.maxother = self.maxlong = 42
+
+    def repr_int(self, value: int, level: int) -> str:
+        # Python refuses to write out very long numbers
+        digits = int(abs(value).bit_length() * math.log10(2)) + 1
+        return f"a number of {digits:,} digits" if digits > self.maxlong else repr(value)
+
+    def repr_instance(self, value: object, level: int) -> str:
+        shown = super().repr_instance(value, level)
+        return shown if "\n" not in shown else f"a value of type {type(value).__name__}"
+
+
+_SHORT = _Short()
 
 
 class OutputExistsError(FileError):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 
@@ -34,10 +34,13 @@ class Best(Microaggregation):
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})
 
     chunk: int | None = parameter(
-        20_000, help="divide longer files into parts of at most so many similar records first", ge=2
+        20_000, help="divide longer files into parts of at most so many similar records first", ge=2, le=MOST_RECORDS
     )
     polish: int = parameter(
-        300_000, help="exchanges between groups that are tried for each record; more take longer and lose less", ge=0
+        300_000,
+        help="exchanges between groups that are tried for each record; more take longer and lose less",
+        ge=0,
+        le=1_000_000_000,
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
