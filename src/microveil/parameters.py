@@ -25,7 +25,7 @@ Component = TypeVar("Component", bound="Parameterised")
 MOST_RECORDS = 1_000_000_000
 MOST_ATTRIBUTES = 100_000
 LARGEST_NUMBER = 1e150  # its square is still a number
-LARGEST_SEED = 2**128 - 1
+LARGEST_SEED = 2**64 - 1  # of what attacks and losses draw; the seed of a release is longer
 
 # strict: a truth value or a text is never taken for a number
 _CONFIG = pydantic.ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)

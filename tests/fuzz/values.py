@@ -48,6 +48,8 @@ def anything(rng: random.Random, depth: int = 2) -> Any:
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where in a tree of lists and tables something lies."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if len(path) > 12:
+        return [path]
     return [path, *(place for key, item in inside for place in places(item, (*path, key)))]
 
 
@@ -69,7 +71,7 @@ def mutated(tree: Any, rng: random.Random, other: Callable[[random.Random], Any]
         elif act < 0.75:
             del parent[key]
         elif act < 0.85 and isinstance(parent, list):
-            parent.append(copy.deepcopy(parent[key]))
+            parent.append(parent[key])
         elif isinstance(parent, dict):
             parent[rng.choice((*WORDS, *TEXTS[:24]))] = parent.pop(key) if act < 0.93 else other(rng)
     return tree

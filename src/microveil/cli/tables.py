@@ -48,7 +48,7 @@ def from_manifest(masked: Path) -> Made:
     if not (beside.is_file() and masked.is_file()):
         return None, None
     plan, manifest = read_plan(beside)
-    if manifest is None or manifest.get("output", {}).get("file_sha256") != file_digest(masked):
+    if manifest is None or (manifest.get("output") or {}).get("file_sha256") != file_digest(masked):
         note(f"{masked.name} is not the file its manifest was written for, so the manifest is not used")
         return None, None
     return plan, manifest
@@ -69,6 +69,6 @@ def read_back(before: Microdata, after: Microdata, plan: Plan, manifest: dict[st
         again = protect(before, replace(plan, schema=None, require={}))
     except MicroveilError:
         return release
-    if again.data.digest() != manifest.get("output", {}).get("digest"):
+    if again.data.digest() != (manifest.get("output") or {}).get("digest"):
         return release
     return replace(release, partitions=again.partitions, matrices=again.matrices, rows=again.rows)

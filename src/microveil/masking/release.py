@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.partition import Partition
-from microveil.masking.plan import Plan, Step
+from microveil.masking.plan import Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
 
 JOINT = "+"  # between the names of attributes that share a matrix
@@ -160,17 +160,19 @@ class Release:
 
 def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Release:
     """A release read back from its file, with the provenance of the manifest beside it."""
-    origin = manifest.get("input", {})
+    check_manifest(manifest)
+    origin = manifest.get("input") or {}
+    records = origin.get("records")
     provenance = Provenance(
         steps=plan.steps,
         seed=plan.seed or 0,
-        input_digest=str(origin.get("digest", "")),
-        input_records=int(origin.get("records", len(data))),
+        input_digest=origin.get("digest") or "",
+        input_records=len(data) if records is None else records,
         schema=plan.schema or data.schema,
-        left_out=tuple(manifest.get("left_out", ())),
-        notes=tuple(manifest.get("notes", ())),
+        left_out=tuple(manifest.get("left_out") or ()),
+        notes=tuple(manifest.get("notes") or ()),
         require=plan.require,
-        versions=dict(manifest.get("versions", {})),
+        versions=dict(manifest.get("versions") or {}),
     )
     return Release(data, provenance)
 

@@ -9,8 +9,9 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import SchemaError, nearest_name
-from microveil.microdata.frames import Frame
+from microveil.errors import DataError, SchemaError, nearest_name
+from microveil.microdata.frames import Frame, arrow_column, distinct_values, is_usable, ordered_intervals
+from microveil.microdata.ordered import is_ordered
 from microveil.microdata.schema import Attribute, Schema
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ _HOUSEHOLD = re.compile(r"(^|[_. ])(household|hh|hid|hhid|family)[_. ]?(id|no|nr
 def infer_schema(frame: Frame, given: Schema | None = None) -> Schema:
     """A schema for every column: what is given stays, the rest is guessed from the column types.
 
-    Numbers are numeric, truth values and text are nominal, ordered categories are ordinal. Missing numbers are
-    wildcards, a missing category is a category of its own.
+    Numbers, dates, times and durations are numeric, truth values and text are nominal, ordered categories are ordinal.
+    Missing numbers are wildcards, a missing category is a category of its own.
     """
     columns = list(frame.columns)
     if given is not None:
@@ -42,11 +43,23 @@ def infer_schema(frame: Frame, given: Schema | None = None) -> Schema:
 def guess_attribute(frame: Frame, name: str) -> Attribute:
     """The guess for one column, from its type alone."""
     dtype = frame.schema[name]
-    if dtype.is_numeric():
+    if dtype.is_numeric() or dtype.is_temporal() or _holds_ordered_values(frame, name):
         return Attribute(name=name, kind="numeric", missing="wildcard")
     if isinstance(dtype, nw.Enum) and all(isinstance(category, str) for category in dtype.categories):
         return Attribute(name=name, kind="ordinal", domain=tuple(dtype.categories), missing="own category")
+    if isinstance(dtype, nw.Enum | nw.Categorical) and (intervals := ordered_intervals(frame, name)):
+        return Attribute(name=name, kind="ordinal", domain=intervals, missing="own category")
     return Attribute(name=name, kind="nominal", missing="own category")
+
+
+def _holds_ordered_values(frame: Frame, name: str) -> bool:
+    """Whether a column of Python objects holds decimals, dates or long whole numbers."""
+    if not isinstance(frame.schema[name], nw.Object | nw.Unknown):
+        return False
+    try:
+        return is_ordered(arrow_column(frame, name).type)
+    except DataError:
+        return False
 
 
 def almost_numbers(data: Microdata, name: str) -> str | None:
@@ -68,8 +81,10 @@ def suggestions(data: Microdata) -> dict[str, str]:
     for attribute in data.schema:
         if attribute.roles:
             continue
-        name, distinct = attribute.name, data.frame[attribute.name].n_unique()
+        name, distinct = attribute.name, distinct_values(data.frame, attribute.name)
         open_text = attribute.is_categorical and attribute.domain is None
+        if not is_usable(data.frame, name):
+            continue
         if open_text and (odd := almost_numbers(data, name)):
             found[name] = odd
         elif open_text and len(data) >= 20 and distinct == len(data):

@@ -12,6 +12,7 @@ from values import NUMBERS, anything, small_columns
 
 def make(rng: random.Random, folder: Path) -> Attempt:
     from microveil.microdata import Microdata
+    from microveil.parameters import LARGEST_NUMBER, MOST_ATTRIBUTES, MOST_RECORDS
     from microveil.registry import describe, find, names
     from microveil.registry import make as build
 
@@ -25,7 +26,10 @@ def make(rng: random.Random, folder: Path) -> Attempt:
             given[parameter["name"]] = rng.choice(parameter["choices"])
     numeric = [p for p in declared if "int" in p["type"] or "float" in p["type"]]
     for parameter in rng.sample(numeric or declared, min(len(numeric or declared), rng.choice([1, 1, 2]))):
-        limits = [parameter.get("maximum", 10**9), parameter.get("minimum", parameter.get("above", 0))]
+        limits = [parameter.get("minimum", parameter.get("above", 0))]
+        # a number of runs may be large and take its time; what stands for the size of a table must not
+        if parameter.get("maximum", 0) in (MOST_RECORDS, MOST_ATTRIBUTES, LARGEST_NUMBER):
+            limits.append(parameter["maximum"])
         number = rng.choice([*limits, *limits, 10**9, 10**23, 1e9, 1e23, rng.choice(NUMBERS)])
         if parameter["type"].startswith("int") and isinstance(number, float) and abs(number) < 1e30:
             number = int(number)

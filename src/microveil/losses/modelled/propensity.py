@@ -88,7 +88,7 @@ class Propensity(LossMeasure):
         help="find what to expect by so many permutations of which record is released; unset: by formula for a "
         "logistic regression, by 10 for a tree",
         ge=0,
-        le=100_000,
+        le=10_000,
     )
     sample: int | None = parameter(
         50_000, help="so many records at most, drawn at random; unset (none): all", ge=10, le=MOST_RECORDS

@@ -102,7 +102,7 @@ class Microaggregation(Method):
         0,
         help="then lower the loss by exchanges between groups: so many are tried for each record (0: none)",
         ge=0,
-        le=1_000_000_000,
+        le=10_000_000,
     )
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ class Best(Microaggregation):
         300_000,
         help="exchanges between groups that are tried for each record; more take longer and lose less",
         ge=0,
-        le=1_000_000_000,
+        le=10_000_000,
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
