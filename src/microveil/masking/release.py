@@ -191,7 +191,7 @@ def check_place(path: str | Path, *, force: bool = False) -> Path:
 def manifest_path(path: str | Path) -> Path:
     """Where the manifest of a released file lies: `safe.csv` has `safe.csv.manifest.json`."""
     path = Path(path)
-    return path.with_name(path.name + MANIFEST_ENDING)
+    return path.parent / (path.name + MANIFEST_ENDING)
 
 
 def file_digest(path: Path) -> str:

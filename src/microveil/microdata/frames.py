@@ -34,9 +34,8 @@ def open_frame(table: Any) -> Frame:
     elif isinstance(table, Mapping):
         _check_names(list(table))
         try:
-            frame = nw.from_native(
-                pa.table({name: _column_of(cells) for name, cells in table.items()}), eager_only=True
-            )
+            columns = {name: _column_of(cells) for name, cells in table.items()}
+            frame = nw.from_native(pa.table(columns), eager_only=True)
         except _NO_ARROW:
             raise DataError(f"these columns do not make a table: {_what_is_wrong(table)}") from None
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,7 +21,7 @@ Category = str | int | float | bool
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ROLES: tuple[Role, ...] = get_args(Role)
-LARGEST_CATEGORY = 1e300
+_LARGEST_CATEGORY = sys.float_info.max
 CATEGORICAL: tuple[Kind, ...] = ("ordinal", "nominal", "location")
 
 
@@ -60,8 +61,8 @@ class Attribute(pydantic.BaseModel):
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> Attribute:
         for category in (*(self.domain or ()), *self.missing_codes, *self.value_labels):
-            if isinstance(category, float | int) and not abs(category) <= LARGEST_CATEGORY:
-                raise ValueError("a category must be a finite number of at most 300 digits, or a text")
+            if isinstance(category, float | int) and not abs(category) <= _LARGEST_CATEGORY:
+                raise ValueError("a category must be a text or a finite number")
         if self.domain is not None:
             if self.kind == "numeric":
                 raise ValueError("a numeric attribute has a range, not a domain")

@@ -74,9 +74,8 @@ def damaged(content: bytearray, rng: random.Random) -> bytearray:
             break
         place = rng.randrange(len(content))
         if rng.random() < 0.3:  # headers and footers decide most
-            place = rng.choice(
-                [rng.randrange(min(len(content), 64)), len(content) - 1 - rng.randrange(min(len(content), 64))]
-            )
+            near = rng.randrange(min(len(content), 64))
+            place = rng.choice([near, len(content) - 1 - near])
         length = rng.choice([1, 2, 4, 16, 200])
         act = rng.random()
         if act < 0.35:

@@ -29,32 +29,60 @@ FILES = (
     "nothing.csv",
     ".",
     "people.toml",
-    "odd [/bold] name.csv",
+    "odd [bold] name.csv",
     "x" * 300 + ".csv",
     "",
     "out.xlsx",
     "a/b.csv",
 )
+SETTINGS = ("k", "alpha", "p", "scale", "by", "share", "base", "uniqueness.classes", "")
+ENCODINGS = ("utf-8", "utf-16", "latin-1", "ascii", "rot13", "base64", "idna", "x", "utf-32")
 TABLE = {
-    "--keys": "columns", "--confidential": "columns", "--identifiers": "columns", "--weight": "column", "--nominal": "columns",
-    "--ordinal": "columns", "--numeric": "columns", "--schema": "file", "--sheet": "text", "--delimiter": "text",
-    "--encoding": "encoding", "--decimal": "text",
-}  # fmt: skip
+    "--keys": "columns",
+    "--confidential": "columns",
+    "--identifiers": "columns",
+    "--weight": "column",
+    "--nominal": "columns",
+    "--ordinal": "columns",
+    "--numeric": "columns",
+    "--schema": "file",
+    "--sheet": "text",
+    "--delimiter": "text",
+    "--encoding": "encoding",
+    "--decimal": "text",
+}
 OPTIONS = {
     "describe": {**TABLE, "--schema-out": "file", "--force": "", "--json": ""},
     "protect": {
-        **TABLE, "--method": "method", "--set": "setting", "--attributes": "columns", "--plan": "file", "--require": "requirement",
-        "--seed": "number", "--until": "until", "--vary": "vary", "--force": "", "--json": "",
+        **TABLE,
+        "--method": "method",
+        "--set": "setting",
+        "--attributes": "columns",
+        "--plan": "file",
+        "--require": "requirement",
+        "--seed": "number",
+        "--until": "until",
+        "--vary": "vary",
+        "--force": "",
+        "--json": "",
     },
-    "assess": {**TABLE, "--attributes": "columns", "--known": "columns", "--json": "", "--explain": "", "--also": "file",
-               "--score": "text", "--set": "setting"},
+    "assess": {
+        **TABLE,
+        "--attributes": "columns",
+        "--known": "columns",
+        "--json": "",
+        "--explain": "",
+        "--also": "file",
+        "--score": "text",
+        "--set": "setting",
+    },
     "report": {**TABLE, "--attributes": "columns", "--public": "", "--force": "", "--json": "", "--known": "columns"},
     "methods": {"--kind": "kind", "--json": ""},
     "study": {"--data": "file", "--workers": "zero", "--dry-run": "", "--fresh": "", "--json": ""},
     "--version": {},
     "--help": {},
     "nonsense": {"--json": ""},
-}  # fmt: skip
+}
 
 
 def make(rng: random.Random, folder: Path) -> Attempt:
@@ -62,7 +90,7 @@ def make(rng: random.Random, folder: Path) -> Attempt:
     _write_table(columns, folder / "people.csv")
     _write_table({**columns, "age": columns["age"][::-1]}, folder / "safe.csv")
     (folder / "people.toml").write_text("[attributes.age]\nkind = 'numeric'\n", encoding="utf-8")
-    (folder / "odd [%sbold] name.csv" % "").write_text("a,b\n1,2\n3,4\n5,6\n7,8\n", encoding="utf-8")
+    (folder / "odd [bold] name.csv").write_text("a,b\n1,2\n3,4\n5,6\n7,8\n", encoding="utf-8")
     (folder / "grid.toml").write_text("data = 'people.csv'\n[[method]]\nname = 'mdav'\n", encoding="utf-8")
     name = rng.choice([*list(OPTIONS), "protect", "protect", "assess", "describe"])
     words = [name, *_arguments(name, rng)]
@@ -107,14 +135,14 @@ def _value(sort: str, rng: random.Random) -> str:
         "column": lambda: rng.choice(COLUMNS),
         "file": lambda: rng.choice(FILES),
         "text": lambda: rng.choice([",", ";", "\t", ".", "Sheet1", "mean", *TEXTS]),
-        "encoding": lambda: rng.choice(["utf-8", "utf-16", "latin-1", "ascii", "rot13", "base64", "idna", "x", "utf-32"]),
+        "encoding": lambda: rng.choice(ENCODINGS),
         "method": lambda: rng.choice(METHODS),
-        "setting": lambda: f"{rng.choice(['k', 'alpha', 'p', 'scale', 'by', 'share', 'base', 'uniqueness.classes', ''])}={rng.choice([number, *TEXTS])}",
+        "setting": lambda: f"{rng.choice(SETTINGS)}={rng.choice([number, *TEXTS])}",
         "requirement": lambda: f"{rng.choice(['k', 'l', 't', 'population', 'entropy-l', 'x'])}={number}",
         "until": lambda: f"{rng.choice(['uniqueness', 'distance-linkage', 'x'])}={number}",
         "vary": lambda: f"{rng.choice(['k', 'alpha', 'x'])}={rng.choice(['3,4', '3', number, '3,,4', 'a,b'])}",
         "number": lambda: number,
         "zero": lambda: "0",
         "kind": lambda: rng.choice(["method", "attack", "loss", "score", "x"]),
-    }  # fmt: skip
+    }
     return values[sort]()
