@@ -7,10 +7,12 @@ import os
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 _CHILD = Path(__file__).with_name("child.py")
+_PATIENCE = 10  # an attempt that waits for something, not for the processor, may take so many times as long
 _SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
@@ -59,21 +61,35 @@ class Child:
         os.close(self._answers)
         self._process = None
 
+    def _work_of_child(self) -> float:
+        """The seconds a processor has worked for it: on a busy machine a long wait alone means nothing."""
+        assert self._process is not None
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:  # no such file system here: the wait has to do
+            return time.monotonic()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def attempt(self, kind: str, number: int) -> dict[str, Any]:
         """How the attempt ended; a crash and a hang are findings too."""
         if self._process is None:
             self._start()
         assert self._process is not None
         os.write(self._questions, f"{kind} {number}\n".encode())
-        answer = b""
+        answer, began, spent = b"", time.monotonic(), self._work_of_child()
         while not answer.endswith(b"\n"):
-            ready, _, _ = select.select([self._answers], [], [], self.seconds)
-            piece = os.read(self._answers, 1 << 16) if ready else b""
-            if not piece:
-                status = self._process.poll() if not ready else self._process.wait()
-                self.stop()
-                what = f"no answer after {self.seconds:g} s" if not ready else f"the process ended with status {status}"
-                return {"ended": "finding", "what": what, "told": ""}
-            answer += piece
+            ready, _, _ = select.select([self._answers], [], [], 1.0)
+            if ready:
+                piece = os.read(self._answers, 1 << 16)
+                answer += piece
+                if piece:
+                    continue
+                what = f"the process ended with status {self._process.wait()}"
+            elif self._work_of_child() - spent > self.seconds or time.monotonic() - began > _PATIENCE * self.seconds:
+                what = f"no answer after {self.seconds:g} s of work"
+            else:
+                continue
+            self.stop()
+            return {"ended": "finding", "what": what, "told": ""}
         ended: dict[str, Any] = json.loads(answer)
         return ended

@@ -66,7 +66,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=10_000, help="how many attempts in all")
     parser.add_argument("--kinds", default=",".join(KINDS), help="which kinds, with commas")
     parser.add_argument("--seed", type=int, default=1, help="which cases")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds after which an attempt counts as hanging")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of work after which an attempt hangs")
     parser.add_argument("--case", help="one attempt again, as a finding names it")
     wanted = parser.parse_args()
     say = sys.stdout.write

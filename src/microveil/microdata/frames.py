@@ -196,13 +196,25 @@ def with_arrow_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame:
         return frame
     if frame.implementation.is_pandas():
         return _with_pandas_columns(frame, columns)
+    series = [_of_long_cells(frame, name, column) for name, column in columns.items() if _is_long(frame, name, column)]
+    columns = {name: column for name, column in columns.items() if not _is_long(frame, name, column)}
     replaced = nw.DataFrame.from_arrow(pa.table(dict(columns)), backend=frame.implementation)
-    series = []
     for name, column in columns.items():
         before, after = frame[name].dtype, replaced[name]
         fits = _keeps_values(before, column.type) and not _outside(before, column)
         series.append(_cast(after, before) if fits and before != after.dtype else after)
     return frame.with_columns(*series)
+
+
+def _is_long(frame: Frame, name: str, column: pa.Array) -> bool:
+    """Whether a column holds whole numbers beyond 64 bits that its library does not know as decimals."""
+    is_arrow = frame.implementation.is_pyarrow()
+    return bool(pa.types.is_decimal256(column.type)) and not is_arrow and frame.schema[name] != nw.Decimal
+
+
+def _of_long_cells(frame: Frame, name: str, column: pa.Array) -> nw.Series[Any]:
+    cells = [None if cell is None else int(cell) for cell in column.to_pylist()]
+    return nw.new_series(name, cells, frame.schema[name], backend=frame.implementation)
 
 
 def _cast(series: nw.Series[Any], dtype: Any) -> nw.Series[Any]:
@@ -241,6 +253,10 @@ def _with_pandas_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame
     native = frame.to_native()
     new = {}
     for name, column in columns.items():
+        if _is_long(frame, name, column):
+            cells = [None if cell is None else int(cell) for cell in column.to_pylist()]
+            new[name] = type(native[name])(cells, index=native.index, dtype=object)
+            continue
         series = column.to_pandas().copy()  # Arrow's memory is read-only, the caller's frame is not
         series.index = native.index
         if _has_intervals(frame, name):

@@ -309,7 +309,17 @@ class Microdata:
         kept = masked.codes < 0
         if kept.any():
             column = pc.if_else(pa.array(kept), text, column)
-        return column if column.type == before.type else column.cast(before.type)
+        return column if column.type == before.type else self._in_former_type(column, text, before)
+
+    def _in_former_type(self, column: pa.Array, text: pa.Array, before: pa.Array) -> pa.Array:
+        """Categories as cells of the original column, each as the first record with it has it."""
+        first = pc.index_in(column, value_set=text)
+        if first.null_count == column.null_count:
+            return before.take(first)
+        try:
+            return column.cast(before.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # not every type can be written as text and read again
+            return column
 
     def reordered_column(self, name: str, order: IntArray) -> pa.Array:
         """The column's own cells in another order: record i gets the cell of record `order[i]`."""
