@@ -133,7 +133,7 @@ class Release:
     def manifest(self, file_digest: str | None = None) -> dict[str, Any]:
         """What goes beside the file: enough to make the same bytes again."""
         output = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
-        version = self.provenance.versions["microveil"]
+        version = self.provenance.versions.get("microveil", "unknown")
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
