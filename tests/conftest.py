@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,3 +26,21 @@ def reference() -> Callable[..., Microdata]:
         return loaded[name, columns]
 
     return load
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., object]:
+    """Run a command line in the folder of the test, in this process: its status, stdout and stderr."""
+    from microveil.cli.app import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: object) -> SimpleNamespace:
+        monkeypatch.setattr(sys, "argv", ["microveil", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return SimpleNamespace(status=ended.value.code, stdout=told.out, stderr=told.err)
+
+    return command

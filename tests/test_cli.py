@@ -45,7 +45,7 @@ def test_protect_assess_and_protect_again(people: Path, tmp_path: Path) -> None:
     result = json.loads(measured.stdout)
     assert {"sse", "il", "il1", "il2", "il3", "il4", "il5"} <= set(result["losses"])
     assert not {"dbil", "ctbil"} & set(result["losses"])
-    assert set(result["risks"]) == {"distance-linkage", "interval-disclosure"}
+    assert set(result["risks"]) == {"distance-linkage", "interval-disclosure", "uniqueness"}
     assert result["score"]["mean"] == pytest.approx((result["score"]["loss"] + result["score"]["risk"]) / 2)
     assert result["risks"]["distance-linkage"]["value"] <= 20
 
@@ -60,7 +60,8 @@ def test_the_table_of_an_assessment_explains_every_number(people: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     chosen = [find("loss", name) for name in names("loss")]
     numeric = [loss for loss in chosen if "numeric" in loss.kinds and loss.usual and not loss.reads_labels]
-    general = [name for name in names("attack") if find("attack", name).general]
+    attacks = [find("attack", name) for name in names("attack")]
+    general = [attack for attack in attacks if attack.general and "noticed" not in vars(attack)]
     assert shown.stdout.count("lower is") == len(numeric) + len(general) + 2
 
 
@@ -597,12 +598,13 @@ def test_a_method_is_strengthened_until_the_requirements_are_met_too(people: Pat
         (("--method", "mdav", "--vary", "k=", "--until", "distance-linkage=5"), "such as --vary k=3,5,10", 2),
         (("--method", "mdav", "--vary", "k=3", "--until", "distance-link=5"), "did you mean 'distance-linkage'", 2),
         (("--method", "mdav", "--vary", "k=3", "--until", "distance-linkage"), "such as --until distance-linkage=5", 2),
-        (("--method", "mdav", "--vary", "k=3", "--until", "distance-linkage=nan"), "takes a percentage", 2),
+        (("--method", "mdav", "--vary", "k=3", "--until", "distance-linkage=nan"), "is a percentage from 0 to 100", 2),
         (("--method", "mdav", "--vary", "k=3,1", "--until", "distance-linkage=5"), "k = 1 is not allowed", 2),
         (("--method", "mdav", "--vary", "kk=3", "--until", "distance-linkage=5"), "no parameter 'kk'", 2),
         (("--method", "mdav", "--set", "k=3", "--vary", "k=3", "--until", "uniqueness=5"), "give it once", 2),
         (("--method", "mdav", "--vary", "k=3", "--until", "distance-linkage.best=5"), "no counter 'best'", 2),
-        (("--method", "mdav", "--vary", "k=2,3", "--until", "distance-linkage=0.5"), "the lowest risk was", 1),
+        (("--method", "mdav", "--vary", "k=2,3", "--until", "distance-linkage=0.5%"), "the lowest risk was", 1),
+        (("--method", "mdav", "--vary", "k=2,3", "--until", "distance-linkage=0.5"), "as a share of 1", 2),
     ],
 )
 def test_a_loop_that_makes_no_sense_or_never_ends_well_writes_nothing(

@@ -39,9 +39,9 @@ def test_every_public_name_can_be_imported() -> None:
 
 def test_rooms_import_only_from_rooms_above_them() -> None:
     """The order of the architecture; data flows one way."""
-    order = ["errors", "progress", "randomness", "parameters", "numerics", "microdata", "masking", "attacks", "losses",
-             "registry", "protection", "battery", "scoring", "reporting", "study", "reproduction", "demo",
-             "cli"]  # fmt: skip
+    order = ["errors", "units", "progress", "randomness", "parameters", "numerics", "microdata", "masking", "attacks",
+             "losses", "registry", "protection", "strengthening", "battery", "scoring", "reporting",
+             "study", "reproduction", "demo", "cli"]  # fmt: skip
     source = ROOT / "src" / "microveil"
     for path in source.rglob("*.py"):
         room = path.relative_to(source).parts[0].removesuffix(".py")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from microveil.attacks import Attack, Risk
     from microveil.attacks.intervals import IntervalDisclosure
     from microveil.attacks.linkage.distance import DistanceLinkage
+    from microveil.attacks.reidentification import FileRisk, Headline, risk_of_file
     from microveil.battery import Battery, run_battery
     from microveil.errors import Cancelled, MicroveilError
     from microveil.losses import Loss, LossMeasure
@@ -47,6 +48,7 @@ _HOMES = {
     "attacks": ("Attack", "Risk"),
     "attacks.intervals": ("IntervalDisclosure",),
     "attacks.linkage.distance": ("DistanceLinkage",),
+    "attacks.reidentification": ("FileRisk", "Headline", "risk_of_file"),
     "battery": ("Battery", "run_battery"),
     "errors": ("Cancelled", "MicroveilError"),
     "losses": ("Loss", "LossMeasure"),
@@ -85,8 +87,8 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "method", "attack", "loss", "score",
     "protect", "Plan", "Step", "Release", "Partition", "Guarantees", "guarantees_of",
-    "assess", "Assessment", "Score", "ScoreRule", "Attack", "Risk", "Battery", "run_battery", "DistanceLinkage",
-    "IntervalDisclosure",
+    "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
+    "run_battery", "DistanceLinkage", "IntervalDisclosure",
     "run_study", "compare", "Candidate", "Study", "report",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",

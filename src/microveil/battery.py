@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from microveil.attacks import Attack, Risk
 from microveil.errors import Cancelled, DataError, MicroveilError, ParameterError
+from microveil.microdata.knowledge import Knowledge
 from microveil.microdata.pairs import Pair
 from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, names
@@ -42,11 +43,16 @@ class Battery:
     attacks: Mapping[str, Attack] = field(repr=False)
     passed_over: Mapping[str, str]
     contributions: Mapping[str, float]
-    known: tuple[str, ...]
+    knowledge: Knowledge
     records: int
     labelled: tuple[str, ...] = ()
     # the text of such an error may hold values of records
     failed: Mapping[str, Exception] = field(default_factory=dict, repr=False)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The attributes the intruder knows."""
+        return self.knowledge.attributes
 
     @property
     def worst_linkage(self) -> str | None:
@@ -78,6 +84,7 @@ class Battery:
         known = found[~np.isnan(found)]
         return {
             "value": self.value,
+            "knowledge": self.knowledge.to_plain(),
             "worst_linkage": self.worst_linkage,
             "certain": len(self.certain),
             "vulnerable": {f"{share:g}": int((known >= share).sum()) for share in (0.1, 0.5, 1.0)},
@@ -106,7 +113,7 @@ def explain_risk(label: str, risk: Risk, original: Any, release: Any) -> str:
         lines.append(f"Formula: {attack.formula}")
     if len(risk.certain):
         lines.append(f"Beyond doubt: {len(risk.certain):,} records. {risk.proof}")
-    pair = Pair.of(original, release, risk.known)
+    pair = Pair.of(original, release, risk.known, known=risk.known)
     example = _example(pair, risk, pair.release.rows if pair.release is not None else None)
     return "\n".join([*lines, *([example] if example else [])])
 
@@ -125,6 +132,7 @@ def run_battery(
     release: Any,
     known: Sequence[str] | None = None,
     *,
+    attributes: Sequence[str] | None = None,
     attacks: Sequence[str] | None = None,
     contributions: bool = True,
     workers: int | None = None,
@@ -132,8 +140,9 @@ def run_battery(
 ) -> Battery:
     """Run every attack that applies to a release, as its provenance suggests, or those named.
 
-    `known` are the attributes the intruder knows, by default those the release masked. The attacks run side by side;
-    the result does not depend on how many at a time. An attack that breaks off is among the `failed`; the others go on.
+    `known` are the attributes the intruder knows, by default the declared keys, or without any those the release
+    masked; `attributes` are the masked ones whose values are sought. The attacks run side by side; the result does not
+    depend on how many at a time. An attack that breaks off is among the `failed`; the others go on.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
@@ -141,7 +150,7 @@ def run_battery(
     >>> found.known, found.risks["distance-linkage"].value < 34
     (('age', 'height'), True)
     """
-    pair = Pair.of(original, release, known)
+    pair = Pair.of(original, release, attributes, known=known)
     if isinstance(attacks, str):
         attacks = [attacks]
     if workers is not None and workers < 1:
@@ -169,7 +178,8 @@ def run_battery(
             failed[f"contributions to {worst}"] = problem
     progress(1.0, "attacking")
     kept = {label: chosen[label] for label in risks}
-    return Battery(risks, kept, passed_over, shares, pair.attributes, len(pair), pair.labelled, failed)
+    labelled = pair.about(tuple(dict.fromkeys((*pair.knowledge.attributes, *pair.compared)))).labelled
+    return Battery(risks, kept, passed_over, shares, pair.knowledge, len(pair), labelled, failed)
 
 
 def _reasons(passed_over: Mapping[str, str], failed: Mapping[str, Exception]) -> str:
@@ -184,12 +194,13 @@ def _suited(pair: Pair, wanted: Sequence[str] | None) -> tuple[dict[str, Attack]
     failed: dict[str, Exception] = {}
     for name in names("attack") if wanted is None else wanted:
         cls: type[Attack] = find("attack", name)
+        faced = cls.facing(pair)
         try:
-            suited = cls.suited(pair)
+            suited = cls.suited(faced)
             if not suited:
-                passed_over[name] = cls.why_not(pair)
+                passed_over[name] = cls.why_not(faced)
                 continue
-            passed_over |= {_label(attack, suited[0]): reason for attack, reason in cls.too_long(pair)}
+            passed_over |= {_label(attack, suited[0]): reason for attack, reason in cls.too_long(faced)}
         except MicroveilError:
             raise
         except Exception as problem:
@@ -237,7 +248,7 @@ def _side_by_side(
                 watched(sum(done.values()) / len(done), f"attacking: {label}")
 
         try:
-            return attacks[label].assess_pair(pair, progress=part)
+            return attacks[label].assess_pair(attacks[label].facing(pair), progress=part)
         except Cancelled:
             raise
         except Exception as problem:
@@ -264,7 +275,7 @@ def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -
     for name, part in zip(risk.known, parts(progress, len(risk.known)), strict=True):
         others = tuple(other for other in risk.known if other != name)
         try:
-            without = few.assess_pair(pair.knowing(others), progress=part)
+            without = few.assess_pair(pair.about(others), progress=part)
         except Cancelled:
             raise
         except MicroveilError:

@@ -16,7 +16,7 @@ import numpy as np
 import pydantic
 from pydantic.dataclasses import dataclass as validated_dataclass
 
-from microveil.errors import ParameterError, brief, nearest_name
+from microveil.errors import ParameterError, brief, nearest_name, shortened
 
 _LONG_LIMIT = re.compile(r"(?<=at most )\d{5,}$")
 _DEEPEST = 32  # lists in lists, or methods inside methods
@@ -71,7 +71,7 @@ def parameterised(cls: type[Component]) -> type[Component]:
             raise ParameterError(f"{label} takes {len(names)} parameters at most, got {len(args)}")
         for name in kwargs:
             if name not in names:
-                raise ParameterError(f"{label} has no parameter '{name}'{nearest_name(name, names)}")
+                raise ParameterError(f"{label} has no parameter '{shortened(name)}'{nearest_name(name, names)}")
         for name in names[: len(args)]:
             if name in kwargs:
                 raise ParameterError(f"{label}: {name} is given twice")

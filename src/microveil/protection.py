@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from microveil.attacks.reidentification import check_risk
 from microveil.errors import ParameterError
 from microveil.masking import Method, Plan, Release
-from microveil.masking.guarantees import check_requirements
+from microveil.masking.guarantees import RISK, check_requirements
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import draw_seed
-from microveil.registry import make
+from microveil.registry import find, make, names
 
 
 def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progress = silent) -> Release:
@@ -40,5 +42,16 @@ def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progres
     assert isinstance(release, Release)
     if require:
         release = replace(release, provenance=replace(release.provenance, require=require))
-        release.guarantees.check(require)
+        check_required(table, release, require)
     return release
+
+
+def check_required(original: Any, release: Release, require: Mapping[str, float], progress: Progress = silent) -> None:
+    """Refuse a release that falls short of what is required: guarantees are counted in it, and the largest risk of a
+    record is that by uniqueness and by the linkages that every assessment runs."""
+    counted = {name: wanted for name, wanted in require.items() if name != RISK}
+    if counted:
+        release.guarantees.check(counted)
+    if RISK in require:
+        general = [make("attack", name) for name in names("attack") if find("attack", name).general]
+        check_risk(original, release, require[RISK], general, progress)

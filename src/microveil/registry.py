@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from microveil.errors import ParameterError, UnknownNameError, nearest_name
+from microveil.errors import ParameterError, UnknownNameError, nearest_name, shortened
 from microveil.parameters import (
     Parameterised,
     component_parameters,
@@ -85,6 +85,8 @@ ATTACKS = {
     "alignment-linkage": "microveil.attacks.linkage.alignment:AlignmentLinkage",
     "projected-linkage": "microveil.attacks.linkage.projected:ProjectedLinkage",
     "representative-linkage": "microveil.attacks.linkage.representatives:RepresentativeLinkage",
+    "rank-alignment-linkage": "microveil.attacks.linkage.rank_alignment:RankAlignmentLinkage",
+    "frequency-alignment-linkage": "microveil.attacks.linkage.frequency_alignment:FrequencyAlignmentLinkage",
     "ranking-intervals": "microveil.attacks.ranking_intervals:RankingIntervals",
     "interval-disclosure": "microveil.attacks.intervals:IntervalDisclosure",
     "uniqueness": "microveil.attacks.uniqueness:Uniqueness",
@@ -172,7 +174,9 @@ def make(sort: str, name: str, parameters: Mapping[str, Any] | None = None, *, t
     known = parameter_names(cls)
     for parameter in given:
         if parameter not in known:
-            raise ParameterError(f"{name} has no parameter '{parameter}'{nearest_name(parameter, known)}")
+            raise ParameterError(
+                f"{name} has no parameter '{shortened(str(parameter))}'{nearest_name(str(parameter), known)}"
+            )
     for parameter in component_parameters(cls):
         if parameter in given:
             given[parameter] = _made_inside(f"{name}: {parameter}", given[parameter])

@@ -10,6 +10,7 @@ from microveil.errors import ParameterError
 from microveil.masking.microaggregation.projection import Projection
 from microveil.microdata import Microdata
 from microveil.microdata.datasets import data_folder
+from microveil.microdata.pairs import Pair
 from microveil.microdata.selections import load_selection
 
 from .test_distance_linkage import toy
@@ -20,7 +21,7 @@ from .test_distance_linkage import toy
 def test_the_categorical_example(width: float, expected: float) -> None:
     """TV-20 of specification 05: (4/6, 5/6) up to a width of 20, (1, 5/6) at 30."""
     original, masked = toy()
-    risk = IntervalDisclosure(widths=(width,)).assess(original, masked)
+    risk = IntervalDisclosure(widths=(width,), counted="all").assess(original, masked)
     assert risk.value == pytest.approx(expected)
 
 
@@ -71,7 +72,7 @@ def test_each_attribute_has_its_own_share_and_records_need_all_of_them(window: s
     data = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 20.0, 30.0]})
     masked = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 30.0, 20.0]})
     cells, records = (
-        IntervalDisclosure(widths=(10.0,), window=window, mode=mode).assess(data, masked)  # type: ignore[arg-type]
+        IntervalDisclosure(widths=(10.0,), window=window, mode=mode, counted="all").assess(data, masked)  # type: ignore[arg-type]
         for mode in ("cells", "records")
     )
     assert cells.per_attribute == records.per_attribute == {"x": 100.0, "y": 50.0}
@@ -105,8 +106,9 @@ def test_four_windows_on_the_water_files(order: str, k: int, known: tuple[float,
 def test_records_are_disclosed_when_all_their_values_are() -> None:
     data = Microdata.of({"x": [1.0, 50.0, 99.0] * 10, "y": [1.0, 50.0, 99.0] * 10})
     masked = Microdata.of({"x": [1.0, 50.0, 99.0] * 10, "y": [99.0, 50.0, 1.0] * 10})
-    assert IntervalDisclosure(mode="cells").assess(data, masked).value == pytest.approx(100 * 2 / 3)
-    assert IntervalDisclosure(mode="records").assess(data, masked).value == pytest.approx(100 / 3)
+    for mode, expected in (("cells", 100 * 2 / 3), ("records", 100 / 3)):
+        attack = IntervalDisclosure(mode=mode, counted="all")  # type: ignore[arg-type]
+        assert attack.assess(data, masked).value == pytest.approx(expected)
 
 
 def test_a_nominal_value_is_disclosed_when_it_is_unchanged() -> None:
@@ -127,3 +129,52 @@ def test_missing_originals_are_left_out_and_suppressed_cells_disclose_nothing() 
 def test_widths_are_percentages(widths: object) -> None:
     with pytest.raises(ParameterError, match="interval-disclosure: widths"):
         IntervalDisclosure(widths=widths)  # type: ignore[arg-type]
+
+
+def mixed() -> tuple[Microdata, Microdata]:
+    data = {"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 20.0, 30.0], "j": ["a", "b", "b", "a"]}
+    masked = {**data, "y": [0.0, 10.0, 30.0, 20.0], "j": ["a", "a", "b", "b"]}
+    return Microdata.of(data), Microdata.of(masked)
+
+
+@pytest.mark.parametrize("mode", ["cells", "records"])
+def test_only_masked_attributes_with_an_order_move_the_risk(mode: str) -> None:
+    attack = IntervalDisclosure(widths=(10.0,), mode=mode)  # type: ignore[arg-type]
+    risk = attack.assess(*mixed(), ["x", "y", "j"])
+    assert risk.value == 50.0
+    assert risk.per_record.tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert risk.per_attribute == {"x": 100.0, "y": 50.0, "j": 50.0}
+    assert risk.scenario.endswith(
+        "guesses that y lie in an interval around the released values. Left out of the risk: x (released unchanged); "
+        "j (categories without an order)."
+    )
+
+
+def test_all_attributes_move_the_risk_where_that_is_asked_for() -> None:
+    risk = IntervalDisclosure(widths=(10.0,), counted="all").assess(*mixed(), ["x", "y", "j"])
+    assert risk.value == pytest.approx(100 * 8 / 12)
+    assert "Left out" not in risk.scenario
+
+
+def test_an_attribute_with_one_suppressed_cell_was_masked() -> None:
+    data, masked = Microdata.of({"x": [1.0, 2.0, 3.0, 4.0]}), Microdata.of({"x": [1.0, 2.0, 3.0, None]})
+    other = {"y": [4.0, 3.0, 2.0, 1.0]}
+    both = [Microdata.of({"x": table.frame["x"].to_list(), **other}) for table in (data, masked)]
+    assert IntervalDisclosure().assess(*both, ["x", "y"]).value == 75.0
+
+
+def test_a_file_that_is_not_masked_at_all_is_disclosed_and_says_so() -> None:
+    data, _ = mixed()
+    pair = Pair.of(data, data, ["x", "j"])
+    assert IntervalDisclosure.suited(pair)
+    risk = IntervalDisclosure().assess_pair(pair)
+    assert risk.value == 100.0
+    assert risk.scenario.endswith("Nothing was masked, so every value is disclosed as it is.")
+
+
+@pytest.mark.parametrize("names", [["j"], ["x", "j"]])
+def test_without_a_masked_attribute_that_has_an_order_the_attack_is_not_suited(names: list[str]) -> None:
+    pair = Pair.of(*mixed(), names)
+    assert IntervalDisclosure.suited(pair) == ()
+    assert IntervalDisclosure.why_not(pair) == "no attribute with an order was masked"
+    assert IntervalDisclosure().assess_pair(pair).value == 50.0  # asked for by name: the categories that stayed

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from microveil.attacks.correspondence import disorder_of
 from microveil.errors import Cancelled, DataError, MicroveilError, ParameterError, UnknownNameError
 from microveil.masking import Method, Plan, Release
 from microveil.microdata import Microdata
@@ -17,6 +18,8 @@ from microveil.protection import protect
 from microveil.registry import describe, find, make, names
 
 from .conftest import FRAMES, fitting, plain, to_frame, with_policy
+
+CLASSES = ("crest", "camp-crest")  # need a confidential class
 
 pytestmark = pytest.mark.parametrize("name", names("method"))
 
@@ -58,6 +61,21 @@ def test_the_number_of_threads_changes_nothing(name: str, people: Microdata, mon
 def test_only_random_methods_depend_on_the_seed(name: str, people: Microdata) -> None:
     differ = masked(name, people, seed=1).data.digest() != masked(name, people, seed=2).data.digest()
     assert differ == find("method", name).random
+
+
+def test_its_records_are_seen_to_correspond_unless_they_are_shuffled(name: str, people: Microdata) -> None:
+    """Without provenance; beside attributes that were left alone, and without any."""
+    attributes = fitting(people, find("method", name).kinds)
+    for data in (people, people.select([*attributes, "diagnosis"] if name in CLASSES else attributes)):
+        release = quick(name).mask(data, attributes, seed=5)
+        original = of_the_same_records(data, release)
+        assert disorder_of(original, release.data) is None
+        if data is people:
+            shuffled = release.data.take(np.random.default_rng(1).permutation(len(original)))
+            found = disorder_of(original, shuffled)
+            assert found is not None
+            for other in ("household", "health", "diagnosis", "benefit"):
+                assert original.take(found.order).arrow(other).equals(shuffled.arrow(other))
 
 
 def test_a_seed_that_was_not_given_is_drawn_and_recorded(name: str, people: Microdata) -> None:

@@ -140,3 +140,208 @@ def test_weights_below_zero_are_refused() -> None:
     data = Microdata.of({"sex": ["f", "f", "m", "m"], "w": [1.0, -2.0, 3.0, 4.0]}, keys=["sex"], weight="w")
     with pytest.raises(DataError, match="attribute 'w' has weights below 0"):
         guarantees_of(data)
+
+
+# --- what k is without wildcards -----------------------------------------------------------------------------------
+
+
+def wild(table: dict[str, Any], **roles: Any) -> Microdata:
+    """A table whose missing cells are wildcards."""
+    data = Microdata.of(table, **roles)
+    return data.with_schema(data.schema.replacing(*(a.changed(missing="wildcard") for a in data.schema)))
+
+
+def test_what_k_is_without_wildcards_stands_beside_it() -> None:
+    data = wild({"sex": ["f", "f", "f", "m", "m", "m"], "job": ["cook", "cook", None, "cook", "nurse", None]})
+    found = guarantees_of(data, ["sex", "job"])
+    assert (found.k, found.classes, found.k_without_wildcards) == (2, 5, 1)
+    assert found.rests_on_wildcards
+    assert (found.below(2), found.below_without_wildcards(2)) == (0, 4)
+    assert found.sentences() == [
+        "k-anonymity: 2 (every one of the 5 equivalence classes of sex, job has at least 2 records)",
+        "k-anonymity without wildcards: 1 (where an empty cell agrees with empty cells only, 4 of 5 equivalence "
+        "classes have fewer than 2 records, 4 records in all)",
+    ]
+    plain = found.to_plain()
+    assert (plain["k"], plain["k-without-wildcards"], plain["below-without-wildcards"]) == (2, 1, 4)
+
+
+def test_where_no_cell_is_empty_k_needs_no_second_number() -> None:
+    found = guarantees_of(wild({"sex": ["f", "f", "m"]}), ["sex"])
+    assert not found.rests_on_wildcards
+    assert found.k_without_wildcards == found.k == 1
+    assert found.sentences() == ["k-anonymity: 1 (1 of 2 equivalence classes of sex has a single record)"]
+    assert "below-without-wildcards" not in found.to_plain()
+
+
+def test_empty_cells_that_are_a_category_of_their_own_are_no_wildcards() -> None:
+    found = guarantees_of(Microdata.of({"job": ["cook", "cook", None, None]}), ["job"])
+    assert (found.k, found.k_without_wildcards, found.rests_on_wildcards) == (2, 2, False)
+
+
+# --- in words ------------------------------------------------------------------------------------------------------
+
+
+def patients() -> Microdata:
+    return Microdata.of(
+        {
+            "sex": ["f"] * 4 + ["m"] * 4,
+            "age": ["old", "old", "young", "young"] * 2,
+            "ill": ["flu", "flu", "flu", "gout", "gout", "gout", "flu", "gout"],
+        },
+        keys=["sex", "age"],
+        confidential=["ill"],
+    )
+
+
+def test_guarantees_say_on_which_attribute_how_many_classes_fall_short() -> None:
+    assert guarantees_of(patients()).sentences() == [
+        "k-anonymity: 2 (every one of the 4 equivalence classes of sex, age has at least 2 records)",
+        "l-diversity of ill: 1 (2 of 4 equivalence classes have a single value of ill)",
+        "entropy l-diversity of ill: 1.00 (every one of the 4 equivalence classes has at least the entropy of 1.00 "
+        "equally frequent values of ill)",
+        "recursive (3, l)-diversity of ill: 1 (2 of 4 equivalence classes reach no larger l)",
+        "t-closeness of ill: 0.50 (the largest distance between the distribution of ill in an equivalence class and in "
+        "the table)",
+    ]
+
+
+def test_a_single_class_is_called_the_only_one() -> None:
+    data = Microdata.of({"sex": ["f"] * 3, "ill": ["flu", "gout", "cold"]}, keys=["sex"], confidential=["ill"])
+    assert guarantees_of(data).sentences()[:2] == [
+        "k-anonymity: 3 (the only equivalence class of sex has at least 3 records)",
+        "l-diversity of ill: 3 (the only equivalence class has at least 3 distinct values of ill)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("required", "sentence"),
+    [
+        ({"k": 3}, "k at least 3 over sex, age, but it reaches 2: 4 of 4 equivalence classes have fewer than 3 records "
+                   "(8 records); mask more strongly, or ask for less"),
+        ({"l": 2}, "l at least 2 over sex, age, but it reaches 1: 2 of 4 equivalence classes have fewer than 2 "
+                   "distinct values of ill (4 records)"),
+        ({"entropy-l": 1.5}, "reaches 1: 2 of 4 equivalence classes have an entropy of ill below log 1.5 (4 records)"),
+        ({"recursive-l": 2}, "2 of 4 equivalence classes have no recursive diversity of ill with l = 2 (4 records)"),
+        ({"t": 0.4}, "t at most 0.4 over sex, age, but it reaches 0.5: 2 of 4 equivalence classes have a distribution "
+                     "of ill farther than 0.4 from that of the table (4 records)"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_how_many_classes_and_records_fall_short(required: Any, sentence: str) -> None:
+    with pytest.raises(GuaranteeError) as refused:
+        guarantees_of(patients()).check(required)
+    assert sentence in str(refused.value)
+
+
+def test_of_several_confidential_attributes_those_that_fall_short_are_named() -> None:
+    data = patients()
+    other = Microdata.of(
+        {**{n: data.frame[n].to_list() for n in data.names}, "drug": list("ababababab"[:8])},
+        keys=["sex", "age"],
+        confidential=["drug", "ill"],
+    )
+    with pytest.raises(
+        GuaranteeError, match="2 of 4 equivalence classes have fewer than 2 distinct values of ill"
+    ) as e:
+        guarantees_of(other).check({"l": 2})
+    assert "drug" not in str(e.value)
+
+
+def test_a_population_that_is_too_small_is_counted_in_classes_and_records() -> None:
+    data = Microdata.of({"g": ["a", "a", "b"], "w": [3.0, 4.0, 2.5]}, keys=["g"], weight="w")
+    found = guarantees_of(data)
+    assert found.sentences()[1] == (
+        "population: 2 (the smallest estimated population of an equivalence class, by the sampling weights)"
+    )
+    with pytest.raises(GuaranteeError, match=r"1 of 2 equivalence classes has a population below 5 \(1 record\)"):
+        found.check({"population": 5})
+
+
+def test_guarantees_print_as_a_table_that_fits_the_screen() -> None:
+    shown = str(guarantees_of(patients()))
+    assert max(map(len, shown.splitlines())) <= 80
+    first, second = shown.splitlines()[:2]
+    assert first == f"{'k-anonymity':33}     2  every one of the 4 equivalence classes"
+    assert second == " " * 41 + "of sex, age has at least 2 records"
+
+
+def test_guarantees_are_a_table_in_a_notebook() -> None:
+    data = Microdata.of({"<b>": ["f", "f"]}, keys=["<b>"])
+    assert guarantees_of(data)._repr_html_() == (
+        "<table><tr><th>guarantee</th><th>value</th><th>what it means</th></tr><tr><td>k-anonymity</td>"
+        "<td style='text-align:right'>2</td><td>the only equivalence class of &lt;b&gt; has at least 2 records</td>"
+        "</tr></table>"
+    )
+
+
+# --- diversity of numbers ------------------------------------------------------------------------------------------
+
+
+def earners(**declared: Any) -> Microdata:
+    """Two classes of keys: in the first all incomes differ but lie close together."""
+    pay = [1000.0 + i for i in range(10)] + [500.0 + 1000 * i for i in range(10)]
+    data = Microdata.of({"sex": ["f"] * 10 + ["m"] * 10, "pay": pay}, keys=["sex"], confidential=["pay"])
+    return data.with_schema(data.schema.replacing(data["pay"].changed(**declared)))
+
+
+def test_diversity_of_numbers_is_counted_in_declared_classes() -> None:
+    found = guarantees_of(earners(hierarchy={"cuts": [[1000, 2000, 4000], [2000]]}))
+    pay = found.diversity["pay"]
+    assert (pay.distinct, pay.proposed, pay.per_class["l"].tolist()) == (1, False, [1.0, 4.0])
+    assert pay.intervals == ("< 1000", "[1000, 2000)", "[2000, 4000)", ">= 4000")
+    assert found.sentences()[1] == (
+        "l-diversity of pay: 1 (1 of 2 equivalence classes has values in a single one of the 4 classes of pay)"
+    )
+    assert found.to_plain()["confidential"]["pay"]["classes"] == {"intervals": list(pay.intervals), "proposed": False}
+    with pytest.raises(GuaranteeError, match="1 of 2 equivalence classes has fewer than 2 distinct values of pay"):
+        found.check({"l": 2})
+    found.check({"l": 1})
+
+
+def test_without_declared_classes_intervals_of_equal_frequency_are_proposed() -> None:
+    found = guarantees_of(earners())
+    pay = found.diversity["pay"]
+    assert (pay.distinct, len(pay.intervals), pay.proposed) == (6, 10, True)
+    assert found.sentences()[1] == (
+        "l-diversity of pay: 6 (every one of the 2 equivalence classes has values in at least 6 of the 10 classes of "
+        "pay; these are intervals of equal frequency, proposed because the schema declares no classes)"
+    )
+
+
+@pytest.mark.parametrize("name", ["l", "entropy-l", "recursive-l"])
+def test_diversity_on_proposed_classes_cannot_be_required(name: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        guarantees_of(earners()).check({name: 2})
+    assert str(refused.value) == (
+        f"{name} cannot be required of 'pay', a number with many distinct values, before classes of its values are "
+        "declared; declare them in the schema by their cut points, such as "
+        "hierarchy = { cuts = [[1000, 2000, 4000]] }, or require t, which needs none"
+    )
+    guarantees_of(earners()).check({"t": 0.5})
+
+
+def test_closeness_of_numbers_does_not_depend_on_their_classes() -> None:
+    plain, declared = guarantees_of(earners()), guarantees_of(earners(hierarchy={"cuts": [[2000]]}))
+    assert plain.diversity["pay"].closeness == declared.diversity["pay"].closeness
+
+
+def test_numbers_with_few_values_are_counted_as_they_are() -> None:
+    data = Microdata.of({"g": ["a"] * 24, "s": [i % 12 for i in range(24)]}, keys=["g"], confidential=["s"])
+    assert (guarantees_of(data).diversity["s"].distinct, guarantees_of(data).diversity["s"].intervals) == (12, ())
+    more = Microdata.of({"g": ["a"] * 26, "s": [i % 13 for i in range(26)]}, keys=["g"], confidential=["s"])
+    assert guarantees_of(more).diversity["s"].proposed
+
+
+def test_a_listed_hierarchy_of_numbers_declares_classes_too() -> None:
+    paths = [("0", "none"), ("1", "some"), ("2", "some"), ("9", "many")]
+    data = Microdata.of({"g": list("aabb"), "s": [1.0, 2.0, 0.0, 6.2]}, keys=["g"], confidential=["s"])
+    data = data.with_schema(data.schema.replacing(data["s"].changed(hierarchy=paths)))
+    # 6.2, which masking may have made, is nearest to 9
+    assert guarantees_of(data).diversity["s"].per_class["l"].tolist() == [1.0, 2.0]
+
+
+def test_a_class_without_known_values_is_counted_beside_the_others() -> None:
+    data = Microdata.of({"g": ["a", "a", "b"], "s": ["x", "y", None]}, keys=["g"], confidential=["s"])
+    found = guarantees_of(data.with_schema(data.schema.replacing(data["s"].changed(missing="wildcard"))))
+    assert found.diversity["s"].per_class["l"].tolist() == [2.0, 0.0]
+    assert found.sentences()[1] == "l-diversity of s: 0 (1 of 2 equivalence classes has no known value of s)"

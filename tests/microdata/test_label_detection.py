@@ -6,8 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from microveil.attacks.attribute_disclosure import AttributeDisclosure
+from microveil.attacks.class_disclosure import ClassDisclosure
+from microveil.attacks.inference import Inference
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.attacks.linkage.labels import labels_of
 from microveil.attacks.singling_out import SinglingOut
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.errors import DataError
@@ -40,12 +44,17 @@ from microveil.microdata.pairs import Pair
         ("9", False, False),
     ],
 )
-def test_labels_of_categories_are_told_from_categories(text: str, nominal: bool, ordinal: bool) -> None:
+def test_labels_are_told_from_categories_in_a_domain_that_lists_both(text: str, nominal: bool, ordinal: bool) -> None:
     tree = Hierarchy.of([("a low", "South"), ("b, c", "South"), ("d", "North"), ("e", "North")])
-    before = pa.array(["a low", "b, c", "d", "e"])
+    before, after = pa.array(["a low", "b, c", "d", "e"]), pa.array(["d", text])
+    known = ("a low", "b, c", "9")
     for kind, expected in (("nominal", nominal), ("ordinal", ordinal)):
         attribute = Attribute(name="x", kind=kind, hierarchy=tree, missing_codes=("9",))  # type: ignore[arg-type]
-        assert holds_labels(attribute, before, pa.array(["d", text])) == expected
+        assert holds_labels(attribute, before, after) == (text not in known)
+        listed = tuple(dict.fromkeys(["a low", "b, c", "d", "e", *({text} - {"9"})]))
+        declared = attribute.model_copy(update={"domain": listed})  # unchecked: the tree has no place for labels
+        assert not holds_labels(declared, before, after)
+        assert holds_labels(declared, before, after, declared_before=False) == expected
 
 
 def test_a_declared_category_is_no_label_unless_it_was_declared_for_the_release() -> None:
@@ -119,12 +128,58 @@ def test_a_suppressed_label_is_found_as_its_missing_policy_says() -> None:
     assert Uniqueness().assess(wild, masked, ["age"]).per_record.tolist() == [0.25, 0.25, 0.5, 0.25]
 
 
-def test_nodes_of_a_hierarchy_are_labels_but_named_groups_are_categories() -> None:
+def towns() -> Microdata:
+    return Microdata.of({"town": ["Graz", "Linz", "Wels", "Linz", "Graz"], "sex": list("ffmfm")})
+
+
+def test_nodes_of_a_hierarchy_and_named_groups_are_labels() -> None:
     tree = Hierarchy.of([("Graz", "South"), ("Linz", "North"), ("Wels", "North")])
-    data = Microdata.of({"town": ["Graz", "Linz", "Wels", "Linz"]})
+    data = towns()
     data = data.with_schema(data.schema.replacing(data["town"].changed(hierarchy=tree)))
     up = Recode(by="hierarchy", level=1, publish="label").mask(data, ["town"])
     assert Pair.of(data, up).recoded == ("town",)
-    assert Uniqueness().assess(data, up).per_record.tolist() == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3])
+    assert Uniqueness().assess(data, up).per_record.tolist() == pytest.approx([1 / 2, 1 / 3, 1 / 3, 1 / 3, 1 / 2])
     named = Recode(by="map", map={"Upper Austria": ["Linz", "Wels"]}, publish="label").mask(data, ["town"])
-    assert Pair.of(data, named).recoded == ()
+    assert Pair.of(data, named).recoded == ("town",)
+    assert Uniqueness().assess(data, named).per_record.tolist() == pytest.approx([1 / 2, 1 / 3, 1 / 3, 1 / 3, 1 / 2])
+
+
+def test_a_named_group_stands_for_the_categories_that_the_provenance_names() -> None:
+    data = towns()
+    first = Recode(by="map", map={"Upper Austria": ["Linz", "Wels"]}, publish="label").mask(data, ["town"])
+    labels = labels_of(Pair.of(data, first), "town")
+    assert labels is not None
+    assert not labels.by_code_book
+    assert labels.codes.tolist() == [0, 1, 1, 1, 0]
+    assert [segments.tolist() for segments in labels.regions.segments] == [[[0.0, 0.0]], [[1.0, 2.0]]]
+    second = Recode(by="map", map={"Austria": ["Graz", "Upper Austria"]}, publish="label").mask(first, ["town"])
+    both = labels_of(Pair.of(data, second), "town")
+    assert both is not None
+    assert not both.by_code_book
+    assert [segments.tolist() for segments in both.regions.segments] == [[[0.0, 2.0]]]
+
+
+def test_a_named_group_without_provenance_stands_for_the_categories_of_its_records() -> None:
+    data = towns()
+    data = data.with_schema(data.schema.replacing(data["town"].changed(domain=("Graz", "Linz", "Wels"))))
+    named = Recode(by="map", map={"Upper Austria": ["Linz", "Wels"]}, publish="label").mask(data, ["town"])
+    foreign = as_file(named.data)
+    labels = labels_of(Pair.of(data, foreign, ["town"]), "town")
+    assert labels is not None
+    assert labels.by_code_book
+    assert [segments.tolist() for segments in labels.regions.segments] == [[[0.0, 0.0]], [[1.0, 2.0]]]
+    assert Uniqueness().assess(data, foreign, ["town", "sex"]).per_record.tolist() == [1, 0.5, 1, 0.5, 1]
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_confidential_values_are_disclosed_by_the_records_with_the_same_label(made: bool) -> None:
+    data = Microdata.of(
+        {"town": ["Graz", "Linz", "Wels", "Linz", "Graz"], "ill": ["flu", "gout", "gout", "gout", "cold"]},
+        keys=["town"],
+        confidential=["ill"],
+    )
+    named = Recode(by="map", map={"Upper Austria": ["Linz", "Wels"]}, publish="label").mask(data)
+    release = named if made else as_file(named.data)
+    assert AttributeDisclosure().assess(data, release, ["town"]).per_record.tolist() == [0.5, 1, 1, 1, 0.5]
+    assert ClassDisclosure().assess(data, release, ["town"]).per_record.tolist() == [0, 1, 1, 1, 0]
+    assert Inference(leaf=1, evidence=0).assess(data, release, ["town"]).per_record[1:4].tolist() == [1, 1, 1]

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.reporting.charts import Line, Mark, bars, heatmap, histogram, lines, scatter
@@ -280,6 +280,31 @@ def test_initial_candidates_are_crosses_and_final_ones_circles() -> None:
     (x1, y1), (x2, y2) = [tuple(map(float, p.split(","))) for p in diagonal.get("points", "").split()]
     assert x1 < x2
     assert y1 > y2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), min_size=1, max_size=40),
+    st.integers(0, 39),
+    st.integers(0, 39),
+)
+def test_no_label_of_a_map_lies_on_another_or_on_a_mark(
+    places: list[tuple[float, float]], best: int, knee: int
+) -> None:
+    spots = [Spot(f"candidate {i}", risk, loss, "a") for i, (risk, loss) in enumerate(places)]
+    svg = risk_utility_chart(spots, best=best % len(spots), knee=knee % len(spots))
+    boxes = []
+    strong_or_not = r'(fill="#1f2328" font-weight|fill="#4a5058" font-size="11")'
+    labels = rf'<text x="([\d.]+)" y="([\d.]+)" text-anchor="start" {strong_or_not}[^>]*>([^<]*)<'
+    for x, y, strong, text in re.findall(labels, svg):
+        size = 13.0 if "weight" in strong else 11.0
+        boxes.append((float(x), float(y) - size * 0.7, float(x) + 0.5 * size * len(text), float(y)))
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3] or other[1] >= one[3]
+    marks = [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="5.5"', svg)]
+    for left, top, right, bottom in boxes:
+        assert not any(left < x < right and top < y < bottom for x, y in marks[: len(spots)])
 
 
 def test_a_crowded_map_numbers_only_its_front() -> None:

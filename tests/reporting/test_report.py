@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import re
@@ -22,14 +23,14 @@ from microveil.cli.app import app
 from microveil.errors import Cancelled, DataError, OutputExistsError, ParameterError
 from microveil.masking import Plan, Release, Step
 from microveil.masking.taxonomy import NATURES
-from microveil.microdata import Microdata, files
+from microveil.microdata import Attribute, Microdata, Schema, files
 from microveil.microdata.sample import survey
 from microveil.protection import protect
 from microveil.registry import find
 from microveil.reporting.report import findings_of, report
 from microveil.reporting.report_findings import listed
 from microveil.reporting.report_internal import internal_page
-from microveil.reporting.report_pictures import _correlations
+from microveil.reporting.report_pictures import _correlations, _edges, released_distribution
 from microveil.reporting.report_public import FEWEST, bounded, classed, public_page
 
 SEED = 987_654_321
@@ -199,7 +200,7 @@ def test_text_of_the_data_is_escaped(internal: str) -> None:
 
 def test_all_attacks_give_the_worst_linkage_and_what_gives_records_away(original: Microdata) -> None:
     few = original.take(np.arange(60)).select(["income", "wealth"])
-    made = protect(few, Plan((Step("mdav", {"k": 3}, ("income", "wealth")),), 1))
+    made = protect(few, Plan((Step("mdav", {"k": 20}, ("income", "wealth")),), 1))
     found = findings_of(few, made, attacks="all")
     page = internal_page(found)
     assert_sound(page)
@@ -267,7 +268,7 @@ def test_the_public_page_says_what_kind_of_methods_and_what_is_guaranteed(public
 def test_public_numbers_are_round(public: str, original: Microdata, release: Release) -> None:
     from microveil.scoring import assess
 
-    section = public[public.index('id="risks"') : public.index('id="distributions"')]
+    section = public[public.index('id="losses"') : public.index('id="distributions"')]
     assert re.findall(r"\d+\.\d", section) == []
     for loss in assess(original, release).losses.values():
         if find("loss", loss.name).route == "statistic" and loss.name not in OF_SPREAD:
@@ -323,16 +324,67 @@ def test_the_public_losses_do_not_tell_the_strength_of_noise() -> None:
         assert find("loss", name).meaning not in section
 
 
-def test_the_public_page_says_what_the_intruder_was_assumed_to_know(original: Microdata, release: Release) -> None:
-    everything = report(original, release, public=True)
-    assert "attributes: income, wealth, age, job, sex<" in everything
+def test_the_public_page_says_what_the_intruder_was_assumed_to_know(original: Microdata) -> None:
+    drawn = protect(original, Plan((Step("synthetic"),), 1))
+    everything = report(original, drawn, public=True)
+    assert "an intruder assumed to know income, wealth, age, job, sex and" in everything
     assert "more than anyone is likely to know" in everything
-    little = report(original, release, public=True, known=["age"])
-    assert "attributes: age<" in little
+    little = report(original, drawn, public=True, known=["age"])
+    assert "an intruder assumed to know age and" in little
     assert "more than anyone is likely to know" not in little
     assert "Who knows more may gain more" in little
-    part = protect(original, Plan((Step("mdav", {"k": 5}, ("income", "wealth")),), 1))
-    assert "Who knows more may gain more" in report(original, part, public=True)  # the other keys were not used
+
+
+def test_risks_of_which_nothing_is_stated_have_no_section(original: Microdata, release: Release) -> None:
+    page = report(original, release, public=True)
+    assert 'id="risks"' not in page
+    assert "not stated" not in page.lower()
+
+
+def test_a_report_begins_with_a_verdict_and_says_who_made_it_and_when(original: Microdata) -> None:
+    keys = ("income", "wealth")
+    few = original.select(keys)
+    strong = protect(few, Plan((Step("mdav", {"k": 20}, keys),), 1, require={"k": 20, "risk": 0.06}))
+    page = report(few, strong, organisation="Office & Co", author="A. Uthor", date="2026-11-16")
+    assert "Office &amp; Co · A. Uthor · 2026-11-16" in page
+    top = page[: page.index('id="done"')]
+    assert '<section class="verdict passed"' in top
+    assert "No record has a risk of re-identification above 0.09." in top
+    assert "Required: k at least 20: <strong>met</strong>" in top
+    assert "Required: largest risk of a record at most 0.06: <strong>met</strong>" in top
+    assert "<dt>k-anonymity over income, wealth</dt><dd>20</dd>" in top
+    weak = protect(few, Plan((Step("mdav", {"k": 2}, keys),), 1))
+    failed = report(few, weak)
+    assert '<section class="verdict failed"' in failed
+    assert "have a risk of re-identification above 0.09; the largest is 0.5." in failed
+    assert datetime.date.today().isoformat() in failed
+    assert "verdict" not in report(few, weak, public=True).split("</style>")[1]
+    assert "No record has a risk" in report(few, strong, public=True)
+
+
+def test_only_parameters_that_differ_from_their_defaults_stand_among_the_steps(internal: str) -> None:
+    steps = internal[internal.index('id="done"') : internal.index('id="data"')]
+    appendix = internal[internal.index('id="parameters"') :]
+    assert "leftover" not in steps
+    assert '<th scope="row">leftover</th>' in appendix
+
+
+def test_skewed_numbers_are_shown_over_the_middle_of_their_range() -> None:
+    values = np.concatenate([np.linspace(0.0, 1.0, 995), np.full(5, 1e6)])
+    edges = _edges(values)
+    assert edges[0] >= 0
+    assert edges[-1] < 1.1
+    even = _edges(np.linspace(0.0, 1.0, 500))
+    assert even[0] <= 0
+    assert even[-1] >= 1
+
+
+def test_ordered_categories_of_the_public_page_stand_in_their_order() -> None:
+    sizes = ["S"] * 20 + ["M"] * 60 + ["L"] * 30
+    data = Microdata.of({"size": sizes}, Schema([Attribute(name="size", kind="ordinal", domain=("S", "M", "L"))]))
+    picture = released_distribution(data, "size", 10)
+    assert picture is not None
+    assert re.findall(r">([SML])</text>", picture.svg) == ["S", "M", "L"]
 
 
 def test_no_public_picture_of_what_was_released_unchanged(original: Microdata) -> None:
@@ -595,7 +647,9 @@ def test_the_command_reports_on_a_sample_by_making_it_again(folder: Path, origin
     made = protect(original, plan)
     made.save(tmp_path / "sample.csv")
     microveil("report", folder / "people.csv", tmp_path / "sample.csv", "--out", tmp_path / "r.html")
-    assert f"{len(made):,} records; compared on income" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"{len(made):,} records; the intruder" in page
+    assert "compared on income" in page
 
 
 def test_the_command_reports_on_a_file_without_a_manifest(folder: Path, release: Release, tmp_path: Path) -> None:

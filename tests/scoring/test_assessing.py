@@ -123,7 +123,11 @@ def test_the_text_form_names_every_number_and_its_direction() -> None:
     assert str(result).count("lower is") == len(result.rows())
     by_rule = assess(data, data, ["age"], score="classic")
     assert str(by_rule).count("lower is") == len(by_rule.rows()) > len(result.rows())
-    assert result._repr_html_().count("<tr>") == len(result.rows()) + 1
+    assert result._repr_html_().count("<tr>") == len(result.headline.rows()) + len(result.rows()) + 2
+    assert str(result).startswith(result.heading)
+    frame = result.to_frame()
+    assert frame["measure"].tolist() == [name for _, name, _, _ in result.rows()]
+    assert list(frame.columns) == ["kind", "measure", "percent", "low", "high", "meaning"]
 
 
 @pytest.mark.spec("02:LM20")

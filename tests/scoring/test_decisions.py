@@ -258,7 +258,7 @@ def test_counts_may_be_numbers_of_numpy() -> None:
 def test_of_an_assessment_only_linkages_count() -> None:
     data = survey(200, seed=2)
     release = MDAV(k=5).mask(data, ["age", "wealth"], seed=1)
-    risks = assess(data, release).risks
+    risks = assess(data, release, known=["age", "wealth"]).risks
     assert risks["interval-disclosure"].value > risks["distance-linkage"].value
     decision = publish_decision(list(risks.values()), disclosure_loss=1, withholding_loss=1)
     assert decision.matches == pytest.approx(np.nansum(risks["distance-linkage"].per_record))

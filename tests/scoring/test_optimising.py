@@ -23,7 +23,7 @@ def people() -> Microdata:
 @pytest.fixture(scope="module")
 def optimum(people: Microdata) -> Optimum:
     methods = [*every("mdav", k=[2, 3, 5, 8]), *every("rank-swapping", p=[5, 15])]
-    return optimise(methods, people, risk_below=20, il="sse", attributes=ATTRIBUTES, seed=1)
+    return optimise(methods, people, risk_below=20, il="sse", attributes=ATTRIBUTES, known=ATTRIBUTES, seed=1)
 
 
 @pytest.mark.spec("01:SDC-1", "01:TR-1")
@@ -44,7 +44,7 @@ def test_what_a_trial_says_is_what_the_measures_say(optimum: Optimum, people: Mi
     assert trial.method == MDAV(k=3)
     release = MDAV(k=3).mask(people, ATTRIBUTES, seed=optimum.seed)
     assert trial.loss == SSE().measure(people, release).value
-    assert trial.risk == DistanceLinkage().assess(people, release).value
+    assert trial.risk == DistanceLinkage().assess(people, release, ATTRIBUTES).value
     assert "k=3" in trial.label
 
 

@@ -103,9 +103,9 @@ def test_an_assessment_by_a_rule_is_the_rule_on_its_parts(rule: str, people: Mic
 def test_a_table_released_as_it_is_loses_nothing_and_risks_most(rule: str, people: Microdata) -> None:
     release = released(people, rule)
     attributes = release.provenance.attributes
-    as_it_is = score(rule).assess(people, people, attributes)
+    as_it_is = score(rule).assess(people, people, attributes, known=attributes)
     assert as_it_is.score.loss == pytest.approx(0, abs=1e-9)
-    assert as_it_is.score.risk > score(rule).assess(people, release).score.risk
+    assert as_it_is.score.risk > score(rule).assess(people, release, known=attributes).score.risk
 
 
 # in the score index equal released values have ranks by record, as its source has it
@@ -183,10 +183,10 @@ def test_the_classic_risk_is_the_mean_over_what_the_intruder_knows(people: Micro
 def test_attributes_masked_in_blocks_are_known_in_blocks(people: Microdata) -> None:
     attributes = (*NUMBERS, "benefit")
     release = Projection(k=3, block=2).mask(people, attributes, seed=1)  # the last block has one
-    found = score("projected").assess(people, release)
+    found = score("projected").assess(people, release, known=attributes)
     levels = [DistanceLinkage().assess(people, release, attributes[:c]).value for c in (4, 5)]
     assert found.parts["dld"] == pytest.approx(np.mean(levels))
-    half = score("projected", knowledge="half").assess(people, release)
+    half = score("projected", knowledge="half").assess(people, release, known=attributes)
     assert half.parts["dld"] != pytest.approx(found.parts["dld"])
 
 

@@ -45,7 +45,7 @@ class AttributeDisclosure(ConfidentialAttack):
     name: ClassVar[str] = "attribute-disclosure"
     family: ClassVar[str] = "inference"
     summary: ClassVar[str] = "reads a confidential value off the released records nearest to what is known"
-    meaning: ClassVar[str] = "confidential values that the released records fitting a person show; lower is safer"
+    meaning: ClassVar[str] = "confidential values revealed by the released records that match a person; lower is safer"
     formula: ClassVar[str] = "mean over i of #{ l in C_i : z'_l = z_i } / #C_i, C_i the released records nearest to x_i"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING

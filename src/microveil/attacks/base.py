@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from math import fsum
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from microveil.progress import Progress, silent
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+Subject = Literal["known", "masked"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,9 @@ class Risk:
     def of(cls, name: str, per_record: FloatArray, known: Sequence[str], scenario: str, **details: Any) -> Risk:
         """The risk is the mean probability over the records attacked, with its Wilson interval."""
         attacked = per_record[~np.isnan(per_record)]
-        low, high = wilson_interval(float(attacked.sum()), len(attacked))
-        value = float(attacked.mean()) if len(attacked) else 0.0
+        total = fsum(attacked.tolist())  # exact, so that the order of the records plays no part
+        low, high = wilson_interval(total, len(attacked))
+        value = total / len(attacked) if len(attacked) else 0.0
         return cls(
             name, 100 * value, 100 * low, 100 * high, per_record, tuple(known), scenario, len(attacked), **details
         )
@@ -94,6 +97,9 @@ class Attack(Parameterised, ABC):
     known_is_all: ClassVar[bool] = True
     # whether the attack knows what to make of labels that stand for several values, in the place of values
     reads_labels: ClassVar[bool] = False
+    # what the attack is about: the attributes the intruder knows, by which people are found, or those that were masked,
+    # whose values are sought
+    subject: ClassVar[Subject] = "known"
     # what a battery tries beside the usual form
     variants: ClassVar[tuple[Variant, ...]] = ()
 
@@ -122,6 +128,19 @@ class Attack(Parameterised, ABC):
         )
 
     @classmethod
+    def noticed(cls, pair: Pair) -> bool:
+        """Whether an intruder who knows nothing of the method would try a general attack, by the looks of the release.
+
+        A battery runs it in any case.
+        """
+        return True
+
+    @classmethod
+    def facing(cls, pair: Pair) -> Pair:
+        """The same tables on the attributes that this attack is about."""
+        return pair.about(pair.knowledge.attributes if cls.subject == "known" else pair.compared)
+
+    @classmethod
     def seen(cls, pair: Pair) -> Pair:
         """The tables as this attack sees them."""
         return pair.reading_labels() if cls.reads_labels else pair
@@ -142,9 +161,12 @@ class Attack(Parameterised, ABC):
     ) -> Risk:
         """The risk of a release for an intruder who knows the original values of the attributes `known`.
 
-        By default these are the masked attributes of a release, else the keys, else all numeric attributes.
+        By default these are all declared keys and nothing else; where no keys are declared, the masked attributes of a
+        release, else all numeric attributes. An attack that seeks masked values takes `known` for those to seek.
         """
-        return self.assess_pair(Pair.of(original, release, known), explicit=known is not None, progress=progress)
+        seeking = known if self.subject == "masked" else None
+        pair = Pair.of(original, release, seeking, known=known)
+        return self.assess_pair(self.facing(pair), explicit=known is not None, progress=progress)
 
     def assess_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Risk:
         """The same on tables that are paired up already; without `explicit`, attributes of other kinds are left out."""

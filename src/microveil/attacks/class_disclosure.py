@@ -164,9 +164,14 @@ def _made_groups(pair: Pair, attributes: tuple[str, ...]) -> IntArray | None:
 
 
 def _equal_values(pair: Pair, known: tuple[str, ...]) -> IntArray:
-    from microveil.microdata.combinations import combinations_of
+    from microveil.microdata.columns import label_codes
+    from microveil.microdata.combinations import key_codes
+    from microveil.numerics.counting import number_rows
 
-    return combinations_of(pair.masked, known).of_record if known else np.zeros(len(pair), dtype=np.int64)
+    if not known:
+        return np.zeros(len(pair), dtype=np.int64)
+    codes = [label_codes(pair, n).released if n in pair.recoded else key_codes(pair.masked, n) for n in known]
+    return number_rows([column + 1 for column in codes], [int(column.max()) + 2 for column in codes])[0]
 
 
 def _in_one_class(groups: IntArray, target: Target) -> FloatArray:

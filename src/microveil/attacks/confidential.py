@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 CONFIDENTIAL = (
-    "the attributes the intruder is after; unset: those with the role confidential, or without any, each known "
-    "attribute in turn"
+    "the attributes the intruder is after; unset: those with the role confidential, else the masked ones that are not "
+    "known, or without any, each known attribute in turn"
 )
 WIDTH = "a number is disclosed when it is guessed within so many per cent of the standard deviation"
 _UNUSABLE = "which was not released, or only as labels"
@@ -65,24 +65,25 @@ class Target:
 class ConfidentialAttack(Attack):
     """An attack that is after the values of confidential attributes; a subclass has the parameter `confidential`."""
 
+    reads_labels: ClassVar[bool] = True
     confidential: tuple[str, ...] | None
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        wanted = [name for name in pair.original.schema.confidential if _beside(pair, name) is not None]
-        known = [name for name in pair.of_kinds(cls.kinds) if name not in wanted]
+        wanted = [name for name in _sought(pair) if _beside(pair, name) is not None]
+        known = [name for name in cls.seen(pair).of_kinds(cls.kinds) if name not in wanted]
         return (cls(),) if wanted and known else ()
 
     @classmethod
     def why_not(cls, pair: Pair) -> str:
-        if not pair.original.schema.confidential:
+        if not _sought(pair):
             return "no attribute is declared confidential"
         return super().why_not(pair)
 
     def targets(self, pair: Pair, attributes: tuple[str, ...]) -> list[Target]:
         """The attributes this attack is after, each with what is known to get at it."""
         given = self.confidential
-        wanted = pair.original.schema.confidential if given is None else given
+        wanted = _sought(pair) if given is None else given
         for name in wanted:
             pair.original[name]  # an unknown name is refused
         beside = {name: _beside(pair, name) for name in wanted}
@@ -92,7 +93,16 @@ class ConfidentialAttack(Attack):
         if wanted and len(lacking) == len(wanted):
             raise DataError(f"{self.name} is after '{lacking[0]}', {_UNUSABLE}; name others with its confidential")
         found = [_target(name, table, attributes, tuple(beside)) for name, table in beside.items() if table is not None]
-        return found or [_target(name, pair, attributes, (name,)) for name in attributes]
+        found = found or [_target(n, pair, attributes, (n,)) for n in attributes if _beside(pair, n) is not None]
+        if not found:
+            raise DataError(f"{self.name} is after '{attributes[0]}', {_UNUSABLE}; name others with its confidential")
+        return found
+
+
+def _sought(pair: Pair) -> tuple[str, ...]:
+    """The attributes an intruder is after: the confidential ones, or without any, those masked that are not known."""
+    masked = () if pair.release is None else (name for name in pair.compared if name not in pair.knowledge.attributes)
+    return pair.original.schema.confidential or tuple(masked)
 
 
 def _target(name: str, pair: Pair, attributes: tuple[str, ...], unknown: tuple[str, ...]) -> Target:

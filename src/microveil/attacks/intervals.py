@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.base import Attack, Risk, wilson_interval
+from microveil.attacks.base import Attack, Risk, Subject, wilson_interval
 from microveil.errors import ParameterError
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
@@ -20,6 +20,7 @@ from microveil.progress import Progress, parts
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+_AS_THEY_WERE, _WITHOUT_ORDER = "released unchanged", "categories without an order"
 Window = Literal["rank", "rank-difference", "sd", "range", "value"]
 
 
@@ -31,6 +32,11 @@ class IntervalDisclosure(Attack):
     the value), and the risk is the mean over all widths p. An ordered category is disclosed when its place in the
     released column is that close, a nominal one when it is unchanged.
 
+    What is measured is what masking left of the values, so two sorts of attributes do not move the risk, though each
+    has its share in `per_attribute`: those released as they were, which are disclosed by design, and categories without
+    an order, around which there is no interval. With `counted = "all"` they do, as some published formulas have it. If
+    nothing was masked at all, every value counts, and all are disclosed.
+
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43]})
     >>> IntervalDisclosure().assess(people, people).value
@@ -39,6 +45,7 @@ class IntervalDisclosure(Attack):
 
     name: ClassVar[str] = "interval-disclosure"
     family: ClassVar[str] = "intervals"
+    subject: ClassVar[Subject] = "masked"
     general: ClassVar[bool] = True
     summary: ClassVar[str] = "checks whether the original value lies in an interval around the released one"
     meaning: ClassVar[str] = "original values that lie close to their released values; lower is safer"
@@ -68,6 +75,24 @@ class IntervalDisclosure(Attack):
         "average", help="rank of equal released values: their mean rank, or by record as some published tables have it"
     )
 
+    counted: Literal["masked", "all"] = parameter(
+        "masked", help="which attributes move the risk: those that were masked and have an order, or all"
+    )
+
+    @classmethod
+    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
+        seen = cls.seen(pair)
+        names = seen.of_kinds(cls.kinds)
+        left_out = _left_out(seen, names)
+        nothing_masked = any(map(_has_order, (pair.original[name].kind for name in names))) and (
+            set(left_out.values()) == {_AS_THEY_WERE}
+        )
+        return super().suited(pair) if nothing_masked or len(left_out) < len(names) else ()
+
+    @classmethod
+    def why_not(cls, pair: Pair) -> str:
+        return "no attribute with an order was masked" if cls.seen(pair).of_kinds(cls.kinds) else super().why_not(pair)
+
     def __post_init__(self) -> None:
         if not all(0 <= width <= 100 for width in self.widths):
             raise ParameterError(f"interval-disclosure: widths = {self.widths} is not allowed; each is from 0 to 100")
@@ -81,6 +106,10 @@ class IntervalDisclosure(Attack):
             part(1.0, f"{self.name}: {name}")
         hits, cases = np.stack(disclosed), np.stack(known)  # (attributes, widths, records)
         per_attribute = {name: 100 * float(hits[j].sum() / max(1, cases[j].sum())) for j, name in enumerate(attributes)}
+        left_out = {} if self.counted == "all" else _left_out(pair, attributes)
+        moving, said = _moving(attributes, left_out)
+        rows = [attributes.index(name) for name in moving]
+        hits, cases = hits[rows], cases[rows]
         if self.mode == "cells":
             counted = cases.sum(axis=(0, 1))
             per_record = np.where(counted > 0, hits.sum(axis=(0, 1)) / np.maximum(counted, 1), np.nan)
@@ -89,8 +118,8 @@ class IntervalDisclosure(Attack):
             per_record = np.where(cases.any(axis=(0, 1)), (hits | ~cases).all(axis=0).mean(axis=0), np.nan)
             share = float(np.nanmean(per_record)) if not np.isnan(per_record).all() else 0.0
         scenario = (
-            f"An intruder who has found a person's released record guesses that {', '.join(attributes)} "
-            "lie in an interval around the released values."
+            f"An intruder who has found a person's released record guesses that {', '.join(moving)} "
+            f"lie in an interval around the released values.{said}"
         )
         risk = Risk.of(self.name, per_record, attributes, scenario, per_attribute=per_attribute)
         # records with missing cells weigh less in the share of values than in the mean over records
@@ -141,6 +170,44 @@ class IntervalDisclosure(Attack):
             spread = float(np.nanmax(before) - np.nanmin(before))
         distance = np.abs(x - y)
         return lambda width: np.asarray(distance <= width / 100 * spread)
+
+
+def _has_order(kind: str) -> bool:
+    return kind in ("numeric", "ordinal")
+
+
+def _left_out(pair: Pair, attributes: Sequence[str]) -> dict[str, str]:
+    """The attributes that say nothing of how close masked values are, each with the reason."""
+    reasons = {}
+    for name in attributes:
+        if _as_they_were(pair, name):
+            reasons[name] = _AS_THEY_WERE
+        elif not _has_order(pair.original[name].kind):
+            reasons[name] = _WITHOUT_ORDER
+    return reasons
+
+
+def _as_they_were(pair: Pair, name: str) -> bool:
+    missing, still = (table.missing_states(name) for table in (pair.original, pair.masked))
+    if pair.original[name].kind == "numeric":
+        before, after = (column.values for column in pair.numbers(name))
+    else:
+        before, after = (column.codes.astype(np.float64) for column in pair.categories(name))
+    return np.array_equal(missing, still) and np.array_equal(before[missing == 0], after[missing == 0])
+
+
+def _moving(attributes: tuple[str, ...], left_out: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """The attributes that move the risk, and a sentence on the others. If none would, the masked ones without an order
+    do, and if nothing was masked, all."""
+    moving = tuple(name for name in attributes if name not in left_out)
+    if not moving:
+        moving = tuple(name for name in attributes if left_out[name] == _WITHOUT_ORDER)
+    if not moving:
+        return attributes, " Nothing was masked, so every value is disclosed as it is."
+    others = {name: why for name, why in left_out.items() if name not in moving}
+    reasons = {why: ", ".join(name for name in others if others[name] == why) for why in others.values()}
+    told = "; ".join(f"{names} ({why})" for why, names in reasons.items())
+    return moving, f" Left out of the risk: {told}." if told else ""
 
 
 def _ranks_by_record(values: FloatArray) -> FloatArray:

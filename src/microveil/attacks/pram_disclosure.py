@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.base import Attack, Risk
+from microveil.attacks.base import Attack, Risk, Subject
 from microveil.attacks.confidential import mean_over, percent
 from microveil.errors import ParameterError, nearest_name
 from microveil.masking.randomising.matrices import Given, matrix_for, plain_matrices
@@ -159,8 +159,9 @@ class ExpectedRatio(_MatrixAttack):
 
     name: ClassVar[str] = "expected-ratio"
     family: ClassVar[str] = "inference"
-    summary: ClassVar[str] = "believes the published categories as far as the transition matrix allows"
-    meaning: ClassVar[str] = "published categories to be expected to be the true ones; lower is safer"
+    subject: ClassVar[Subject] = "masked"
+    summary: ClassVar[str] = "computes how probable it is that a published category is the true one"
+    meaning: ClassVar[str] = "published categories that are expected to be the true ones; lower is safer"
     assumes: ClassVar[str] = "a person's released record, the transition matrix and the frequencies before it"
     formula: ClassVar[str] = "ER(k) = v_k p_kk / sum over j != k of v_j p_jk; risk = mean of ER / (1 + ER)"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
@@ -216,7 +217,8 @@ class MapDisclosure(_MatrixAttack):
 
     name: ClassVar[str] = "map-disclosure"
     family: ClassVar[str] = "inference"
-    summary: ClassVar[str] = "names for each published category the most probable true one"
+    subject: ClassVar[Subject] = "masked"
+    summary: ClassVar[str] = "takes for each published category the most probable true one (maximum a posteriori)"
     meaning: ClassVar[str] = "true categories recovered from the published ones by the matrix; lower is safer"
     assumes: ClassVar[str] = "a person's released record, the transition matrix and the frequencies before it"
     formula: ClassVar[str] = (

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.base import Attack, Risk
+from microveil.attacks.base import Attack, Risk, Subject
 from microveil.attacks.linkage.alignment import masked_in_order
 from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
@@ -37,8 +37,11 @@ class RankingIntervals(Attack):
 
     name: ClassVar[str] = "ranking-intervals"
     family: ClassVar[str] = "intervals"
+    subject: ClassVar[Subject] = "masked"
     summary: ClassVar[str] = "bounds a value by the released means next to its own"
-    meaning: ClassVar[str] = "values that the means of the next groups enclose narrowly; lower is safer"
+    meaning: ClassVar[str] = (
+        "values that lie in a narrow interval between the means of the adjacent groups; lower is safer"
+    )
     assumes: ClassVar[str] = "that attributes were masked one at a time, in groups of neighbouring values"
     formula: ClassVar[str] = "x_ij in [m_(g-1), m_(g+1)] for group g, and m_(g+1) - m_(g-1) < narrow * sd_j"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)

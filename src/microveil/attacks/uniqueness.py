@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.compute as pc
 
 from microveil.attacks.base import Attack, Risk
-from microveil.microdata.combinations import Combinations
-from microveil.microdata.hierarchy import node_text
-from microveil.microdata.microdata import as_categories, as_microdata
+from microveil.microdata.columns import label_codes
+from microveil.microdata.combinations import Combinations, key_codes
+from microveil.microdata.microdata import as_microdata
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
@@ -35,12 +33,15 @@ class Uniqueness(Attack):
     agree: by the sampling weights, or by the size of the population, F is estimated, and the chance is the expected
     1/F under a negative binomial distribution, or plainly 1 over the estimate. Numbers are compared exactly where
     masking left most of them as they were; else only by which of `classes` equal parts of the original they lie in.
+    Attributes that masking left alone in every record are compared by themselves too, and the larger chance counts.
     Where labels for several values are released, such as intervals and sets, a person is taken to be found by the label
     that the own record has, and the records with the same label agree.
 
     The counters: `unique`, the share of released records with a combination of their own; `still-unique`, the share of
     these that are unique in the original too; `population-unique`, the share of the same that is expected to be unique
-    in the population. The number of re-identifications to expect is the risk times the number of records.
+    in the population; where empty cells that could be any value make records agree, `unique-without-wildcards`, the
+    share of unique records when an empty cell agrees with empty cells only. The number of re-identifications to expect
+    is the risk times the number of records.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"sex": ["f", "f", "m", "m", "m"], "job": ["cook", "cook", "cook", "cook", "judge"]})
@@ -51,6 +52,7 @@ class Uniqueness(Attack):
 
     name: ClassVar[str] = "uniqueness"
     family: ClassVar[str] = "uniqueness"
+    general: ClassVar[bool] = True
     summary: ClassVar[str] = "finds records by rare combinations of known values"
     meaning: ClassVar[str] = "records found by the combination of their key values; lower is safer"
     assumes: ClassVar[str] = "the true values of some attributes of a person, not whether the person is in the sample"
@@ -83,6 +85,11 @@ class Uniqueness(Attack):
         progress(0.5, f"{self.name}: counting combinations")
         found, weight = shared.released.frequencies[shared.before], shared.released.population[shared.before]
         chances = np.where(shared.own, self._chances(found, weight), 0.0)
+        untouched = tuple(name for name in attributes if pair.original.same_cells(pair.masked, name))
+        if 0 < len(untouched) < len(attributes):  # what masking left alone finds people whatever it did to the rest
+            alone = Shared.of(pair, untouched, self.classes, self._weights(pair))
+            found, weight = alone.released.frequencies[alone.before], alone.released.population[alone.before]
+            chances = np.maximum(chances, self._chances(found, weight))
         unique, still = shared.unique_after, shared.unique_after & shared.unique_before
         own = shared.released.population[shared.after][unique]
         counters = {
@@ -93,6 +100,9 @@ class Uniqueness(Attack):
             if unique.any()
             else 0.0,
         }
+        without = shared.released.counts[shared.after] == 1
+        if (without != unique).any():
+            counters["unique-without-wildcards"] = 100 * float(without.mean())
         scenario = (
             f"An intruder knows the true values of {', '.join(attributes)} for a person of the population and takes "
             "one of the released records that agree with all of them."
@@ -112,23 +122,23 @@ class Uniqueness(Attack):
         return np.nan_to_num(released.numbers(weight).values)
 
     def _chances(self, found: IntArray, weight: FloatArray) -> FloatArray:
-        from microveil.numerics.individual_risk import expected_inverse
+        from microveil.numerics.individual_risk import individual_risk
 
-        sampled, population = np.maximum(found, 1), np.maximum(weight, found)
         if self.estimate == "ratio":
-            return 1.0 / np.maximum(population, 1.0)
-        cases, case_of = np.unique(np.column_stack([sampled, population]), axis=0, return_inverse=True)
-        return expected_inverse(cases[:, 0], cases[:, 0] / np.maximum(cases[:, 1], 1.0))[case_of.reshape(-1)]
+            return 1.0 / np.maximum(np.maximum(weight, found), 1.0)
+        return individual_risk(found, weight)
 
 
 @dataclass(frozen=True)
 class Shared:
     """The combinations of both files in one numbering; those of the released records are counted.
 
-    `before` and `after` are the combination of each record, and `own` says whether the two agree.
+    `before` and `after` are the combination of each record, and `own` says whether the two agree. `original` are the
+    combinations of the original by itself, by its values where labels are released.
     """
 
     released: Combinations
+    original: Combinations
     before: IntArray
     after: IntArray
     own: BoolArray
@@ -145,18 +155,21 @@ class Shared:
         weight = np.bincount(numbers[n:], weights=weights, minlength=len(first)).astype(np.float64)
         codes = np.column_stack([c[first] for c in columns])
         released = Combinations(tuple(attributes), codes, numbers, counts, weight)
-        return cls(released, numbers[:n], numbers[n:], np.asarray(own))
+        true = [
+            key_codes(pair.original, name) if name in pair.recoded else column[:n]
+            for name, column in zip(attributes, columns, strict=True)
+        ]
+        return cls(released, Combinations.of(attributes, true), numbers[:n], numbers[n:], np.asarray(own))
 
     @property
     def unique_after(self) -> BoolArray:
         """The released records with which no other released record agrees."""
         return np.asarray(self.released.frequencies[self.after] == 1)
 
-    @cached_property
+    @property
     def unique_before(self) -> BoolArray:
         """The original records with which no other original record agrees."""
-        held = np.bincount(self.before, minlength=len(self.released)).astype(np.float64)
-        return np.asarray(self.released.agreeing_with_each(held[:, None])[self.before, 0] == 1)
+        return np.asarray(self.original.per_record == 1)
 
 
 def _codes(pair: Pair, name: str, classes: int) -> IntArray:
@@ -175,27 +188,18 @@ def _codes(pair: Pair, name: str, classes: int) -> IntArray:
             cuts = np.quantile(known, np.arange(1, classes) / classes)
             values = np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values, side="right"))
         codes = np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    if pair.original[name].missing == "wildcard":
-        return np.where(states > 0, -1, codes)
-    return np.where(states > 0, codes.max(initial=0) + states, codes)
+    wild = np.repeat([table[name].missing == "wildcard" for table in (pair.original, pair.masked)], len(pair))
+    return np.where(states > 0, np.where(wild, -1, codes.max(initial=0) + states), codes)
 
 
 def _label_codes(pair: Pair, name: str) -> IntArray:
-    """The same of labels: what is released of a person tells which of them the true value belongs to.
-
-    A cell that is empty or a missing code in the release is one in the original too, or was suppressed.
-    """
-    attribute = pair.original[name]
-    column = as_categories(pair.masked.arrow(name))
-    encoded = pc.dictionary_encode(column, null_encoding="mask")
-    codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False).astype(np.int64)
-    missing = {node_text(code) for code in attribute.missing_codes}
-    empty = np.array([*(node_text(text) in missing for text in encoded.dictionary.to_pylist()), True])[codes]
-    before = pair.original.missing_states(name)
-    known = np.where(empty & (before == 0), codes.max(initial=0) + 1, codes)  # a suppressed value is not found by it
-    if attribute.missing == "wildcard":
-        known, codes = np.where(before > 0, -1, known), np.where(empty, -1, codes)
-    return np.concatenate([known, codes])
+    """The same of labels: what is released of a person tells which of them the true value belongs to."""
+    labels = label_codes(pair, name)
+    absent = (pair.original.missing_states(name) > 0, labels.empty)
+    sides = zip((pair.original, pair.masked), (labels.known, labels.released), absent, strict=True)
+    return np.concatenate(
+        [np.where(missing & (table[name].missing == "wildcard"), -1, codes) for table, codes, missing in sides]
+    )
 
 
 def unique_in_both(sample: Any, population: Any, keys: Sequence[str]) -> float:

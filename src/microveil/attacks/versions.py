@@ -16,6 +16,7 @@ from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.ranking_intervals import beside
 from microveil.errors import DataError, ParameterError
 from microveil.microdata import Categories, Microdata
+from microveil.microdata.labels import readable_labels, texts_of
 from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts, silent
 
@@ -102,14 +103,14 @@ def attack_versions(
     if any(not _same_rows(chosen_rows[0], rows) for rows in chosen_rows[1:]):
         raise DataError("the releases have different records of the file, so they cannot be put together")
     chosen = attack or _USUAL()
-    pairs = [Pair.of(original, release, known) for release in releases]
+    pairs = [chosen.facing(Pair.of(original, release, known=known)) for release in releases]
     attributes = tuple(name for name in pairs[0].attributes if all(name in pair.attributes for pair in pairs))
     if not attributes:
         raise ParameterError("the releases have no attribute in common, so they cannot be put together")
-    _refuse_labels(pairs, attributes)
+    _refuse_labels([name for pair in pairs for name in attributes if name in pair.recoded])
     *single, whole = parts(progress, len(releases) + 1)
     alone = [
-        chosen.assess_pair(pair.knowing(attributes), progress=part) for pair, part in zip(pairs, single, strict=True)
+        chosen.assess_pair(pair.about(attributes), progress=part) for pair, part in zip(pairs, single, strict=True)
     ]
     tables = [pair.masked for pair in pairs]
     matches = _matches(tables, attributes, link)
@@ -119,7 +120,7 @@ def attack_versions(
         for name in attributes
         if pairs[0].original[name].kind == "numeric"
     }
-    together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes), progress=whole)
+    together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes, known=attributes), progress=whole)
     return Versions(data, tuple(alone), together, gains)
 
 
@@ -139,19 +140,32 @@ def combine_versions(
         raise ParameterError("there is no release to put together")
     pairs = [Pair.of(releases[0], release, attributes) for release in releases]
     chosen = pairs[0].attributes
-    _refuse_labels(pairs, chosen)
+    # versions may differ in the categories that occur, so only what reads as a label is one
+    _refuse_labels(_readable(pairs, chosen))
     tables = [pair.masked for pair in pairs]
     return _together(tables, chosen, _matches(tables, chosen, link)).select(chosen)
 
 
-def _refuse_labels(pairs: list[Pair], attributes: Sequence[str]) -> None:
-    for pair in pairs:
-        for name in attributes:
-            if name in pair.recoded:
-                raise DataError(
-                    f"attribute '{name}' is released as labels that stand for several values, and versions of labels "
-                    "cannot be put together; leave it out of the attributes"
-                )
+def _readable(pairs: list[Pair], attributes: Sequence[str]) -> tuple[str, ...]:
+    """The attributes that some version has as labels for values or categories of the others."""
+    found = []
+    for name in attributes:
+        attribute = pairs[0].original[name]
+        if attribute.is_categorical:
+            held = [texts_of(pair.masked.arrow(name)) for pair in pairs]
+            labels = readable_labels(attribute, set().union(*held) - held[0], set().union(*held))
+            found += [name] if labels else []
+        else:
+            found += [name] if any(name in pair.recoded for pair in pairs) else []
+    return tuple(found)
+
+
+def _refuse_labels(labelled: Sequence[str]) -> None:
+    if labelled:
+        raise DataError(
+            f"attribute '{labelled[0]}' is released as labels that stand for several values, and versions of labels "
+            "cannot be put together; leave it out of the attributes"
+        )
 
 
 def _also_sought(pairs: list[Pair], attributes: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 import microveil
-from microveil.cli import assess, demo, describe, methods, protect, report, reproduce, study
+from microveil.cli import assess, demo, describe, methods, protect, report, reproduce, risk, study
 from microveil.cli.printing import BAD_USAGE, FAILED, fail, say, speak_of_compiling
 from microveil.errors import MicroveilError, ParameterError, SchemaError, UnknownNameError
 
@@ -81,6 +81,7 @@ app.callback()(_microveil)
 # in the order in which --help lists them
 app.command(epilog=methods.EXAMPLE)(methods.methods)
 app.command(epilog=describe.EXAMPLE)(describe.describe)
+app.command(epilog=risk.EXAMPLE)(risk.risk)
 app.command(epilog=f"{protect.EXAMPLE}\n\n{protect.MORE}")(protect.protect)
 app.command(epilog=assess.EXAMPLE)(assess.assess)
 app.command(epilog=study.EXAMPLE)(study.study)

@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from microveil.cli.options import Json, TableOptions, columns, settings_of, split, with_table_options
-from microveil.cli.printing import bar_for, console, fail, note, print_json, say
+from microveil.cli.options import (
+    THRESHOLD,
+    Json,
+    Known,
+    MatchBy,
+    TableOptions,
+    Threshold,
+    columns,
+    settings_of,
+    split,
+    with_table_options,
+)
+from microveil.cli.printing import bar_for, console, fail, note, print_json, say, warn
 from microveil.cli.tables import from_manifest, read_release, read_table
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
 from microveil.errors import ParameterError
@@ -29,12 +40,17 @@ EXAMPLE = (
 @with_table_options
 def assess(
     original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
-    masked: Annotated[Path, typer.Argument(help="The masked table, same records in the same order.", metavar="MASKED")],
+    masked: Annotated[
+        Path,
+        typer.Argument(
+            help="The masked table: the same records in the same order, or with --match-by.", metavar="MASKED"
+        ),
+    ],
     attributes: Annotated[
         str | None,
         columns("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
     ] = None,
-    known: Annotated[str | None, columns("What the intruder knows; default: the columns compared.")] = None,
+    known: Known = None,
     attacks: Annotated[
         str | None,
         columns("Attacks to run; default: the general ones; 'all': also those of an intruder who knows the method."),
@@ -68,16 +84,19 @@ def assess(
     score: Annotated[
         str, typer.Option(help="The rule that makes one number of it all; see microveil methods --kind score.")
     ] = "mean",
+    threshold: Threshold = THRESHOLD,
+    match_by: MatchBy = None,
     *,
     table: TableOptions,
     as_json: Json = False,
 ) -> None:
     """Measure what an intruder could learn from a masked table and what an analyst has lost."""
+    from microveil.attacks.correspondence import corresponding
     from microveil.battery import explain_risk
     from microveil.microdata.pairs import Pair
     from microveil.progress import Part, parts
     from microveil.registry import make
-    from microveil.scoring import assess as measure
+    from microveil.scoring.assessing import assess_matched
 
     attack_names, loss_names = _named(attacks, "attack", "distance-linkage"), _named(losses, "loss", "il1")
     every, every_loss = attack_names == ["all"], loss_names == ["all"]
@@ -95,11 +114,7 @@ def assess(
     check_versions(masked, others, link)
     made = from_manifest(masked)
     plan, _ = made
-    chosen = None
-    if plan is not None:
-        chosen = list(dict.fromkeys(name for step in plan.steps for name in step.attributes or ())) or None
-    if attributes is not None or table.keys is not None:
-        chosen = split(table.keys if attributes is None else attributes)
+    chosen = split(attributes)
     wishes = table.reading
     with bar_for(f"assessing {masked.name}") as bar:
         before = read_table(
@@ -112,17 +127,19 @@ def assess(
                 (masked, *others), (made, *map(from_manifest, others)), readings, strict=True
             )
         ]
-        compared = Pair.of(before, release, chosen)
-        assessment = measure(
-            before, release, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses, score=rule,
-            progress=Part(bar, 0.2, 0.8 if others else 1.0),
+        matched, *others_matched = [corresponding(before, one, match_by) for one in (release, *versions)]
+        compared = Pair.of(matched.original, matched.release, chosen)
+        assessment = assess_matched(
+            matched, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses, score=rule,
+            threshold=threshold, progress=Part(bar, 0.2, 0.8 if others else 1.0),
         )  # fmt: skip
         together = None
         if others:
             attacking = [make("attack", "distance-linkage")] if every or chosen_attacks is None else chosen_attacks
-            together = attack_together(
-                before, [release, *versions], split(known) or chosen, attacking, link, Part(bar, 0.8, 1.0)
-            )
+            releases = [one.release for one in (matched, *others_matched)]
+            together = attack_together(matched.original, releases, split(known), attacking, link, Part(bar, 0.8, 1.0))
+    for warning in dict.fromkeys(one.warning for one in (matched, *others_matched) if one.warning):
+        warn(warning)
     if compared.labelled:
         note(
             f"{', '.join(compared.labelled)}: released as labels that stand for several values; the loss "
@@ -147,7 +164,7 @@ def assess(
             print_versions(files, together)
         for label, risk in assessment.risks.items() if explain else ():
             say("")
-            say(explain_risk(label, risk, before, release))
+            say(explain_risk(label, risk, matched.original, matched.release))
     if assessment.battery is not None and assessment.battery.failed:
         _fail_with(assessment.battery.failed)
 
@@ -220,17 +237,29 @@ def _print_battery(battery: Battery) -> None:
 def _print_assessment(assessment: Assessment) -> None:
     from rich.table import Table
 
-    table = Table(title=f"{assessment.records:,} records; {', '.join(assessment.attributes)}", title_justify="left")
+    say(assessment.heading)
+    headline = Table(title="risk of re-identification", title_justify="left")
+    headline.add_column("")
+    headline.add_column("before", justify="right")
+    headline.add_column("after", justify="right")
+    for row in assessment.headline.rows():
+        headline.add_row(*row)
+    console().print(headline)
+    say(assessment.headline.assumption)
+    after = assessment.headline.after
+    if after.attacked < after.records:
+        say(f"after masking: measured on {after.attacked:,} of {after.records:,} records and extrapolated")
+    table = Table(title=f"attacks and losses over {', '.join(assessment.attributes)}", title_justify="left")
     table.add_column("")
     table.add_column("measure")
     table.add_column("%", justify="right")
     table.add_column("95 % interval", justify="right")
     table.add_column("what it means", overflow="fold")
-    for sort, name, value, meaning in assessment.rows():
+    for kind, name, value, meaning in assessment.rows():
         if not isfinite(value):
             continue  # not measured
-        risk = assessment.risks.get(name) if sort == "risk" else None
+        risk = assessment.risks.get(name) if kind == "risk" else None
         interval = f"{risk.low:.2f} to {risk.high:.2f}" if risk else ""
         sampled = f" ({risk.attacked:,} records attacked)" if risk and risk.attacked < assessment.records else ""
-        table.add_row(sort, name, f"{value:.2f}", interval, meaning + sampled)
+        table.add_row(kind, name, f"{value:.2f}", interval, meaning + sampled)
     console().print(table)

@@ -34,6 +34,22 @@ Identifiers = Annotated[str | None, columns("Direct identifiers; they are left o
 Nominal = Annotated[str | None, columns("Columns to treat as unordered categories.")]
 Ordinal = Annotated[str | None, columns("Columns to treat as ordered categories (in sorted order).")]
 Numeric = Annotated[str | None, columns("Columns to treat as numbers.")]
+Known = Annotated[
+    str | None,
+    columns("What the intruder knows; default: all declared keys and nothing else, or without any the masked columns."),
+]
+THRESHOLD = 0.09
+Threshold = Annotated[
+    float, typer.Option(help="A record is at risk above this probability of re-identification.", metavar="PROBABILITY")
+]
+MatchBy = Annotated[
+    str | None,
+    typer.Option(
+        help="An identifier that both tables have, by which released records are matched with their originals; "
+        "default: record i of both is the same person.",
+        metavar="ID",
+    ),
+]
 Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
 
 

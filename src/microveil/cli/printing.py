@@ -26,6 +26,10 @@ def note(sentence: str) -> None:
     sys.stderr.write(f"note: {sentence}\n")
 
 
+def warn(sentence: str) -> None:
+    sys.stderr.write(f"warning: {sentence}\n")
+
+
 def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 

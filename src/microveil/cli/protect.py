@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from microveil.cli.options import Force, Input, Json, TableOptions, columns, settings_of, split, with_table_options
+from microveil.cli.options import (
+    Force,
+    Input,
+    Json,
+    Known,
+    TableOptions,
+    columns,
+    settings_of,
+    split,
+    with_table_options,
+)
 from microveil.cli.printing import bar_for, note, print_json, say
 from microveil.cli.tables import read_table
 from microveil.cli.trial import trial_of
@@ -16,7 +26,6 @@ from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from microveil.masking import Plan, Release
-    from microveil.masking.guarantees import Guarantees
     from microveil.microdata import Microdata
 
 EXAMPLE = "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
@@ -44,7 +53,8 @@ def protect(
         list[str] | None,
         typer.Option(
             help="What the release must guarantee over its keys: k, population, l, entropy-l, recursive-l (at least), "
-            "or t (at most); counted before anything is written.",
+            "t or risk, the largest probability that a record is re-identified (at most); checked before anything is "
+            "written.",
             metavar="NAME=VALUE",
         ),
     ] = None,
@@ -64,6 +74,7 @@ def protect(
             metavar="NAME=A,B,...",
         ),
     ] = None,
+    known: Known = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
     ] = None,
@@ -86,6 +97,8 @@ def protect(
     the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
     if seed is not None:
         check_seed(seed)
+    if known is not None and trial is None:
+        raise ParameterError("--known says what the intruder of --until knows; without --until it has no use")
     _check_places(path, out)
     check_place(out, force=force)
     wishes = table.reading
@@ -98,7 +111,7 @@ def protect(
         found = None
         if trial is not None:
             seed = draw_seed() if seed is None else seed
-            found = trial.run(data, split(attributes), seed, the_plan.require, Part(bar, 0.1, 0.8))
+            found = trial.run(data, split(attributes), split(known), seed, the_plan.require, Part(bar, 0.1, 0.8))
             the_plan = replace(the_plan, steps=(replace(the_plan.steps[0], parameters=found.method.parameters()),))
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
         release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=masking)
@@ -121,7 +134,8 @@ def protect(
         say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
     if release.partition is not None:
         say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
-    _say_guarantees(release.guarantees)
+    for line in release.guarantees.sentences():
+        say(line)
     as_they_were = [n for n in release.data.names if n not in release.provenance.attributes]
     if as_they_were:
         say(f"released as they were: {', '.join(as_they_were)}")
@@ -152,32 +166,19 @@ def _the_plan(
 
 
 def _required(require: Sequence[str] | None) -> dict[str, float]:
-    from microveil.masking.guarantees import check_requirements
+    from microveil.masking.guarantees import RISK, check_requirements
+    from microveil.units import probability
 
     wanted = {}
     for name, text in settings_of(require, "--require").items():
+        if name == RISK:
+            wanted[name] = probability(text, "the risk of --require")
+            continue
         try:
             wanted[name] = float(text)
         except ValueError:
             raise ParameterError(f"--require takes a number, such as --require k=5, not '{text}'") from None
     return check_requirements(wanted)
-
-
-def _say_guarantees(guarantees: Guarantees) -> None:
-    """What the release guarantees, by counting."""
-    from microveil.microdata.microdata import count
-
-    over = ", ".join(guarantees.keys)
-    people = "" if guarantees.population is None else f", for {guarantees.population:,.0f} of the population"
-    if guarantees.k < 2:
-        say(f"{count(guarantees.below(2), 'record')} stand alone in their combination of {over}")
-        return
-    say(f"every combination of {over} is shared by at least {guarantees.k:,} records{people}")
-    for name, found in guarantees.diversity.items():
-        say(
-            f"{name}: at least {count(found.distinct, 'different value')} for every combination (entropy "
-            f"{found.entropy:.2f}, recursive {found.recursive}), at most {found.closeness:.2f} from the whole table"
-        )
 
 
 def _check_places(path: Path, out: Path) -> None:

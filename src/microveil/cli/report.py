@@ -9,7 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from microveil.cli.options import Force, Json, TableOptions, columns, split, with_table_options
+from microveil.cli.options import (
+    THRESHOLD,
+    Force,
+    Json,
+    Known,
+    MatchBy,
+    TableOptions,
+    Threshold,
+    columns,
+    split,
+    with_table_options,
+)
 from microveil.cli.printing import bar_for, print_json, say
 from microveil.cli.tables import from_manifest, read_back, read_table
 
@@ -26,7 +37,12 @@ class Attacks(StrEnum):
 @with_table_options
 def report(
     original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
-    masked: Annotated[Path, typer.Argument(help="The masked table, same records in the same order.", metavar="MASKED")],
+    masked: Annotated[
+        Path,
+        typer.Argument(
+            help="The masked table: the same records in the same order, or with --match-by.", metavar="MASKED"
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write; it needs no network.")],
     public: Annotated[
         bool, typer.Option("--public", help="For everyone: leave out whatever would help an intruder.")
@@ -38,8 +54,13 @@ def report(
         str | None,
         columns("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
     ] = None,
-    known: Annotated[str | None, columns("What the intruder knows; default: the columns compared.")] = None,
+    known: Known = None,
     losses: Annotated[str | None, columns("Losses to measure; default: the usual ones that fit.")] = None,
+    threshold: Threshold = THRESHOLD,
+    organisation: Annotated[str, typer.Option(help="Who releases the table; stands on the page.")] = "",
+    author: Annotated[str, typer.Option(help="Who made the report; stands on the page.")] = "",
+    date: Annotated[str | None, typer.Option(help="The date on the page; default: today.")] = None,
+    match_by: MatchBy = None,
     *,
     table: TableOptions,
     force: Force = False,
@@ -60,7 +81,7 @@ def report(
     check_output(out, force=force)
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     plan, manifest = from_manifest(masked)
-    chosen = split(attributes or table.keys)
+    chosen = split(attributes)
     wishes = table.reading
     with bar_for(f"reporting on {masked.name}") as bar:
         before = read_table(
@@ -77,7 +98,8 @@ def report(
             )
         page = write_report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
-            again=again, progress=Part(bar, 0.2, 1.0),
+            threshold=threshold, match_by=match_by, again=again, organisation=organisation, author=author, date=date,
+            progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
         write_together({out: lambda unfinished: _put(unfinished, page, mode)}, force=force)
     variant = "public" if public else "internal"

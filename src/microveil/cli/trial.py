@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from microveil.cli.options import settings_of
 from microveil.errors import ParameterError
+from microveil.units import percentage
 
 if TYPE_CHECKING:
     from microveil.attacks import Attack
-    from microveil.attacks.loop import Strengthened
     from microveil.masking import Method
     from microveil.microdata import Microdata
     from microveil.progress import Progress
+    from microveil.strengthening import Strengthened
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,16 @@ class Trial:
         self,
         data: Microdata,
         attributes: Sequence[str] | None,
+        known: Sequence[str] | None,
         seed: int,
         require: Mapping[str, float],
         progress: Progress,
     ) -> Strengthened:
-        from microveil.attacks.loop import protect_until
+        from microveil.strengthening import protect_until
 
         return protect_until(
-            data, self.methods, self.attack, self.limit, attributes=attributes, counter=self.counter, seeds=(seed,),
+            data, self.methods, self.attack, self.limit, attributes=attributes, known=known,
+            counter=self.counter, seeds=(seed,),
             require=require, progress=progress,
         )  # fmt: skip
 
@@ -60,6 +62,7 @@ class Trial:
             f"tried {self.parameter}={value}: {self.measure} {risk:.2f} %{short if unmet else ''}"
             for value, risk, unmet in self._tried(found)
         ]
+        lines.insert(0, f"the intruder is assumed to know {', '.join(found.risk.known)}")
         if self.counter is None:
             lines[-1] += f" (95 % interval {found.risk.low:.2f} to {found.risk.high:.2f})"
         return lines
@@ -98,14 +101,12 @@ def trial_of(method: str | None, settings: Mapping[str, str], until: str | None,
     methods = [make("method", method, {**settings, parameter: value}, text=True) for value in values]
     ((place, text),) = settings_of([until], "--until", "distance-linkage=5").items()
     name, _, counter = place.partition(".")
-    return Trial(settings, parameter, values, tuple(methods), make("attack", name), counter or None, _limit(text))
-
-
-def _limit(text: str) -> float:
-    try:
-        limit = float(text)
-    except ValueError:
-        limit = math.nan
-    if not 0 <= limit <= 100:
-        raise ParameterError(f"--until takes a percentage, such as --until distance-linkage=5, not '{text}'")
-    return limit
+    return Trial(
+        settings,
+        parameter,
+        values,
+        tuple(methods),
+        make("attack", name),
+        counter or None,
+        percentage(text, "the limit of --until"),
+    )

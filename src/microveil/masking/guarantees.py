@@ -1,13 +1,16 @@
 """What a table of records guarantees, found by counting: k-anonymity, l-diversity in its forms, t-closeness.
 
-The class of a record is all records that agree with it on the keys. Where a missing value is a wildcard it agrees with
-every value; where it is a category of its own, or not applicable, only with its like.
+The equivalence class of a record is all records that agree with it on the keys. Where a missing value is a wildcard it
+agrees with every value; where it is a category of its own, or not applicable, only with its like.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from textwrap import TextWrapper
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +18,10 @@ import numpy.typing as npt
 
 from microveil.errors import GuaranteeError, ParameterError, brief, nearest_name
 from microveil.microdata import Microdata
-from microveil.microdata.microdata import resolve_attributes
+from microveil.microdata.hierarchies import equal_frequency
+from microveil.microdata.hierarchy import Hierarchy
+from microveil.microdata.inference import FEW_VALUES
+from microveil.microdata.microdata import count, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS
 from microveil.progress import Progress, silent
@@ -25,7 +31,9 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
+RISK = "risk"  # what attacks measure; the others are counted in the release
 # what can be required: the name on the left; whether the value must be at least or at most what is asked
 REQUIREMENTS: Mapping[str, str] = {
     "k": "at least k records share every combination of keys",
@@ -34,20 +42,40 @@ REQUIREMENTS: Mapping[str, str] = {
     "entropy-l": "the entropy of the confidential values in every class is at least log l",
     "recursive-l": "the most frequent value of a class is less than c times as frequent as the l-th and rarer together",
     "t": "the distribution of confidential values in every class is within t of that in the table",
+    RISK: "no record has a larger probability of re-identification, by uniqueness and the general linkages",
 }
-_AT_MOST = ("t",)
+AT_MOST = ("t", RISK)
 _ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves
 _ROUNDING = 1e-9
 _CELLS = 10_000_000  # of a table of classes and values that is laid out at a time
 _C = 3.0  # the usual c of recursive diversity
+_ON_CLASSES = ("l", "entropy-l", "recursive-l")  # which count values or classes of them
+_OF_CLASSES: Mapping[str, str] = {  # what an equivalence class that falls short has
+    "l": "fewer than {wanted} distinct values of {attribute}",
+    "entropy-l": "an entropy of {attribute} below log {wanted}",
+    "recursive-l": "no recursive diversity of {attribute} with l = {wanted}",
+    "t": "a distribution of {attribute} farther than {wanted} from that of the table",
+}
+_PROPOSED = 10  # intervals of equal frequency for a number without declared classes
+_SEVERAL = 12  # names in a sentence before the rest is only counted
+_SCREEN = 80  # characters in a line of the printed table
+
+
+def _nothing() -> IntArray:
+    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Diversity:
-    """How the values of a confidential attribute are spread over the classes, in the worst class for each measure.
+    """How the values of a confidential attribute are spread over the equivalence classes, by the worst of these.
 
     `distinct` values; `entropy`: the number of equally frequent values with the same entropy; `recursive`: the largest
     l of recursive (c, l)-diversity; `closeness`: the largest distance t to the distribution in the whole table.
+
+    The first three count the classes of values that the schema declares for a number. Where it declares none, a number
+    with many distinct values has nearly as many of them as an equivalence class has records, which says nothing: then
+    `intervals` of equal frequency are `proposed`. Closeness is measured on the values themselves.
+    `per_class` has each measure, by the name under which it can be required, for every equivalence class.
     """
 
     attribute: str
@@ -55,24 +83,121 @@ class Diversity:
     entropy: float
     recursive: int
     closeness: float
+    intervals: tuple[str, ...] = ()
+    proposed: bool = False
+    c: float = _C
+    per_class: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+    def value(self, name: str) -> float:
+        """What is reached of one requirement."""
+        reached = {"l": self.distinct, "entropy-l": self.entropy, "recursive-l": self.recursive, "t": self.closeness}
+        return float(reached[name])
+
+    def rows(self, classes: int) -> list[tuple[str, str, str]]:
+        """Name, value and meaning of each measure, of so many equivalence classes."""
+        name, least, every = self.attribute, self.distinct, _every(classes)
+        alike = _some(self._failing("l", least + 0.5), classes)
+        if self.intervals:
+            of = f"of the {count(len(self.intervals), 'class', 'classes')} of {name}"
+            spread = f"{every} has values in at least {least:,} {of}"
+            spread = spread if least > 1 else f"{alike} values in {'a single one' if least else 'none'} {of}"
+            if self.proposed:
+                spread += "; these are intervals of equal frequency, proposed because the schema declares no classes"
+            equal = f"equally frequent classes of {name}"
+        else:
+            spread = f"{every} has at least {least:,} distinct values of {name}"
+            spread = spread if least > 1 else f"{alike} {'a single value' if least else 'no known value'} of {name}"
+            equal = f"equally frequent values of {name}"
+        no_more = _some(self._failing("recursive-l", self.recursive + 0.5), classes, verb="reach")
+        largest = f"the largest distance between the distribution of {name} in an equivalence class and in the table"
+        return [
+            (f"l-diversity of {name}", f"{least:,}", spread),
+            (
+                f"entropy l-diversity of {name}",
+                f"{self.entropy:.2f}",
+                f"{every} has at least the entropy of {self.entropy:.2f} {equal}",
+            ),
+            (f"recursive ({self.c:g}, l)-diversity of {name}", f"{self.recursive:,}", f"{no_more} no larger l"),
+            (f"t-closeness of {name}", f"{self.closeness:.2f}", largest),
+        ]
+
+    def _failing(self, name: str, wanted: float) -> int:
+        return int(self.falls_short(name, wanted).sum())
+
+    def falls_short(self, name: str, wanted: float) -> BoolArray:
+        """For each equivalence class, whether it does not reach what is wanted."""
+        return falls_short(name, self.per_class.get(name, np.empty(0)), wanted)
+
+    def to_plain(self) -> dict[str, Any]:
+        plain: dict[str, Any] = {name: self.value(name) for name in ("l", "entropy-l", "recursive-l", "t")}
+        plain |= {"l": self.distinct, "recursive-l": self.recursive, "single": self._failing("l", 2)}
+        if self.intervals:
+            plain["classes"] = {"intervals": list(self.intervals), "proposed": self.proposed}
+        return plain
 
 
 @dataclass(frozen=True)
 class Guarantees:
     """What holds for every record of a table.
 
-    At least `k` records share each combination of the keys; `population` is the smallest class by sampling weights.
+    An equivalence class is a combination of the keys as it is released. At least `k` records agree with each;
+    `population` is the smallest estimate of how many of the population do, by sampling weights. An empty cell that
+    could be any value, a wildcard, agrees with all values: `k_without_wildcards` is what k is when it agrees with empty
+    cells only. `print` shows all of it as a table.
+
+    `per_record` are the records that agree with each record; `sizes` those that agree with each equivalence class, and
+    `members` those with exactly its combination.
     """
 
     keys: tuple[str, ...]
     k: int
     population: float | None
     diversity: Mapping[str, Diversity] = field(default_factory=dict)
-    per_record: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    per_record: IntArray = field(default_factory=_nothing, repr=False)
+    sizes: IntArray = field(default_factory=_nothing, repr=False)
+    members: IntArray = field(default_factory=_nothing, repr=False)
+    populations: FloatArray | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls, classes: Combinations, *, weighted: bool, diversity: Mapping[str, Diversity] = MappingProxyType({})
+    ) -> Guarantees:
+        """What the equivalence classes guarantee, for the population too where the records are `weighted`."""
+        sizes = classes.frequencies
+        populations = classes.population if weighted and len(classes) else None
+        return cls(
+            classes.attributes,
+            int(sizes.min(initial=len(classes.of_record))) if len(classes) else 0,
+            None if populations is None else float(populations.min()),
+            diversity,
+            classes.per_record,
+            sizes,
+            classes.counts,
+            populations,
+        )
+
+    @property
+    def classes(self) -> int:
+        """The number of equivalence classes."""
+        return len(self.sizes)
+
+    @property
+    def k_without_wildcards(self) -> int:
+        """What k is when empty cells agree with empty cells only."""
+        return int(self.members.min()) if len(self.members) else self.k
+
+    @property
+    def rests_on_wildcards(self) -> bool:
+        """Whether empty cells that could be any value make equivalence classes larger."""
+        return not np.array_equal(self.sizes, self.members)
 
     def below(self, k: int) -> int:
         """How many records share their combination of keys with fewer than k records, themselves included."""
         return int((self.per_record < k).sum())
+
+    def below_without_wildcards(self, k: int) -> int:
+        """The same when empty cells agree with empty cells only."""
+        return int(self.members[self.members < k].sum())
 
     def value(self, name: str) -> float:
         """What is reached of one requirement, over all confidential attributes."""
@@ -82,38 +207,131 @@ class Guarantees:
             return float(self.k) if self.population is None else self.population
         if not self.diversity:
             raise ParameterError(f"'{name}' is about confidential attributes, and none is declared")
-        values = self.diversity.values()
-        if name == "l":
-            return float(min(d.distinct for d in values))
-        if name == "entropy-l":
-            return min(d.entropy for d in values)
-        if name == "recursive-l":
-            return float(min(d.recursive for d in values))
-        return max(d.closeness for d in values)
+        worst = max if name in AT_MOST else min
+        return worst(found.value(name) for found in self.diversity.values())
 
     def check(self, required: Mapping[str, float]) -> None:
         """Refuse, in one sentence, what does not meet the requirements."""
         for name, wanted in check_requirements(required).items():
             reached = self.value(name)
-            slack = _ROUNDING * max(1.0, wanted) if name in _ROUNDED else 0.0
-            met = reached <= wanted + slack if name in _AT_MOST else reached >= wanted - slack
-            if not met:
-                sort = "at most" if name in _AT_MOST else "at least"
-                more = f" ({self.below(int(wanted)):,} records are below)" if name == "k" else ""
+            if name in _ON_CLASSES:
+                self._refuse_proposed(name)
+            if falls_short(name, np.array([reached]), wanted).any():
+                sort = "at most" if name in AT_MOST else "at least"
                 raise GuaranteeError(
-                    f"the release was to have {name} {sort} {wanted:g} over {', '.join(self.keys)}, "
-                    f"but it reaches {reached:g}{more}; mask more strongly, or ask for less"
+                    f"the release was to have {name} {sort} {wanted:g} over {', '.join(self.keys)}, but it reaches "
+                    f"{reached:g}: {self._shortfall(name, wanted)}; mask more strongly, or ask for less"
                 )
 
+    def _refuse_proposed(self, name: str) -> None:
+        for attribute, found in self.diversity.items():
+            if found.proposed:
+                raise ParameterError(
+                    f"{name} cannot be required of '{attribute}', a number with many distinct values, before classes "
+                    "of its values are declared; declare them in the schema by their cut points, such as "
+                    "hierarchy = { cuts = [[1000, 2000, 4000]] }, or require t, which needs none"
+                )
+
+    def _shortfall(self, name: str, wanted: float) -> str:
+        """How many equivalence classes and records fall short, and in what."""
+        if name not in _OF_CLASSES:
+            sizes = self.sizes if name == "k" or self.populations is None else self.populations
+            what = f"fewer than {wanted:g} records" if name == "k" else f"a population below {wanted:g}"
+            return self._told(falls_short(name, np.asarray(sizes, dtype=np.float64), wanted), what)
+        told = []
+        for attribute, found in self.diversity.items():
+            short = found.falls_short(name, wanted)
+            if falls_short(name, np.array([found.value(name)]), wanted).any():
+                told.append(self._told(short, _OF_CLASSES[name].format(wanted=f"{wanted:g}", attribute=attribute)))
+        return " and ".join(told)
+
+    def _told(self, short: BoolArray, what: str) -> str:
+        records = int(self.members[short].sum()) if len(short) == len(self.members) else 0
+        return f"{_some(int(short.sum()), self.classes)} {what} ({count(records, 'record')})"
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Name, value and meaning of every guarantee, in words."""
+        n, over = self.classes, f" of {_listed(self.keys)}"
+        if self.k > 1:
+            told = f"{_every(n, over)} has at least {self.k:,} records"
+        else:
+            told = f"{_some(int((self.sizes < 2).sum()), n, over)} a single record"
+        rows = [("k-anonymity", f"{self.k:,}", told)]
+        if self.rests_on_wildcards:
+            k = max(2, self.k)
+            few = f"{_some(int((self.members < k).sum()), n)} fewer than {k:,} records"
+            held = count(self.below_without_wildcards(k), "record")
+            rows.append(
+                (
+                    "k-anonymity without wildcards",
+                    f"{self.k_without_wildcards:,}",
+                    f"where an empty cell agrees with empty cells only, {few}, {held} in all",
+                )
+            )
+        if self.population is not None:
+            told = "the smallest estimated population of an equivalence class, by the sampling weights"
+            rows.append(("population", f"{self.population:,.0f}", told))
+        return rows + [row for found in self.diversity.values() for row in found.rows(n)]
+
+    def sentences(self) -> list[str]:
+        """The same, a sentence each: `k-anonymity: 3 (every one of the 8 equivalence classes of sex has ...)`."""
+        return [f"{name}: {value} ({meaning})" for name, value, meaning in self.rows()]
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        name, value = (max(len(row[i]) for row in rows) for i in (0, 1))
+        indent = name + value + 4
+        wrapper = TextWrapper(max(30, _SCREEN - indent))
+        lines = []
+        for label, reached, meaning in rows:
+            first, *rest = wrapper.wrap(meaning)
+            lines += [f"{label:{name}}  {reached:>{value}}  {first}", *(" " * indent + line for line in rest)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{escape(label)}</td><td style='text-align:right'>{reached}</td><td>{escape(meaning)}</td></tr>"
+            for label, reached, meaning in self.rows()
+        )
+        return f"<table><tr><th>guarantee</th><th>value</th><th>what it means</th></tr>{cells}</table>"
+
     def to_plain(self) -> dict[str, Any]:
-        plain: dict[str, Any] = {"keys": list(self.keys), "k": self.k}
+        plain: dict[str, Any] = {
+            "keys": list(self.keys),
+            "classes": self.classes,
+            "k": self.k,
+            "k-without-wildcards": self.k_without_wildcards,
+        }
+        if self.rests_on_wildcards:
+            plain["below-without-wildcards"] = self.below_without_wildcards(max(2, self.k))
         if self.population is not None:
             plain["population"] = self.population
-        plain["confidential"] = {
-            name: {"l": d.distinct, "entropy-l": d.entropy, "recursive-l": d.recursive, "t": d.closeness}
-            for name, d in self.diversity.items()
-        }
+        plain["confidential"] = {name: found.to_plain() for name, found in self.diversity.items()}
         return plain
+
+
+def falls_short(name: str, reached: FloatArray, wanted: float) -> BoolArray:
+    """Whether what is reached of a requirement is less than wanted; sums of fractions may be off by rounding."""
+    slack = _ROUNDING * max(1.0, wanted) if name in _ROUNDED else 0.0
+    return np.asarray(reached > wanted + slack if name in AT_MOST else reached < wanted - slack)
+
+
+def _every(classes: int, over: str = "") -> str:
+    if classes == 1:
+        return f"the only equivalence class{over}"
+    return f"every one of the {classes:,} equivalence classes{over}"
+
+
+def _some(number: int, classes: int, over: str = "", verb: str = "have") -> str:
+    if number == 1 or classes == 1:
+        verb = {"have": "has", "reach": "reaches"}[verb]
+    return f"{number:,} of {count(classes, 'equivalence class', 'equivalence classes')}{over} {verb}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names with commas; of very many the first ones and how many more there are."""
+    more = len(names) - _SEVERAL
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_SEVERAL])} and {more} more"
 
 
 def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
@@ -122,9 +340,9 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
     for name, wanted in required.items():
         if name not in REQUIREMENTS:
             raise ParameterError(f"'{name}' is not a guarantee{nearest_name(str(name), list(REQUIREMENTS))}")
-        lowest, highest = (0.0, 1.0) if name in _AT_MOST else (1.0, MOST_RECORDS)
+        lowest, highest = (0.0, 1.0) if name in AT_MOST else (1.0, MOST_RECORDS)
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not lowest <= wanted <= highest:
-            what = "from 0 to 1" if name in _AT_MOST else f"of at least 1 and at most {MOST_RECORDS:,}"
+            what = "from 0 to 1" if name in AT_MOST else f"of at least 1 and at most {MOST_RECORDS:,}"
             raise ParameterError(f"{name} must be a number {what}, not {brief(wanted)}")
         checked[name] = float(wanted)
     return checked
@@ -146,18 +364,16 @@ def guarantees_of(
     >>> found = guarantees_of(people)
     >>> found.k, found.diversity["ill"].distinct, found.diversity["ill"].closeness
     (2, 1, 0.25)
+    >>> print(found.sentences()[1])
+    l-diversity of ill: 1 (1 of 2 equivalence classes has a single value of ill)
     """
     from microveil.microdata.combinations import combinations_of
 
     keys = resolve_attributes(data, keys, KINDS, "a guarantee")
     confidential = data.schema.confidential if confidential is None else tuple(confidential)
     classes = combinations_of(data, keys, progress)
-    smallest = int(classes.frequencies.min(initial=len(data))) if len(classes) else 0
-    population = None
-    if data.schema.weight is not None and len(classes):
-        population = float(classes.population.min())
     diversity = {name: _diversity(data, classes, name, c) for name in confidential if name not in keys}
-    return Guarantees(keys, smallest, population, diversity, classes.per_record)
+    return Guarantees.of(classes, weighted=data.schema.weight is not None, diversity=diversity)
 
 
 def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> Diversity:
@@ -166,27 +382,65 @@ def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> D
     codes = key_codes(data, name)
     known = codes >= 0  # a value that could be any says nothing about the diversity of its class
     of_record = classes.of_record[known]
-    codes = np.unique(codes[known], return_inverse=True)[1].reshape(-1)
-    ones = np.ones(len(codes))
-    table = _by_class(classes, of_record, codes, ones)
-    if len(codes) == 0 or np.diff(table.indptr).min() == 0:  # some class has no known value at all
-        return Diversity(name, 0, 0.0, 0, 1.0)
-    starts, sizes = table.indptr[:-1], np.diff(table.indptr)
-    shares = table.data / np.repeat(np.add.reduceat(table.data, starts), sizes)
-    entropy = -np.add.reduceat(shares * np.log(shares), starts)
-    weights, weighed = ones, table
-    if data.schema.weight is not None:
-        weights = np.nan_to_num(data.numbers(data.schema.weight).values)[known]
-        weighed = _by_class(classes, of_record, codes, weights)
-    whole = np.bincount(codes, weights=weights).astype(np.float64)
-    ordered = data[name].kind in ("numeric", "ordinal")
+    values = np.unique(codes[known], return_inverse=True)[1].reshape(-1)
+    counted, intervals, proposed = _classes_of_values(data, name, known, values)
+    ones = np.ones(len(values))
+    table = _by_class(classes, of_record, counted, ones)
+    filled = np.diff(table.indptr) > 0  # the others have no known value at all
+    measures = {"l": np.zeros(len(classes)), "entropy-l": np.zeros(len(classes)), "recursive-l": np.zeros(len(classes))}
+    measures["t"] = np.ones(len(classes))
+    if filled.any():
+        table = table[filled]
+        starts, sizes = table.indptr[:-1], np.diff(table.indptr)
+        shares = table.data / np.repeat(np.add.reduceat(table.data, starts), sizes)
+        measures["l"][filled] = sizes
+        measures["entropy-l"][filled] = np.exp(-np.add.reduceat(shares * np.log(shares), starts))
+        measures["recursive-l"][filled] = _recursive(table, c)
+        weights = ones
+        if data.schema.weight is not None:
+            weights = np.nan_to_num(data.numbers(data.schema.weight).values)[known]
+        if counted is not values or weights is not ones:
+            table = _by_class(classes, of_record, values, weights)[filled]
+        whole = np.bincount(values, weights=weights).astype(np.float64)
+        measures["t"][filled] = _closeness(table, whole, ordered=data[name].kind in ("numeric", "ordinal"))
+    least = {measure: float(found.min(initial=np.inf)) if len(found) else 0.0 for measure, found in measures.items()}
     return Diversity(
         name,
-        int(sizes.min()),
-        float(np.exp(entropy.min())),
-        _recursive(table, c),
-        _closeness(weighed, whole, ordered=ordered),
+        int(least["l"]),
+        least["entropy-l"],
+        int(least["recursive-l"]),
+        float(measures["t"].max(initial=0.0)) if len(classes) else 1.0,
+        intervals,
+        proposed,
+        c,
+        measures,
     )
+
+
+def _classes_of_values(
+    data: Microdata, name: str, known: BoolArray, values: IntArray
+) -> tuple[IntArray, tuple[str, ...], bool]:
+    """What diversity counts, as codes: the values; of a number the classes that its schema declares, with their names;
+    else, if it has many distinct values, proposed ones."""
+    hierarchy = data[name].hierarchy
+    few = values.max(initial=-1) < FEW_VALUES
+    if data[name].kind != "numeric" or (hierarchy is None and few):
+        return values, (), False
+    numbers = data.numbers(name).values[known]
+    present = numbers[~np.isnan(numbers)]
+    if isinstance(hierarchy, Hierarchy):
+        level = min(1, hierarchy.levels - 1)
+        listed = np.unique([float(category) for category in hierarchy.categories(0)])
+        between = np.searchsorted(
+            (listed[1:] + listed[:-1]) / 2, present
+        )  # masking may give numbers that are not listed
+        places, names = hierarchy.places_of_numbers(listed[between], level), hierarchy.categories(level)
+    else:
+        intervals = hierarchy or equal_frequency(present, [_PROPOSED])
+        places, names = intervals.places_of_numbers(present, 1), intervals.categories(1)
+    codes = values + len(names)  # missing cells that are values of their own stay so
+    codes[~np.isnan(numbers)] = places
+    return np.unique(codes, return_inverse=True)[1].reshape(-1), names, hierarchy is None
 
 
 def _by_class(classes: Combinations, of_record: IntArray, codes: IntArray, weights: FloatArray) -> Any:
@@ -204,33 +458,33 @@ def _by_class(classes: Combinations, of_record: IntArray, codes: IntArray, weigh
     return table
 
 
-def _recursive(table: Any, c: float) -> int:
-    """The largest l with r_1 < c (r_l + r_(l+1) + ...) in every class, r the frequencies from the largest down."""
+def _recursive(table: Any, c: float) -> IntArray:
+    """For each class the largest l with r_1 < c (r_l + r_(l+1) + ...), r the frequencies from the largest down."""
     starts, sizes = table.indptr[:-1], np.diff(table.indptr)
     order = np.lexsort((-table.data, np.repeat(np.arange(len(sizes)), sizes)))
     counts = table.data[order]
     sums = np.cumsum(counts)
     from_here_on = np.repeat(sums[table.indptr[1:] - 1], sizes) - sums + counts
     most = np.repeat(counts[starts], sizes)
-    return int(np.add.reduceat((most < c * from_here_on).astype(np.int64), starts).min())
+    return np.asarray(np.add.reduceat((most < c * from_here_on).astype(np.int64), starts))
 
 
-def _closeness(table: Any, whole: FloatArray, *, ordered: bool) -> float:
-    """The largest earth mover's distance between the values of a class and those of all records.
+def _closeness(table: Any, whole: FloatArray, *, ordered: bool) -> FloatArray:
+    """For each class the earth mover's distance between the values of a class and those of all records.
 
     Between ordered values a step to the next costs 1 / (number of values - 1); between others every change costs 1.
     """
     starts, sizes = table.indptr[:-1], np.diff(table.indptr)
     totals = np.add.reduceat(table.data, starts)
     if whole.sum() <= 0 or len(whole) == 1:
-        return 0.0
+        return np.zeros(len(starts))
     shares = table.data / np.repeat(np.where(totals > 0, totals, 1.0), sizes)
     whole = whole / whole.sum()
     if ordered:
         distances = _ordered_distances(table, shares, whole)
     else:
         distances = np.add.reduceat(np.maximum(shares - whole[table.indices], 0.0), starts)
-    return float(np.max(distances, initial=0.0, where=totals > 0))  # a class without weight stands for nobody
+    return np.where(totals > 0, distances, 0.0)  # a class without weight stands for nobody
 
 
 def _ordered_distances(table: Any, shares: FloatArray, whole: FloatArray) -> FloatArray:

@@ -129,6 +129,7 @@ def check_manifest(manifest: Mapping[str, Any]) -> None:
         _of_type(manifest, name, list, "a list of texts")
         for text in manifest.get(name) or ():
             _fits(isinstance(text, str), name, text, "a list of texts")
+    _of_type(manifest.get("output") or {}, "schema", Mapping, "a table", "output")
     for table, name in _DIGESTS:
         _of_type(manifest.get(table) or {}, name, str, "a text", table)
     for table, name in _COUNTS:

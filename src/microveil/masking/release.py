@@ -19,6 +19,7 @@ from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
+from microveil.microdata.schema import category_key
 
 JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
@@ -131,8 +132,16 @@ class Release:
         return f"Release({len(self):,} records, {methods} on {', '.join(self.provenance.attributes)})"
 
     def manifest(self, file_digest: str | None = None) -> dict[str, Any]:
-        """What goes beside the file: enough to make the same bytes again."""
-        output = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
+        """What goes beside the file: enough to make the same bytes again, and to read them as they are meant.
+
+        Attributes that the release describes otherwise than the original, such as one whose empty cells now count as
+        wildcards or whose categories are labels, stand there as the release has them.
+        """
+        output: dict[str, Any] = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
+        before = self.provenance.schema
+        changed = [a for a in self.data.schema if a.name not in before or a != before[a.name]]
+        if changed:
+            output["schema"] = Schema(changed).to_plain()
         version = self.provenance.versions.get("microveil", "unknown")
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
@@ -161,8 +170,10 @@ class Release:
 def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Release:
     """A release read back from its file, with the provenance of the manifest beside it."""
     check_manifest(manifest)
-    origin = manifest.get("input") or {}
+    origin, output = manifest.get("input") or {}, manifest.get("output") or {}
     records = origin.get("records")
+    described = Schema.from_plain(output["schema"]) if output.get("schema") else Schema(())
+    data = _as_released(data, plan.schema or Schema(()), described)
     provenance = Provenance(
         steps=plan.steps,
         seed=plan.seed or 0,
@@ -175,6 +186,29 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
         versions=dict(manifest.get("versions") or {}),
     )
     return Release(data, provenance)
+
+
+def _as_released(data: Microdata, before: Schema, released: Schema) -> Microdata:
+    """A table read from a released file, with what its attributes were when it was made: as the release describes them,
+    else as the original's schema does. Of a file alone, only the types of its columns are known.
+    """
+    attributes = []
+    for read in data.schema:
+        known = next((schema[read.name] for schema in (released, before) if read.name in schema), None)
+        attributes.append(read if known is None else _described(data, read, known))
+    return Microdata(data.frame, Schema(attributes), data.origin)
+
+
+def _described(data: Microdata, read: Attribute, known: Attribute) -> Attribute:
+    if read.is_categorical and not known.is_categorical:  # no numbers in the file, whatever the description says
+        return read.changed(roles=tuple(role for role in known.roles if role != "weight"), missing=known.missing)
+    known = known.with_missing_of(read)
+    if known.domain is None:
+        return known
+    anything = known.changed(domain=None, hierarchy=None)
+    held = Microdata(data.frame, data.schema.replacing(anything)).domain(read.name)
+    listed = set(map(category_key, (*known.domain, *known.missing_codes)))
+    return known if all(value is None or category_key(value) in listed for value in held) else anything
 
 
 def check_place(path: str | Path, *, force: bool = False) -> Path:

@@ -41,6 +41,21 @@ class Combinations:
     counts: IntArray
     weights: FloatArray
 
+    @classmethod
+    def of(
+        cls, attributes: Sequence[str], columns: Sequence[IntArray], masses: FloatArray | None = None
+    ) -> Combinations:
+        """From the codes of each attribute, -1 for a wildcard, and what each record weighs, by default 1."""
+        of_record, first = number_rows(
+            [codes + 1 for codes in columns], [int(codes.max(initial=-1)) + 2 for codes in columns]
+        )
+        counts = np.bincount(of_record, minlength=len(first)).astype(np.int64)
+        weights = counts.astype(np.float64)
+        if masses is not None:
+            weights = np.bincount(of_record, weights=masses, minlength=len(first)).astype(np.float64)
+        codes = np.column_stack([codes[first] for codes in columns])
+        return cls(tuple(attributes), codes.reshape(len(first), len(columns)), of_record, counts, weights)
+
     def __len__(self) -> int:
         return len(self.codes)
 
@@ -75,25 +90,17 @@ def combinations_of(data: Microdata, attributes: Sequence[str], progress: Progre
     """
     if not attributes:
         raise DataError("name at least one attribute whose combinations to count")
-    columns, sizes = [], []
+    columns = []
     for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-        codes = key_codes(data, name)
-        columns.append(codes)
-        sizes.append(int(codes.max(initial=-1)) + 2)
+        columns.append(key_codes(data, name))
         part(1.0, f"counting combinations: {name}")
-    of_record, first = number_rows([codes + 1 for codes in columns], sizes)
-    counts = np.bincount(of_record, minlength=len(first)).astype(np.int64)
     weight = data.schema.weight
-    weights = counts.astype(np.float64)
-    if weight is not None:
-        values = np.nan_to_num(data.numbers(weight).values)
-        if values.min(initial=0.0) < 0:
-            raise DataError(f"attribute '{weight}' has weights below 0, so no population can be estimated")
-        weights = np.bincount(of_record, weights=values, minlength=len(first)).astype(np.float64)
-    codes = (
-        np.column_stack([codes[first] for codes in columns]) if len(first) else np.empty((0, len(columns)), np.int64)
-    )
-    return Combinations(tuple(attributes), codes, of_record, counts, weights)
+    if weight is None:
+        return Combinations.of(attributes, columns)
+    values = np.nan_to_num(data.numbers(weight).values)
+    if values.min(initial=0.0) < 0:
+        raise DataError(f"attribute '{weight}' has weights below 0, so no population can be estimated")
+    return Combinations.of(attributes, columns, values)
 
 
 def key_codes(data: Microdata, name: str) -> IntArray:

@@ -24,31 +24,44 @@ _FENCED = re.compile(r"\{(?P<set>.+)\}|\[(?P<span>.+)\]|(?P<more>.+) and \d+ mor
 def holds_labels(attribute: Attribute, before: pa.Array, after: pa.Array, *, declared_before: bool = True) -> bool:
     """Whether the cells released in the place of an attribute's values are labels for several of them.
 
-    Texts in the place of numbers are. Of categories, a text that the attribute does not know is a label if it can be
-    read as one: {a, b}, [a, c], a to c, `a, b`, a node of the hierarchy, or *. Any other is a category of its own, such
-    as one that was merged and named anew. A domain that may have been declared for the released table
-    (`declared_before` is False) does not make a label a category.
+    Texts in the place of numbers are. So is every text in the place of a category that neither occurs in the original
+    nor is declared for it: a set, an interval, a node of the hierarchy, or a group that was named anew. A domain that
+    may have been declared for the released table (`declared_before` is False) does not make a category of a text that
+    can be read as a label: {a, b}, [a, c], a to c, `a, b`, a node of the hierarchy, or *.
 
-    >>> job = Attribute(name="job", kind="nominal")
+    >>> job = Attribute(name="job", kind="nominal", domain=("cook", "nurse", "clerk", "judge"))
     >>> jobs = pa.array(["cook", "nurse", "clerk"])
-    >>> [holds_labels(job, jobs, pa.array([text])) for text in ("cook", "{cook, clerk}", "cook or clerk", "smith")]
-    [False, True, False, False]
+    >>> [holds_labels(job, jobs, pa.array([text])) for text in ("cook", "{cook, clerk}", "kitchen", "judge")]
+    [False, True, True, False]
     """
     if not attribute.is_categorical:
         return any(test(after.type) for test in _TEXTS)
     if before.type == after.type and pc.all(pc.is_in(pc.unique(after), value_set=pc.unique(before))).as_py():
         return False  # nothing is new
-    occurring = _texts(before)
+    occurring = texts_of(before)
     declared = set(map(node_text, attribute.domain or ()))
     missing = set(map(node_text, attribute.missing_codes))
-    new = _texts(after) - occurring - missing
+    new = texts_of(after) - occurring - missing
+    if new - declared:
+        return True
     if declared_before:
-        new -= declared
-    names, nodes = occurring | declared, _nodes(attribute)
-    return any(_is_label(text, names, nodes, attribute.kind == "ordinal") for text in new)
+        return False
+    return bool(readable_labels(attribute, new, occurring | declared))
 
 
-def _texts(column: pa.Array) -> set[str]:
+def readable_labels(attribute: Attribute, texts: Collection[str], names: Collection[str]) -> set[str]:
+    """Those of the texts that can be read as labels for several categories of these names.
+
+    >>> job = Attribute(name="job", kind="nominal")
+    >>> sorted(readable_labels(job, ["cook, clerk", "kitchen", "*"], ["cook", "clerk"]))
+    ['*', 'cook, clerk']
+    """
+    nodes = _nodes(attribute)
+    return {text for text in texts if _is_label(text, names, nodes, attribute.kind == "ordinal")}
+
+
+def texts_of(column: pa.Array) -> set[str]:
+    """The different cells of a column as they are written; empty cells are none."""
     return set(map(node_text, pc.unique(as_categories(column)).drop_null().to_pylist()))
 
 

@@ -325,6 +325,10 @@ class Microdata:
         """The column's own cells in another order: record i gets the cell of record `order[i]`."""
         return self.arrow(name).take(pa.array(order))
 
+    def same_cells(self, other: Microdata, name: str) -> bool:
+        """Whether both tables hold the same cells in a column, record by record, whatever the frame types."""
+        return len(self) == len(other) and _canonical(self.arrow(name)) == _canonical(other.arrow(name))
+
     def digest(self) -> str:
         """A SHA-256 over names and cells, the same for every frame type and file format."""
         seal = hashlib.sha256()
@@ -355,9 +359,9 @@ def check_records(data: Microdata, at_least: int, why: str) -> None:
         raise DataError(f"the table has {count(len(data), 'record')}, but {why} needs at least {at_least}")
 
 
-def count(number: int, noun: str) -> str:
-    """`3 records`, `1 record`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+def count(number: int, noun: str, several: str | None = None) -> str:
+    """`3 records`, `1 record`; `several` is the plural where an s does not make it."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
 def as_categories(column: pa.Array) -> pa.Array:

@@ -7,56 +7,82 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from microveil.errors import DataError
+from microveil.microdata.knowledge import Knowledge, declared_keys, knowledge_of
 from microveil.microdata.labels import holds_labels
 from microveil.microdata.microdata import Categories, Microdata, Numbers, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS, Attribute, category_key
 from microveil.parameters import Parameterised
 
+_NOT_MASKED = ("identifier", "weight", "household", "stratum")  # roles of attributes that are no one's values
+
 
 @dataclass(frozen=True)
 class Pair:
-    """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema.
+    """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema, but
+    what an empty cell counts as is for each table to say.
 
-    `recoded` are attributes whose masked cells are labels that stand for several values, such as intervals in the place
-    of numbers: they cannot be compared cell by cell, so they are left out unless a measure `reads_labels`. `release` is
-    what was compared, if it came with its provenance.
+    `attributes` are those that a measure is about: at first the ones to compare, which `compared` keeps; an attack that
+    links records is about what the intruder knows, `knowledge`. `recoded` are attributes whose masked cells are labels
+    that stand for several values, such as intervals in the place of numbers: they cannot be compared cell by cell, so
+    they are left out unless a measure `reads_labels`. `release` is what was compared, if it came with its provenance.
     """
 
     original: Microdata
     masked: Microdata
     attributes: tuple[str, ...]
+    knowledge: Knowledge
+    compared: tuple[str, ...]
     recoded: tuple[str, ...] = ()
     release: Any = None
     reads_labels: bool = False
 
     @classmethod
-    def of(cls, original: Any, release: Any, attributes: Sequence[str] | None = None) -> Pair:
-        """Compare these attributes; by default those a release masked, else the keys, else all numeric ones."""
+    def of(
+        cls,
+        original: Any,
+        release: Any,
+        attributes: Sequence[str] | None = None,
+        *,
+        known: Sequence[str] | None = None,
+    ) -> Pair:
+        """Compare these attributes; by default those a release masked, else the keys, else all numeric ones.
+
+        `known` are the attributes an intruder knows; by default the declared keys, else the attributes compared.
+        """
         before, after = as_microdata(original), as_microdata(release)
         made = release if hasattr(release, "provenance") else None
         if made is not None and made.rows is not None:
             before = before.take(made.rows)  # the records that were released
-        chosen = _chosen(before, release, attributes)
-        for name in chosen:
+        chosen = _chosen(before, after, release, attributes)
+        knowledge = knowledge_of(before, release, chosen, known)
+        for name in dict.fromkeys((*chosen, *knowledge.attributes)):
             if name not in after.names:
                 raise DataError(f"the masked table has no column '{name}', so it cannot be compared with the original")
         if len(before) != len(after):
             raise DataError(
                 f"the original has {count(len(before), 'record')} and the masked table {len(after):,}; "
-                "they must describe the same records in the same order"
+                "they must describe the same records in the same order, or be matched by an identifier that both have "
+                "(match_by, or --match-by on the command line)"
             )
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")
         # what is not compared comes along: an attack may be after it
         open_to_all = (n for n in before.names if n in after.names and "identifier" not in before[n].roles)
-        held = tuple(dict.fromkeys((*chosen, *open_to_all)))
+        held = tuple(dict.fromkeys((*chosen, *knowledge.attributes, *open_to_all)))
         known_before = made is not None
         recoded = tuple(
             n for n in held if holds_labels(before[n], before.arrow(n), after.arrow(n), declared_before=known_before)
         )
         schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in held))
-        masked = Microdata(after.frame.select(*held), schema.select(held))
-        return cls(Microdata(before.frame, schema, before.origin), masked, chosen, recoded, made)
+        released = schema.select(held)
+        if made is not None:  # empty cells of a release may count otherwise than those of the original
+            counted = (released[name].changed(missing=after[name].missing) for name in held)
+            released = released.replacing(*(a for a in counted if a.missing != schema[a.name].missing))
+        # labels stand in no domain but their own
+        labels = (released[n] for n in recoded if released[n].domain is not None)
+        released = released.replacing(*(a.changed(domain=None, hierarchy=None) for a in labels))
+        masked = Microdata(after.frame.select(*held), released)
+        return cls(Microdata(before.frame, schema, before.origin), masked, chosen, knowledge, chosen, recoded, made)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
         """The attributes of these kinds that can be compared."""
@@ -72,8 +98,8 @@ class Pair:
         """The same for a measure that can tell which values a label stands for."""
         return replace(self, reads_labels=True)
 
-    def knowing(self, attributes: Sequence[str]) -> Pair:
-        """The same tables, compared on fewer attributes."""
+    def about(self, attributes: Sequence[str]) -> Pair:
+        """The same tables for a measure that is about these attributes."""
         return replace(self, attributes=tuple(attributes))
 
     def __len__(self) -> int:
@@ -85,7 +111,7 @@ class Pair:
     def categories(self, name: str) -> tuple[Categories, Categories]:
         """Both columns as positions in one domain; new categories of the masked table come after the original's."""
         domain = self.original.domain(name)
-        if self.original[name].domain is None:
+        if self.original[name].domain is None or name in self.recoded:
             known = set(domain)
             new = [value for value in self.masked.domain(name) if value not in known]
             domain = (*(v for v in (*domain, *new) if v is not None), *([None] if None in (*domain, *new) else []))
@@ -96,17 +122,11 @@ def _with_codes_of(before: Attribute, after: Attribute) -> Attribute:
     """The original's attribute, knowing the missing codes of the masked file too (another format may have its own), and
     the categories that masking has made by merging others.
     """
-    codes = tuple(code for code in after.missing_codes if code not in before.missing_codes)
-    ranges = tuple(limits for limits in after.missing_ranges if limits not in before.missing_ranges)
     if after.domain is not None and before.domain is not None and after.kind == before.kind:
         known = {category_key(value) for value in before.domain}
         new = tuple(value for value in after.domain if category_key(value) not in known)  # merged categories
         before = before.changed(domain=(*before.domain, *new), hierarchy=None) if new else before
-    if after.kind != before.kind or not (codes or ranges):
-        return before
-    return before.changed(
-        missing_codes=(*before.missing_codes, *codes), missing_ranges=(*before.missing_ranges, *ranges)
-    )
+    return before.with_missing_of(after)
 
 
 def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:
@@ -128,7 +148,14 @@ def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str,
     return attributes
 
 
-def _chosen(original: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
+def _chosen(original: Microdata, masked: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
+    """The attributes to compare: those named; else those a release masked; else, of a table without provenance, the
+    keys and whatever else differs; else all numeric ones.
+    """
     if attributes is None and hasattr(release, "provenance"):
         attributes = release.provenance.attributes
+    elif attributes is None and (keys := declared_keys(original, release)):
+        open_to_all = (n for n in original.names if n in masked.names and not set(original[n].roles) & set(_NOT_MASKED))
+        changed = [n for n in open_to_all if n not in keys and not original.same_cells(masked, n)]
+        attributes = (*(name for name in keys if name in masked.names), *changed) or keys
     return resolve_attributes(original, attributes, KINDS, "a comparison")

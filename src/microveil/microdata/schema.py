@@ -98,6 +98,14 @@ class Attribute(pydantic.BaseModel):
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return make_attribute({**values, **changes})
 
+    def with_missing_of(self, other: Attribute) -> Attribute:
+        """The same attribute, knowing besides its own the missing codes that another description of its kind has."""
+        codes = tuple(code for code in other.missing_codes if code not in self.missing_codes)
+        ranges = tuple(limits for limits in other.missing_ranges if limits not in self.missing_ranges)
+        if other.kind != self.kind or not (codes or ranges):
+            return self
+        return self.changed(missing_codes=(*self.missing_codes, *codes), missing_ranges=(*self.missing_ranges, *ranges))
+
     def to_plain(self) -> dict[str, Any]:
         """Only what differs from the defaults, as TOML and JSON can hold it."""
         values: dict[str, Any] = {"kind": self.kind}

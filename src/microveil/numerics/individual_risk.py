@@ -32,3 +32,14 @@ def expected_inverse(sampled: npt.ArrayLike, rate: npt.ArrayLike) -> FloatArray:
         found = found + term
         term = term * q * (n + 1) / (f + n + 1)
     return np.asarray((1.0 - q) / f * found)
+
+
+def individual_risk(sampled: npt.NDArray[np.int64], population: FloatArray) -> FloatArray:
+    """The same for every record, from how many of the sample and (estimated) of the population agree with it.
+
+    >>> individual_risk(np.array([1, 2, 2]), np.array([1.0, 4.0, 2.0])).round(6).tolist()
+    [1.0, 0.306853, 0.5]
+    """
+    f = np.maximum(sampled, 1).astype(np.float64)
+    cases, case_of = np.unique(np.column_stack([f, np.maximum(population, f)]), axis=0, return_inverse=True)
+    return expected_inverse(cases[:, 0], cases[:, 0] / cases[:, 1])[case_of.reshape(-1)]

@@ -59,3 +59,15 @@ def average_ranks(values: FloatArray) -> FloatArray:
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2.0)[inverse], dtype=np.float64)
+
+
+def places(values: FloatArray) -> FloatArray:
+    """The share of smaller values, and half the share of equal ones; NaN stays NaN.
+
+    >>> places(np.array([7.0, 3.0, 7.0, np.nan, 9.0])).tolist()
+    [0.5, 0.125, 0.5, nan, 0.875]
+    """
+    present = ~np.isnan(values)
+    found = np.full(len(values), np.nan)
+    found[present] = (average_ranks(values[present]) - 0.5) / max(1, present.sum())
+    return found

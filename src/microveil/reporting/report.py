@@ -4,19 +4,25 @@ internal one for those who may see the original, and a public one that tells an 
 
 from __future__ import annotations
 
+import datetime
+import logging
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from microveil.attacks.correspondence import corresponding
+from microveil.attacks.reidentification import THRESHOLD
 from microveil.masking import Release
 from microveil.masking.guarantees import guarantees_of
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.microdata import as_microdata
 from microveil.microdata.pairs import Pair
 from microveil.progress import Part, Progress, silent
-from microveil.reporting.report_findings import Findings
+from microveil.reporting.report_findings import Findings, Masthead
 from microveil.reporting.report_internal import internal_page
 from microveil.reporting.report_public import public_page
-from microveil.scoring import assess
+from microveil.scoring.assessing import assess_matched
+
+logger = logging.getLogger(__name__)
 
 
 def report(
@@ -28,14 +34,19 @@ def report(
     known: Sequence[str] | None = None,
     attacks: Literal["general", "all"] = "general",
     losses: Sequence[Any] | None = None,
+    threshold: float = THRESHOLD,
+    match_by: str | None = None,
     again: str = "",
+    organisation: str = "",
+    author: str = "",
+    date: str | None = None,
     progress: Progress = silent,
 ) -> str:
     """The report as one HTML page that needs no network.
 
-    `attributes`, `known` and `losses` are as in `assess`; `attacks="all"` runs every attack that applies, which takes
-    longer. A masked table without its provenance gives a report of measures only. `again` are commands that make the
-    release again, for the internal variant.
+    `attributes`, `known`, `losses` and `match_by` are as in `assess`; `attacks="all"` runs every attack that applies,
+    which takes longer. A masked table without its provenance gives a report of measures only. `again` are commands that
+    make the release again, for the internal variant. Organisation, author and date (today, if not given) head the page.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]})
@@ -44,9 +55,11 @@ def report(
     (True, False)
     """
     found = findings_of(
-        original, release, attributes, known=known, attacks=attacks, losses=losses, progress=Part(progress, 0.0, 0.95)
-    )
-    page = public_page(found) if public else internal_page(found, again)
+        original, release, attributes, known=known, attacks=attacks, losses=losses, threshold=threshold,
+        match_by=match_by, progress=Part(progress, 0.0, 0.95),
+    )  # fmt: skip
+    masthead = Masthead(organisation, author, datetime.date.today().isoformat() if date is None else date)
+    page = public_page(found, masthead) if public else internal_page(found, again, masthead)
     progress(1.0, "report: writing the page")
     return page
 
@@ -59,18 +72,26 @@ def findings_of(
     known: Sequence[str] | None = None,
     attacks: Literal["general", "all"] = "general",
     losses: Sequence[Any] | None = None,
+    threshold: float = THRESHOLD,
+    match_by: str | None = None,
     progress: Progress = silent,
 ) -> Findings:
     """Everything that both variants tell of; who wants both measures only once."""
-    pair = Pair.of(original, release, attributes)
+    matched = corresponding(original, release, match_by)
+    for warning in matched.warnings:
+        logger.warning(warning)
+    original, release = matched.original, matched.release
+    pair = Pair.of(original, release, attributes, known=known)
     chosen: Literal["all"] | None = "all" if attacks == "all" else None
     measuring, counting = Part(progress, 0.0, 0.9), Part(progress, 0.9, 1.0)
-    assessment = assess(original, release, attributes, attacks=chosen, losses=losses, known=known, progress=measuring)
+    assessment = assess_matched(
+        matched, attributes, attacks=chosen, losses=losses, known=known, threshold=threshold,
+        progress=measuring,
+    )  # fmt: skip
     released = _described(as_microdata(release), pair)
-    keys = [name for name in pair.original.schema.keys if name in released.names]
-    guarantees = guarantees_of(released, keys or pair.attributes, progress=counting)
+    guarantees = guarantees_of(released, pair.knowledge.attributes, progress=counting)
     made = release if isinstance(release, Release) else None
-    return Findings(pair, as_microdata(original), released, assessment, guarantees, made)
+    return Findings(pair, as_microdata(matched.whole), released, assessment, guarantees, made)
 
 
 def _described(released: Microdata, pair: Pair) -> Microdata:
@@ -83,6 +104,7 @@ def _described_attribute(attribute: Attribute, pair: Pair) -> Attribute:
     if attribute.name not in pair.masked.names:
         return attribute
     before = pair.masked[attribute.name]
-    if attribute.is_categorical and not before.is_categorical:  # recoded: intervals in the place of numbers
-        return attribute.changed(roles=tuple(role for role in before.roles if role != "weight"))
+    if attribute.name in pair.recoded:  # labels in the place of numbers or categories
+        roles = tuple(role for role in before.roles if role != "weight")
+        return attribute.changed(roles=roles, missing=before.missing)
     return before

@@ -7,15 +7,44 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from microveil.errors import GuaranteeError
 from microveil.masking import Release
 from microveil.masking.coarsening.sampling import Sampling
-from microveil.masking.guarantees import Guarantees
+from microveil.masking.guarantees import AT_MOST, RISK, Guarantees
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.scoring import Assessment
 
+_ROUNDING = 1e-9
 _SEVERAL = 12  # names in a sentence before the rest is only counted
+
+
+@dataclass(frozen=True)
+class Masthead:
+    """Who made a report, and when: a page that is kept for years must say so."""
+
+    organisation: str = ""
+    author: str = ""
+    date: str = ""
+
+    @property
+    def line(self) -> str:
+        return " · ".join(part for part in (self.organisation, self.author, self.date) if part)
+
+
+NOBODY = Masthead()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reader wants to know first: does the largest risk of a record stay below the threshold, are the
+    requirements met, and three numbers."""
+
+    passed: bool
+    sentence: str
+    numbers: tuple[tuple[str, str], ...]
+    required: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +71,46 @@ class Findings:
         return tuple(dict.fromkeys(name for step in steps for name in step.attributes or ()))
 
 
+def verdict_of(found: Findings) -> Verdict:
+    """The risk against the threshold, the requirements of the plan, and expected re-identifications, k and loss."""
+    headline, guarantees = found.assessment.headline, found.guarantees
+    before, after = headline.before, headline.after
+    required = _required(found)
+    below = after.largest <= after.threshold + _ROUNDING
+    passed = below and all(met for _, met in required)
+    have = "has" if after.above == 1 else "have"
+    sentence = (
+        f"No record has a risk of re-identification above {after.threshold:g}."
+        if below
+        else f"{count(after.above, 'record')} {have} a risk of re-identification above "
+        f"{after.threshold:g}; the largest is {after.largest:.3g}."
+    )
+    numbers = (
+        ("expected re-identifications", f"{after.expected:,.3g} (before: {before.expected:,.3g})"),
+        (f"k-anonymity over {listed(guarantees.keys)}", f"{guarantees.k:,}"),
+        ("information loss", f"{found.assessment.score.loss:.3g} %"),
+    )
+    return Verdict(passed, sentence, numbers, required)
+
+
+def _required(found: Findings) -> tuple[tuple[str, bool], ...]:
+    """What the plan required, and whether the release has it."""
+    required = {} if found.release is None else found.release.provenance.require
+    told = []
+    for name, wanted in required.items():
+        if name == RISK:
+            met = found.assessment.headline.after.largest <= wanted + _ROUNDING
+            told.append((f"largest risk of a record at most {wanted:g}", met))
+            continue
+        try:
+            found.guarantees.check({name: wanted})
+            met = True
+        except GuaranteeError:
+            met = False
+        told.append((f"{name} at {'most' if name in AT_MOST else 'least'} {wanted:g}", met))
+    return tuple(told)
+
+
 def _differs(pair: Pair, name: str) -> bool:
     if name in pair.recoded:
         return True
@@ -64,18 +133,7 @@ def of_the_records(pair: Pair) -> str:
 
 def guarantee_sentences(guarantees: Guarantees) -> list[str]:
     """What the released table guarantees, by counting. All of it can be counted by whoever has that table."""
-    over = listed(guarantees.keys)
-    if guarantees.k < 2:
-        return [f"Some records stand alone in their combination of {over}: nobody is guaranteed to share it."]
-    people = "" if guarantees.population is None else f", and stands for at least {guarantees.population:,.0f} people"
-    told = [f"Every combination of {over} is shared by at least {guarantees.k:,} records{people} (k-anonymity)."]
-    told += [
-        f"Every combination has at least {count(found.distinct, 'different value')} of {name} (l-diversity; entropy "
-        f"{found.entropy:.2f}, recursive {found.recursive}), whose distribution is at most {found.closeness:.2f} from "
-        "that of the whole table (t-closeness)."
-        for name, found in guarantees.diversity.items()
-    ]
-    return told
+    return [f"{line}." for line in guarantees.sentences()]
 
 
 def listed(names: Iterable[str]) -> str:

@@ -14,11 +14,20 @@ from microveil.microdata.description import describe_attributes
 from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.numerics.summary import Summary, summarise
-from microveil.parameters import shown
+from microveil.parameters import describe_parameters, shown
 from microveil.registry import find
 from microveil.reporting.charts import bars
 from microveil.reporting.pages import render
-from microveil.reporting.report_findings import Findings, guarantee_sentences, is_sample, listed, of_the_records
+from microveil.reporting.report_findings import (
+    NOBODY,
+    Findings,
+    Masthead,
+    guarantee_sentences,
+    is_sample,
+    listed,
+    of_the_records,
+    verdict_of,
+)
 from microveil.reporting.report_pictures import (
     AFTER,
     BEFORE,
@@ -33,18 +42,24 @@ _MOST_BARS = 30
 _OF_SAMPLING = ("standard_error", "sampled")
 
 
-def internal_page(found: Findings, again: str = "") -> str:
+def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY) -> str:
     """The page as HTML; `again` are commands that make the release again."""
     per_record = vulnerability_of(found.assessment.risks.values(), found.assessment.records)
     return render(
         "report_internal.html",
         version=microveil.__version__,
+        masthead=masthead.line,
+        verdict=verdict_of(found),
+        headline=found.assessment.headline.rows(),
+        assumption=found.assessment.headline.assumption,
         count=count,
         records=found.assessment.records,
         sampled=is_sample(found.pair),
         of_the_records=of_the_records(found.pair),
         attributes=found.assessment.attributes,
+        knowledge=str(found.assessment.knowledge),
         score=found.assessment.score,
+        warnings=found.assessment.warnings,
         done=None if found.release is None else _done(found.release),
         data=_data(found),
         risks=_risks(found),
@@ -71,8 +86,10 @@ def _done(release: Release) -> dict[str, Any]:
     steps = []
     for step in made.steps:
         method = find("method", step.method)
-        given = ", ".join(f"{name} = {_cut(shown(v))}" for name, v in step.parameters.items() if v is not None)
-        steps.append((step.method, method.summary, given, ", ".join(step.attributes or ())))
+        usual = {parameter["name"]: parameter["default"] for parameter in describe_parameters(method)}
+        every = {name: _cut(shown(v)) for name, v in step.parameters.items() if v is not None}
+        changed = [f"{name} = {text}" for name, text in every.items() if step.parameters[name] != usual.get(name)]
+        steps.append((step.method, method.summary, ", ".join(changed), ", ".join(step.attributes or ()), every))
     return {
         "steps": steps,
         "seed": made.seed,

@@ -23,6 +23,7 @@ IntArray = npt.NDArray[np.int64]
 BEFORE, AFTER = "original", "released"
 _STEPS, _MOST_CATEGORIES, _LARGEST_TABLE = 40, 20, 1_000_000
 _MOST_IN_HEATMAP = 40
+_SKEWED = 1.5  # times the range of the middle 98 %: a longer range leaves most bins empty
 _ENOUGH = 5  # times the fewest records, for a picture that is to be seen by all
 _SHARE = "records, %"
 _ROUNDING = 1e-12  # of a mean square: a smaller variance is none
@@ -67,8 +68,9 @@ def released_distribution(released: Microdata, name: str, fewest: int) -> Pictur
         if not kept.any():
             return None
         shares = np.round(100 * counts / max(1, counts.sum()))
-        rows = sorted(((shares[i], _text(categories.domain[i])) for i in np.flatnonzero(kept)), reverse=True)
-        rows = rows[:_MOST_CATEGORIES]
+        rows = [(shares[i], _text(categories.domain[i])) for i in np.flatnonzero(kept)]
+        most = sorted(rows, key=lambda row: (-row[0], row[1]))[:_MOST_CATEGORIES]
+        rows = [row for row in rows if row in most] if released[name].kind == "ordinal" else most
         svg = bars(
             [text for _, text in rows],
             {AFTER: [float(share) for share, _ in rows]},
@@ -113,18 +115,28 @@ def risk_distribution(per_record: FloatArray) -> Picture | None:
 
 def _numbers(columns: Mapping[str, FloatArray], name: str, words: str) -> Picture:
     present = {label: values[~np.isnan(values)] for label, values in columns.items()}
-    edges = _edges(np.concatenate(list(present.values())))
-    shares = {label: 100 * np.histogram(values, edges)[0] / max(1, len(values)) for label, values in present.items()}
-    return Picture(_histogram(edges, shares, name, words, "{:.1f} %"), f"{name}, {words}")
+    every = np.concatenate(list(present.values()))
+    edges = _edges(every)
+    within = {label: np.clip(values, edges[0], edges[-1]) for label, values in present.items()}
+    shares = {label: 100 * np.histogram(values, edges)[0] / max(1, len(values)) for label, values in within.items()}
+    beyond = len(every) > 0 and (every.min() < edges[0] or every.max() > edges[-1])
+    told = "; the axis covers the middle 98 % of the values, and its end bins hold the rest" if beyond else ""
+    return Picture(_histogram(edges, shares, name, words, "{:.1f} %"), f"{name}, {words}{told}")
 
 
 def _edges(values: FloatArray) -> FloatArray:
-    """Steps of equal width; of whole numbers that are not too many, one each."""
+    """Bins of equal width; of whole numbers that are not too many, one each.
+
+    Where a few values lie far from all others, the bins cover the range from the 1 % to the 99 % quantile.
+    """
     if len(values) == 0:
         return np.array([0.0, 1.0])
     low, high = float(values.min()), float(values.max())
     if 0 < high - low < _STEPS and np.all(values == np.round(values)):
         return np.arange(low - 0.5, high + 1.0)
+    first, last = np.quantile(values, [0.01, 0.99]).tolist()
+    if last > first and high - low > _SKEWED * (last - first):
+        low, high = first, last
     return np.linspace(*widened(low, high), _STEPS + 1)
 
 

@@ -15,10 +15,20 @@ from microveil.masking.taxonomy import NATURES
 from microveil.microdata.microdata import count
 from microveil.registry import find
 from microveil.reporting.pages import render
-from microveil.reporting.report_findings import Findings, guarantee_sentences, is_sample, listed
+from microveil.reporting.report_findings import (
+    NOBODY,
+    Findings,
+    Masthead,
+    Verdict,
+    guarantee_sentences,
+    is_sample,
+    listed,
+    verdict_of,
+)
 from microveil.reporting.report_pictures import released_correlations, released_distribution
 
 FEWEST = 10  # records behind anything that is shown of the released table
+_NOT_STATED = "not stated"
 _BANDS = (1, 2, 5, 10, 20)  # percent
 _FEW, _MANY = 10, 50  # percent: where the classes of losses part
 
@@ -53,14 +63,18 @@ class _Tried:
     bound: str
 
 
-def public_page(found: Findings) -> str:
+def public_page(found: Findings, masthead: Masthead = NOBODY) -> str:
     """The page as HTML."""
     names = [name for name in found.pair.attributes if name in found.masked]
     pictures = [released_distribution(found.released, name, FEWEST) for name in names]
     risks = _risks(found)
+    if all(tried.bound == _NOT_STATED for tried in risks):
+        risks = []  # a section that states nothing only invites to guess
     return render(
         "report_public.html",
         version=microveil.__version__,
+        masthead=masthead.line,
+        verdict=_verdict(found),
         records=count(len(found.released), "record"),
         number_of_attributes=count(len(found.released.schema), "attribute"),
         attributes=[(attribute.name, attribute.kind) for attribute in found.released.schema],
@@ -72,12 +86,26 @@ def public_page(found: Findings) -> str:
         identifiers_removed=found.release is not None and bool(found.release.provenance.left_out),
         guarantees=guarantee_sentences(found.guarantees),
         risks=[(tried.words, f"{tried.assumes}; attributes: {listed(tried.known)}", tried.bound) for tried in risks],
+        known=listed(found.assessment.knowledge.attributes),
         everything_known=all(_everything(found) <= set(tried.known) for tried in risks),
         losses=_losses(found),
         distributions=[picture for picture in pictures if picture is not None],
         correlations=released_correlations(found.released, names, FEWEST),
         fewest=FEWEST,
     )
+
+
+def _verdict(found: Findings) -> Verdict | None:
+    """Shown where the release keeps below the threshold and meets what was required; of others nothing is said."""
+    internal = verdict_of(found)
+    if not internal.passed:
+        return None
+    numbers = (
+        ("records", f"{len(found.released):,}"),
+        (f"k-anonymity over {listed(found.guarantees.keys)}", f"{found.guarantees.k:,}"),
+        ("attributes masked", f"{len(found.masked)} of {len(found.released.schema)}"),
+    )
+    return Verdict(True, internal.sentence, numbers)
 
 
 def _everything(found: Findings) -> set[str]:
@@ -141,7 +169,7 @@ def bounded(percent: float) -> str:
     >>> bounded(3.2), bounded(0.0), bounded(55.0)
     ('at most 5 %', 'at most 1 %', 'not stated')
     """
-    return next((f"at most {band} %" for band in _BANDS if percent <= band), "not stated")
+    return next((f"at most {band} %" for band in _BANDS if percent <= band), _NOT_STATED)
 
 
 def classed(percent: float) -> str:

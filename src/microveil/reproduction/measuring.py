@@ -74,7 +74,7 @@ def information_loss(data: Microdata, release: Release) -> float:
 
 def interval_disclosure(data: Microdata, release: Release) -> float:
     """ID by windows of 1 to 10 per cent of the ranks."""
-    return attack("interval-disclosure", window="rank-difference").assess(data, release).value
+    return attack("interval-disclosure", window="rank-difference", counted="all").assess(data, release).value
 
 
 def linked(made: Attack, data: Microdata, release: Any, knowledge: Sequence[Sequence[str]], counter: str) -> float:

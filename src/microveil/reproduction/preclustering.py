@@ -73,7 +73,7 @@ def protector(kind: Protector, k: int, *, exact: bool = False) -> Method:
 
 def risk(data: Microdata, release: Release) -> float:
     """DR: the mean of unchanged cells and of links by distance."""
-    unchanged = attack("interval-disclosure", widths=(0.0,)).assess(data, release).value
+    unchanged = attack("interval-disclosure", widths=(0.0,), counted="all").assess(data, release).value
     return (unchanged + attack("distance-linkage", direction="masked").assess(data, release).value) / 2
 
 

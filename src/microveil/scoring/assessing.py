@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from microveil.attacks import Attack, Risk
+from microveil.attacks.correspondence import Correspondence, corresponding
+from microveil.attacks.reidentification import THRESHOLD, check_threshold, headline_of
+from microveil.attacks.uniqueness import Uniqueness
 from microveil.battery import run_battery
 from microveil.losses import Loss, LossMeasure
 from microveil.microdata.pairs import Pair, fitting
 from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, make, names
 from microveil.scoring.assessment import Assessment
+from microveil.scoring.headline import is_linkage
 
 if TYPE_CHECKING:
     from microveil.scoring.rules.base import Scenario, ScoreRule
@@ -35,15 +39,22 @@ def assess(
     losses: Sequence[LossMeasure | str] | Literal["all"] | None = None,
     known: Sequence[str] | None = None,
     score: ScoreRule | str = "mean",
+    threshold: float = THRESHOLD,
+    match_by: str | None = None,
     progress: Progress = silent,
 ) -> Assessment:
     """Measure a release with the usual losses and every general attack that fits its attributes, or with those named.
 
     `attributes` are those to compare (by default those the release masked, else the keys, else all numeric ones);
-    `known` are those the intruder knows, by default the same. `attacks="all"` runs every attack that applies to the
-    release, also those of an intruder who knows how it was made; `losses="all"` measures every loss that fits. `score`
-    is the rule that makes one number of it all; what a rule needs is measured besides, and `rule.assess` measures that
-    alone.
+    `known` are those the intruder knows: by default all declared keys and nothing else, or without any the attributes
+    compared. The headline counts records whose risk of re-identification exceeds the `threshold`. `attacks="all"` runs
+    every attack that applies to the release, also those of an intruder who knows how it was made; `losses="all"`
+    measures every loss that fits. `score` is the rule that makes one number of it all; what a rule needs is measured
+    besides, and `rule.assess` measures that alone.
+
+    Record i of both tables is taken for the same person, unless `match_by` names an identifier that both have. If the
+    records are seen not to correspond, they are matched by what they hold, as an intruder would, and the `warnings` of
+    the assessment say so.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> from microveil.microdata import Microdata
@@ -51,29 +62,62 @@ def assess(
     >>> round(assess(people, MDAV(k=2).mask(people)).losses["sse"].value, 2)
     0.68
     """
+    matched = corresponding(original, release, match_by)
+    return assess_matched(
+        matched, attributes, attacks=attacks, losses=losses, known=known, score=score, threshold=threshold,
+        progress=progress,
+    )  # fmt: skip
+
+
+def assess_matched(
+    matched: Correspondence,
+    attributes: Sequence[str] | None = None,
+    *,
+    attacks: Sequence[Attack | str] | Literal["all"] | None = None,
+    losses: Sequence[LossMeasure | str] | Literal["all"] | None = None,
+    known: Sequence[str] | None = None,
+    score: ScoreRule | str = "mean",
+    threshold: float = THRESHOLD,
+    progress: Progress = silent,
+) -> Assessment:
+    """The same on tables whose records were brought into the same order already."""
+    original, release = matched.original, matched.release
     rule: ScoreRule = make("score", score) if isinstance(score, str) else score
-    pair = Pair.of(original, release, attributes)
-    known_pair = pair if known is None else Pair.of(original, release, known)
+    check_threshold(threshold)
+    pair = Pair.of(original, release, attributes, known=known)
+    known_pair = pair.about(pair.knowledge.attributes)
     if not rule.usual:  # a formula is about all of the attributes or none
         fitting(pair, rule, explicit=True)
-        fitting(known_pair, rule, explicit=True)
-    first_half, second_half = parts(progress, 2)
+        known_pair = known_by(known_pair, rule)
+    first_half, second_half, last = Part(progress, 0.0, 0.45), Part(progress, 0.45, 0.9), Part(progress, 0.9, 1.0)
     loss_by_label, own_losses = _losses(pair, _chosen("loss", losses, pair), rule.losses(pair), first_half)
     scenarios = rule.scenarios(pair, known_pair)
     battery = None
     if attacks == "all" or (attacks is None and rule.every_attack):
         until = 0.5 if scenarios else 1.0
-        battery = run_battery(original, release, known_pair.attributes, progress=Part(second_half, 0.0, until))
+        battery = run_battery(original, release, known, attributes=attributes, progress=Part(second_half, 0.0, until))
         risk_by_label, own_risks = _risks(known_pair, [], scenarios, Part(second_half, until, 1.0))
         risk_by_label = {**battery.risks, **_apart(risk_by_label, battery.risks)}
     else:
-        chosen = _chosen("attack", attacks, known_pair)
+        chosen = _chosen("attack", attacks, pair)
         risk_by_label, own_risks = _risks(known_pair, chosen, scenarios, second_half)
+    linked = [risk for risk in risk_by_label.values() if is_linkage(risk)]
+    unique = next((risk for risk in risk_by_label.values() if risk.name == Uniqueness.name), None)
+    headline = headline_of(matched.whole, pair, linked, unique, threshold=threshold, progress=last)
     progress(1.0, "assessing")
     values = rule.values(pair, loss_by_label, risk_by_label, {**own_losses, **own_risks})
     return Assessment(
-        loss_by_label, risk_by_label, rule.combine(values), pair.attributes, len(pair), battery, rule, values
-    )
+        loss_by_label, risk_by_label, rule.combine(values), pair.attributes, len(pair), pair.knowledge, headline,
+        battery, rule, values, matched.warnings,
+    )  # fmt: skip
+
+
+def known_by(pair: Pair, rule: ScoreRule) -> Pair:
+    """What the intruder of a formula knows: all that was given, or the keys of the kinds that the formula is about."""
+    if pair.knowledge.source != "keys":
+        fitting(pair, rule, explicit=True)
+        return pair
+    return pair.about(pair.of_kinds(rule.kinds) or pair.compared)
 
 
 def score_index(
@@ -122,10 +166,9 @@ def _losses(
 def _risks(
     pair: Pair, chosen: Sequence[Attack], own: Mapping[str, Scenario], progress: Progress
 ) -> tuple[dict[str, Risk], dict[str, Risk]]:
-    """The same with risks: the chosen attacks know everything, those of the rule what its scenarios say."""
-    everything = (pair.attributes,)
+    """The same with risks: the chosen attacks know all that is assumed, those of the rule what its scenarios say."""
     labelled: dict[str, tuple[Attack, Levels]] = {
-        label: (attack, everything) for label, attack in _labelled(chosen).items()
+        label: (attack, (attack.facing(pair).attributes,)) for label, attack in _labelled(chosen).items()
     }
     label_of = {}
     for symbol, scenario in own.items():
@@ -144,7 +187,7 @@ def _risks(
 def _over_levels(pair: Pair, attack: Attack, levels: Levels, progress: Progress) -> Risk:
     """The mean risk over what the intruder may know."""
     risks = [
-        attack.assess_pair(pair.knowing(known), progress=part)
+        attack.assess_pair(pair.about(known), progress=part)
         for known, part in zip(levels, parts(progress, len(levels)), strict=True)
     ]
     if len(risks) == 1:
@@ -170,7 +213,10 @@ def _chosen(sort: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair
         return [make(sort, item) if isinstance(item, str) else item for item in wanted]
     flag = {"loss": "usual", "attack": "general"}[sort]
     usual = [name for name in names(sort) if wanted == "all" or getattr(find(sort, name), flag)]
-    return [make(sort, name) for name in usual if find(sort, name).suited(pair)]
+    faced = {name: find(sort, name).facing(pair) if sort == "attack" else pair for name in usual}
+    if sort == "attack" and wanted is None:
+        usual = [name for name in usual if find(sort, name).noticed(faced[name])]
+    return [make(sort, name) for name in usual if find(sort, name).suited(faced[name])]
 
 
 def _labelled(measures: Sequence[Any]) -> dict[str, Any]:

@@ -91,6 +91,6 @@ def optimise(
         masking, losing, attacking = parts(part, 3)
         release = method.mask(table, attributes, seed=seed, progress=masking)
         lost = loss.measure(table, release, attributes, progress=losing).value
-        risk = attack.assess(table, release, attributes if known is None else known, progress=attacking).value
+        risk = attack.assess(table, release, known, progress=attacking).value
         trials.append(Trial(method, lost, risk))
     return Optimum(tuple(trials), risk_below, seed)

@@ -20,6 +20,7 @@ from microveil.microdata.microdata import resolve_attributes
 from microveil.microdata.pairs import Pair, fitting
 from microveil.microdata.schema import KINDS
 from microveil.registry import find, make, names
+from microveil.scoring.assessing import known_by
 
 if TYPE_CHECKING:
     from microveil.study.design import Design
@@ -128,12 +129,10 @@ def _check_score(measures: Measures, table: Microdata) -> None:
     """A formula that cannot treat the attributes would fail in every cell."""
     rule = make("score", measures.score.name, measures.score.parameters)
     if not rule.usual:
-        pair = Pair.of(table, table, measures.attributes)
-        known = Pair.of(table, table, measures.known or measures.attributes)
+        pair = Pair.of(table, table, measures.attributes, known=measures.known)
         fitting(pair, rule, explicit=True)
-        fitting(known, rule, explicit=True)
         rule.losses(pair)
-        rule.scenarios(pair, known)
+        rule.scenarios(pair, known_by(pair.about(pair.knowledge.attributes), rule))
 
 
 def cells_of(

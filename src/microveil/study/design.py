@@ -32,6 +32,7 @@ from microveil.progress import Progress, silent
 from microveil.randomness import check_seed
 from microveil.registry import find, make
 from microveil.study.cells import MEAN, Candidate, Named
+from microveil.units import percentage
 
 _ROLES = ("keys", "confidential", "identifiers", "strata")
 _ROLES_OF_ONE = ("weight", "household")
@@ -346,7 +347,7 @@ def _risk_bound(given: Any) -> float | None:
         return None
     if not isinstance(given, Mapping) or set(given) != {"risk"}:
         raise ParameterError("accept is a table such as { risk = 10 }, the risk in per cent below which it must stay")
-    bound = given["risk"]
-    if isinstance(bound, bool) or not isinstance(bound, int | float) or not 0 < bound <= 100:
-        raise ParameterError(f"accept: risk = {brief(bound)} is not allowed; it must be a number above 0, at most 100")
-    return float(bound)
+    bound = percentage(given["risk"], "accept: risk")
+    if bound <= 0:
+        raise ParameterError("accept: risk = 0 is not allowed; it must be a percentage above 0")
+    return bound

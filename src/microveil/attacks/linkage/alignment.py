@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Range = tuple[IntArray, IntArray]
-# methods whose groups, made on one attribute, are neighbours in its order
-_NEIGHBOURS_IN_ORDER = (
-    *("individual-ranking", "fixed", "optimal-univariate", "width", "univariate-genetic", "kwd", "kwr"),
-    *("mdav", "projection"),
-)
-_KEEP_THE_ORDER = ("mean", "median")
+_CENTRES = ("mean", "median")  # what groups of records are published as
+_ROUNDING = 1e-9  # of the released range: by so much a mean may be off
 _MOST_STEPS = 400_000_000  # cells of the table of runs
 
 
@@ -44,8 +40,8 @@ class AlignmentLinkage(Attack):
     more than k equal values that can miss, so by default means are taken as far away as the farther of the two.
 
     Where nothing fits in all attributes, as can happen after other masking, what fits in most of them is taken. Where
-    one candidate is left, the link is certain, if the provenance says that groups were made in order. A table
-    without provenance is taken to be made so, but nothing is proved.
+    one candidate is left, the link is certain, if the release was made of groups in order. A table without provenance
+    is taken to be made so, but nothing is proved.
 
     >>> from microveil.microdata import Microdata
     >>> table = Microdata.of({"a1": [1, 2, 3, 6, 7, 8, 9], "a2": [4, 15, 5, 17, 6, 18, 16]})
@@ -198,17 +194,29 @@ def _everything(order: Order, column: FloatArray) -> Range:
 
 
 def masked_in_order(pair: Pair, attribute: str) -> bool:
-    """Whether the provenance says that groups of neighbouring values of this attribute were published in order."""
-    if pair.release is None:
+    """Whether an attribute was masked by itself, in groups of neighbouring values that are published in order.
+
+    That a step made groups of this attribute alone is in the release's partitions, or, where these are not known, in
+    its provenance; that the groups are neighbours shows in the values: whoever has the larger one before masking never
+    has the smaller one after it.
+    """
+    if pair.release is None or pair.release.rows is not None or attribute not in pair.of_kinds(("numeric", "ordinal")):
         return False
     steps = [step for step in pair.release.provenance.steps if attribute in (step.attributes or ())]
-    if len(steps) != 1 or pair.release.rows is not None:
+    if len(steps) != 1:
         return False
-    step = steps[0]
-    alone = step.parameters.get("block") == 1 or len(step.attributes or ()) == 1
-    return (
-        alone
-        and step.method in _NEIGHBOURS_IN_ORDER
-        and step.parameters.get("publish") in _KEEP_THE_ORDER
-        and not step.parameters.get("strata", False)
-    )
+    parameters = steps[0].parameters
+    alone = parameters.get("block") == 1 or steps[0].attributes == (attribute,)
+    grouped = alone and parameters.get("publish") in _CENTRES
+    if pair.release.partitions:
+        grouped = (attribute,) in pair.release.partitions
+    return grouped and _keeps_order(pair, attribute)
+
+
+def _keeps_order(pair: Pair, attribute: str) -> bool:
+    columns = Columns.of(pair, (attribute,))
+    before, after = columns.before[0], columns.after[0]
+    both = ~(np.isnan(before) | np.isnan(after))
+    released = after[both][np.lexsort((after[both], before[both]))]
+    steps = np.diff(released)
+    return bool(len(steps) == 0 or steps.min() >= -_ROUNDING * np.ptp(released))

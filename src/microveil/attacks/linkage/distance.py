@@ -258,7 +258,7 @@ class DistanceLinkage(Linkage):
     def _compared(self, pair: Pair, name: str, weight: float) -> Compared:
         from microveil.numerics.nearest import CATEGORY
 
-        kind, wildcard = pair.original[name].kind, pair.original[name].missing == "wildcard"
+        kind, wildcard = pair.original[name].kind, pair.masked[name].missing == "wildcard"
         if kind == "numeric":
             before, after = (column.values for column in pair.numbers(name))
             if not self._blocks(name):
@@ -297,7 +297,7 @@ class DistanceLinkage(Linkage):
         value inside."""
         from microveil.attacks.linkage.comparison import Labelled
 
-        kind, wildcard = pair.original[name].kind, pair.original[name].missing == "wildcard"
+        kind, wildcard = pair.original[name].kind, pair.masked[name].missing == "wildcard"
         if self._blocks(name):
             return Labelled(labels, lambda gap: np.where(gap > 0, np.inf, 0.0), wildcard, weight, np.inf)
         if kind != "numeric":

@@ -49,9 +49,10 @@ class Labels:
 def labels_of(pair: Pair, name: str) -> Labels | None:
     """How the released labels of an attribute are to be read; nothing if its released cells are values like the known.
 
-    Intervals, ranges, sets, listed and joined categories and nodes of the schema's hierarchy are read as they are
-    written. Any other label stands for the values that its records had, as a code book would tell, if there are
-    several; of a single record it tells nothing, for else every random text would give its record away.
+    Intervals, ranges, sets, listed and joined categories, nodes of the schema's hierarchy and groups that the
+    provenance names are read as they are written. Any other label stands for the values that its records had, as a code
+    book would tell, if there are several; of a single record it tells nothing, for else every random text would give
+    its record away.
     """
     column, numeric = pair.masked.arrow(name), pair.original[name].kind == "numeric"
     texts_held = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
@@ -199,13 +200,26 @@ def _described(pair: Pair, name: str) -> Attribute:
 
 
 def _nodes(pair: Pair, name: str) -> dict[str, list[str]]:
-    """The categories below each node of the attribute's hierarchy."""
+    """The categories below each node of the attribute's hierarchy, and in each group that a step of the release named.
+
+    A group may hold names that an earlier step made; in the end it stands for what these stood for.
+    """
     hierarchy = _described(pair, name).hierarchy
     below: dict[str, dict[str, None]] = {}
     if isinstance(hierarchy, Hierarchy):
         for path in hierarchy.paths:
             for node in path[1:]:
                 below.setdefault(node, {})[path[0]] = None
+    for step in () if pair.release is None else pair.release.provenance.steps:
+        if name not in (step.attributes or ()) or step.parameters.get("publish") != "label":
+            continue
+        groups: Mapping[str, Sequence[object]] = step.parameters.get("map") or {}
+        texts = {label: [node_text(member) for member in members] for label, members in groups.items()}
+        made = {
+            label: dict.fromkeys(leaf for text in members for leaf in below.get(text, (text,)))
+            for label, members in texts.items()
+        }
+        below |= made
     return {node: list(leaves) for node, leaves in below.items()}
 
 

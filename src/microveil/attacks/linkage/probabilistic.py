@@ -81,8 +81,8 @@ class ProbabilisticLinkage(Linkage):
     """
 
     name: ClassVar[str] = "probabilistic-linkage"
-    summary: ClassVar[str] = "links each known record to the released record whose agreement speaks most for it"
-    meaning: ClassVar[str] = "records an intruder links to the right person by weight of agreement; lower is safer"
+    summary: ClassVar[str] = "links each known record to the released record with the highest match weight"
+    meaning: ClassVar[str] = "records an intruder links to the right person by match weight; lower is safer"
     formula: ClassVar[str] = "link = greatest sum over attributes of log2 P(level | same) / P(level | different)"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
@@ -221,7 +221,7 @@ class ProbabilisticLinkage(Linkage):
         incomplete[list(plain)] = tables[0].states.any(axis=1) | tables[1].states.any(axis=1)
         for j, found in labels.items():
             incomplete[j] = found.states.any() or (found.codes < 0).any()
-        wildcard = np.array([pair.original[name].missing == "wildcard" for name in attributes]) & incomplete
+        wildcard = np.array([pair.masked[name].missing == "wildcard" for name in attributes]) & incomplete
         blocks = np.array([self.block is not None and name in self.block for name in attributes])
         scheme = Scheme(tuple(limits), wildcard, blocks)
         if not scheme.fits:

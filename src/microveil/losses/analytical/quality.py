@@ -32,7 +32,9 @@ class Quality(LossMeasure):
     name: ClassVar[str] = "quality"
     family: ClassVar[str] = "analytical"
     summary: ClassVar[str] = "accuracy, completeness and consistency of the released cells"
-    meaning: ClassVar[str] = "cells that moved, are gone, or hold what the original cannot; lower is better"
+    meaning: ClassVar[str] = (
+        "cells that changed, are empty, or hold values that the original cannot have; lower is better"
+    )
     route: ClassVar[Route] = "data"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "cells missing in the original are left out"

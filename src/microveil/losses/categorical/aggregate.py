@@ -78,7 +78,7 @@ class ILCategorical(LossMeasure):
             DBIL(ordinal_distance=chosen["ordinal_distance"], **extra),
             EBIL(mode=self.entropy, given=None, **extra),
         )
-        compared = pair.knowing(attributes)
+        compared = pair.about(attributes)
         losses = [m.measure_pair(compared, progress=p) for m, p in zip(measures, parts(progress, 3), strict=True)]
         per_attribute = {
             name: sum(loss.per_attribute[name] for loss in losses) / 3

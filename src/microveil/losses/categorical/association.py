@@ -65,7 +65,7 @@ class BivariateCounts(_PairwiseLoss):
 
     name: ClassVar[str] = "bivariate-counts"
     summary: ClassVar[str] = "differences between the joint counts of two attributes"
-    meaning: ClassVar[str] = "share of the records that sit in another cell of a two-way table; lower is better"
+    meaning: ClassVar[str] = "share of the records that are in another cell of a two-way table; lower is better"
     source: ClassVar[str] = "specification 05, IL-06 (Eq. 4.5)"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:

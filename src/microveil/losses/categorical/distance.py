@@ -33,7 +33,7 @@ class DBIL(LossMeasure):
     family: ClassVar[str] = "categorical"
     summary: ClassVar[str] = "mean distance between original and released categories"
     meaning: ClassVar[str] = (
-        "how far categories moved, from 0 (none did) to 100 (all, as far as can be); lower is better"
+        "mean distance between original and released categories, in per cent of the largest; lower is better"
     )
     route: ClassVar[Route] = "data"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL

@@ -122,7 +122,8 @@ class EBIL(_EntropyLoss):
     name: ClassVar[str] = "ebil"
     summary: ClassVar[str] = "entropy of the original categories, given the released ones"
     meaning: ClassVar[str] = (
-        "how uncertain true categories are to who sees the released ones, from 0 (known) to 100; lower is better"
+        "conditional entropy of the original category given the released one, in per cent of its maximum; "
+        "lower is better"
     )
     route: ClassVar[Route] = "mechanism"
     source: ClassVar[str] = (
@@ -161,9 +162,9 @@ class RecordEntropy(_EntropyLoss):
     """
 
     name: ClassVar[str] = "record-entropy"
-    summary: ClassVar[str] = "surprise at each record's own category, given the released one"
+    summary: ClassVar[str] = "information on each record's own category that is lost, given the released one"
     meaning: ClassVar[str] = (
-        "bits about its own category that each record lost, as a share of those it can have; lower is better"
+        "information on its own category that a record lost, in per cent of the maximum; lower is better"
     )
     route: ClassVar[Route] = "mechanism"
     usual: ClassVar[bool] = False

@@ -78,7 +78,9 @@ class Clustering(LossMeasure):
     name: ClassVar[str] = "clustering"
     family: ClassVar[str] = "clustering"
     summary: ClassVar[str] = "difference between clusterings of the original and of the release"
-    meaning: ClassVar[str] = "pairs of records that a clustering puts together or apart otherwise; lower is better"
+    meaning: ClassVar[str] = (
+        "pairs of records that are in one cluster before masking and in two after it, or the reverse; lower is better"
+    )
     scope: ClassVar[Scope] = "specific"
     usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS

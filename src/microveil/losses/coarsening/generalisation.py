@@ -33,7 +33,9 @@ class Generalisation(LossMeasure):
     name: ClassVar[str] = "generalisation"
     family: ClassVar[str] = "coarsening"
     summary: ClassVar[str] = "share of its attribute's range that a released interval, set or gap leaves open"
-    meaning: ClassVar[str] = "what labels leave open, from 0 (values) to 100 (everything); lower is better"
+    meaning: ClassVar[str] = (
+        "share of an attribute's range that released intervals, sets and empty cells leave open; lower is better"
+    )
     route: ClassVar[Route] = "data"
     reads_labels: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = KINDS

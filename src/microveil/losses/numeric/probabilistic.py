@@ -40,7 +40,8 @@ class PIL(LossMeasure):
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "changes of moments and quantiles against their sampling errors, each in [0, 1]"
     meaning: ClassVar[str] = (
-        "how far means, variances, covariances, correlations and quantiles left their sampling error; lower is better"
+        "changes of means, variances, covariances, correlations and quantiles relative to their sampling "
+        "errors; lower is better"
     )
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "statistics are taken over the cells, or pairs of cells, present in each file"

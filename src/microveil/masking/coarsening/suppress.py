@@ -54,7 +54,9 @@ class Suppress(Method):
 
     name: ClassVar[str] = "suppress"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "single cells are emptied until every combination of keys is frequent enough"
+    summary: ClassVar[str] = (
+        "local suppression: single cells are emptied until at least k records share every combination of keys"
+    )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         "cells missing already agree with every value, or with their like, as the schema says, and cost nothing. Where "
@@ -180,14 +182,10 @@ class Suppress(Method):
 
     def _check(self, released: Microdata, attributes: tuple[str, ...], targets: FloatArray) -> None:
         """Count what is reached; nothing is released that falls short."""
-        classes = combinations_of(released, attributes)
-        counted = agreeing_sums(classes.codes, np.column_stack([classes.counts, classes.weights]))
-        smallest, population = counted.min(axis=0)
         required = {"k": float(targets[0])}
         if len(targets) > 1:
             required["population"] = max(1.0, float(targets[1]) * (1.0 - 1e-9))
-        per_record = counted[classes.of_record, 0].astype(np.int64)
-        Guarantees(attributes, int(smallest), float(population), per_record=per_record).check(required)
+        Guarantees.of(combinations_of(released, attributes), weighted=True).check(required)
 
 
 def _emptied(data: Microdata, name: str, cells: BoolArray) -> pa.Array:

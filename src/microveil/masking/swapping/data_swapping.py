@@ -39,7 +39,7 @@ class DataSwapping(Method):
 
     name: ClassVar[str] = "data-swapping"
     family: ClassVar[str] = "swapping"
-    summary: ClassVar[str] = "values change places between records that agree on other attributes"
+    summary: ClassVar[str] = "values are swapped between records that agree on other attributes"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         f"{MISSING}; in the attributes to swap within, missing agrees with missing only, and in the keys as their "

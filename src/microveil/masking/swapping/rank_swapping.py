@@ -44,7 +44,7 @@ class RankSwapping(Method):
 
     name: ClassVar[str] = "rank-swapping"
     family: ClassVar[str] = "swapping"
-    summary: ClassVar[str] = "values change places with values of a similar rank, each attribute by itself"
+    summary: ClassVar[str] = "values are swapped with values of a similar rank, attribute by attribute"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
     weights: ClassVar[str] = WEIGHTS

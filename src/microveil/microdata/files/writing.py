@@ -15,18 +15,29 @@ def write(
     path: str | Path,
     *,
     force: bool = False,
+    private: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
 ) -> None:
     """Write microdata; the ending tells the format. Never half a file; nothing is overwritten without `force`.
 
+    A `private` file can be read by its owner alone.
+
     A CSV file is written like the one the table came from, unless delimiter, encoding or decimal mark are given.
     """
     path = Path(path)
     check_output(path, force=force)
     made = writer(data, path, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    write_together({path: made}, force=force)
+    write_together({path: _privately(made) if private else made}, force=force)
+
+
+def _privately(made: Writer) -> Writer:
+    def put(staged: Path) -> None:
+        staged.touch(mode=0o600)
+        made(staged)
+
+    return put
 
 
 def writer(

@@ -10,6 +10,22 @@ from microveil.reporting.charts.layout import Axis, Plot, plot_of, shortened, te
 from microveil.reporting.charts.looks import Look, looks_for
 
 _OFFSET = 9.0
+_SPOT, _RING = 6.5, 11.5  # half the room of a mark, and of one with a ring or a box
+# to the right and down: beside the mark, then above and below it
+_DIRECTIONS = (
+    (1, -0.6),
+    (-1, -0.6),
+    (1, 1),
+    (-1, 1),
+    (0, -1.2),
+    (0, 1.6),
+    (1, 0),
+    (-1, 0),
+    (1, -2),
+    (-1, -2),
+    (1, 2),
+    (-1, 2),
+)
 
 
 @dataclass(frozen=True)
@@ -46,12 +62,35 @@ class Region:
 
 
 @dataclass(frozen=True)
+class _Box:
+    """The room that a label or a mark takes."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @classmethod
+    def around(cls, x: float, y: float, reach: float) -> _Box:
+        return cls(x - reach, y - reach, x + reach, y + reach)
+
+    def meets(self, other: _Box) -> bool:
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+
+@dataclass(frozen=True)
 class _Label:
+    """A text, the room it takes and, where it stands away from its mark, where the mark is."""
+
     x: float
     y: float
     anchor: str
     text: str
     strong: bool
+    box: _Box
+    mark: tuple[float, float] | None
 
 
 def scatter(
@@ -71,7 +110,7 @@ def scatter(
     families = list(dict.fromkeys(mark.family for mark in marks))
     shown = looks_for(sorted(families)) if looks is None else {f: looks[f] for f in looks if f in families}
     plot = plot_of(title, description, x, y, shown, width=width, height=height)
-    labels = [_label(mark, plot) for mark in marks if mark.label]
+    labels = _placed(marks, plot)
     return plot.draw(
         "scatter",
         marks=[(plot.x(m.x), plot.y(m.y), shown[m.family], m) for m in marks],
@@ -83,15 +122,33 @@ def scatter(
     )
 
 
-def _label(mark: Mark, plot: Plot) -> _Label:
-    """Beside its mark, on the side where there is room; an emphasised one below and to the left of it, where no mark is
-    better and so none is in the way."""
+def _placed(marks: Sequence[Mark], plot: Plot) -> list[_Label]:
+    """Labels beside their marks, none over another label or a mark: the emphasised ones first, each in the first place
+    that is free, near or, with a line to its mark, farther away. A number for which no place is free is left out; the
+    hint of its mark has it.
+    """
+    taken = [_Box.around(plot.x(mark.x), plot.y(mark.y), _RING if mark.emphasis else _SPOT) for mark in marks]
+    placed = []
+    for mark in sorted((mark for mark in marks if mark.label), key=lambda mark: not mark.emphasis):
+        label = _free_place(mark, plot, taken)
+        if label is not None:
+            taken.append(label.box)
+            placed.append(label)
+    return placed
+
+
+def _free_place(mark: Mark, plot: Plot, taken: Sequence[_Box]) -> _Label | None:
     x, y, strong = plot.x(mark.x), plot.y(mark.y), bool(mark.emphasis)
-    text = shortened(mark.label, plot.right - _OFFSET)
-    wide = text_width(text, 13.0 if strong else 11.0)
-    down = y + 26.0 if strong and y + 30.0 <= plot.bottom else y - 16.0 if strong else y - 5.0
-    down = round(max(down, plot.top + 10.0), 1)
-    left_is_free = strong and x - _OFFSET - wide >= plot.left
-    if x + _OFFSET + wide <= plot.right and not left_is_free:
-        return _Label(round(x + _OFFSET, 1), down, "start", text, strong)
-    return _Label(round(max(x - _OFFSET, wide), 1), down, "end", text, strong)
+    size = 13.0 if strong else 11.0
+    text = shortened(mark.label, plot.right - plot.left, size)
+    wide = text_width(text, size)
+    reaches = (_OFFSET + 4.0, 26.0, 44.0, 64.0, 90.0, 120.0) if strong else (_OFFSET, 16.0, 24.0, 34.0, 50.0, 70.0)
+    for reach in reaches:
+        for right, down in _DIRECTIONS:
+            centre = x + right * (reach + wide / 2), y + down * reach + size / 3
+            box = _Box(centre[0] - wide / 2, centre[1] - size, centre[0] + wide / 2, centre[1] + 3.0)
+            inside = box.left >= plot.left and box.right <= plot.right and box.top >= 0 and box.bottom <= plot.bottom
+            if inside and not any(box.meets(other) for other in taken):
+                line = (x, y) if reach > 2 * _OFFSET else None
+                return _Label(round(box.left, 1), round(centre[1], 1), "start", text, strong, box, line)
+    return None

@@ -38,7 +38,7 @@ class CategoricalRule(ScoreRule):
         }
 
     def _intervals(self) -> dict[str, Any]:
-        return {}
+        return {"counted": "all"}
 
     def _risk(self, values: Values) -> float:
         return (values["id"] + max(values["dbrl"], values["prl"])) / 2
@@ -97,7 +97,7 @@ class CategoricalSource(Categorical):
         return {} if convention is None else {convention: SOURCE_CH4_2[convention]}
 
     def _intervals(self) -> dict[str, Any]:
-        return {"widths": (0.0,)}
+        return {**super()._intervals(), "widths": (0.0,)}
 
 
 @parameterised

@@ -7,13 +7,13 @@ import pytest
 
 from microveil.attacks.inference import Inference
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.attacks.loop import protect_until, stronger
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.errors import Cancelled, DataError, ParameterError
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
+from microveil.strengthening import protect_until, stronger
 
 
 def people(records: int = 120) -> Microdata:

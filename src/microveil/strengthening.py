@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from microveil.attacks.base import Attack, Risk
+from microveil.attacks import Attack, Risk
 from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.base import Method
 from microveil.masking.release import Release
 from microveil.progress import Progress, parts, silent
+from microveil.protection import check_required
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def protect_until(
         ]
         value = sum(_value(risk, counter) for _, risk in results) / len(results)
         tried.append((method, value))
-        unmet.append(_unmet([release for release, _ in results], require or {}))
+        unmet.append(_unmet(data, [release for release, _ in results], require or {}))
         met = met + 1 if value <= limit and not unmet[-1] else 0
         first = None if met == 0 else first or results[0]
         if first is not None and met == in_a_row:
@@ -108,11 +109,11 @@ def _attacked(
     return release, attack.assess(data, release, known, progress=attacking)
 
 
-def _unmet(releases: Sequence[Release], require: Mapping[str, float]) -> str:
+def _unmet(data: Any, releases: Sequence[Release], require: Mapping[str, float]) -> str:
     """What the first of the releases that falls short lacks."""
     for release in releases if require else ():
         try:
-            release.guarantees.check(require)
+            check_required(data, release, require)
         except GuaranteeError as short:
             return str(short)
     return ""

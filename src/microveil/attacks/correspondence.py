@@ -1,0 +1,280 @@
+"""Do the records correspond? Every measure takes record i of both files for the same person; here that is checked.
+
+Released files come sorted, shuffled or shifted. If an identifier is named, records are matched by it. If not, three
+signs say that the order is wrong: identifiers that both files have disagree; records equal other originals than their
+own in far more than chance would give; or no attribute of any record has to do with itself in the other file. Masking
+leaves none of these signs. An intruder needs no order, so the records are then matched by what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.linkage.rank_alignment import correlation
+from microveil.errors import DataError
+from microveil.masking.partition import Partition
+from microveil.microdata.common_codes import as_floats, common_codes, is_number
+from microveil.microdata.microdata import Microdata, as_microdata, count
+from microveil.numerics.category_alignment import agreement
+from microveil.numerics.correspondence import (
+    PLACE_DEVIATION,
+    Compared,
+    attributes_with_same_rows,
+    is_associated,
+    kept_attributes,
+    matched_by_content,
+    pointers,
+)
+from microveil.numerics.standard import places, standardise
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+By = Literal["identifier", "content"]
+
+_LOOKED_AT = 300  # released records whose own original is compared with all others; fewer in a long file
+_MOST_COMPARED = 30_000_000  # pairs of records
+_FEWEST_LOOKED_AT = 50
+_ASSOCIATED = 20_000  # records by which attributes are compared with themselves
+_FEWEST = 100  # records without which no association means nothing
+_OTHER_SCALE = 0.25  # standardised quantiles that differ by more on average are those of transformed values
+_ADVICE = "if both have an identifier, match by it (match_by, or --match-by on the command line)"
+_AGREE = 0.95  # of the identifiers must be those of the same record
+_BETTER = 0.1  # by so much other attributes agree better in the order of an identifier; a declared one may be worse
+
+
+@dataclass(frozen=True)
+class Correspondence:
+    """The original and the release with their records in the same order.
+
+    `by` says how they were brought into it: not at all (None), by an identifier, or by what they hold. `warning` is a
+    sentence for who reads the results, empty where the records corresponded. `whole` is the original with all of its
+    records; `original` has those that were released, where nothing else says which these are.
+    """
+
+    whole: Any
+    original: Any
+    release: Any
+    by: By | None = None
+    warning: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (self.warning,) if self.warning else ()
+
+
+def corresponding(original: Any, release: Any, match_by: str | None = None) -> Correspondence:
+    """The original and the release, record by record: matched by an identifier if one is named, as they are if nothing
+    speaks against it, else matched by what they hold, with a warning.
+
+    >>> people = Microdata.of({"id": [1, 2, 3], "age": [20, 41, 63]})
+    >>> found = corresponding(people, Microdata.of({"id": [3, 1], "age": [60, 20]}), "id")
+    >>> found.original.frame["age"].to_list(), found.release.frame["age"].to_list()
+    ([20, 63], [20, 60])
+    """
+    before, after = as_microdata(original), as_microdata(release)
+    if match_by is not None:
+        return _in_order(original, release, before, matched_by(before, after, match_by), "identifier")
+    if _made_from(before, release) or len(before) != len(after) or len(after) < 2:
+        return Correspondence(original, original, release)
+    found = disorder_of(before, after)
+    if found is None:
+        return Correspondence(original, original, release)
+    return _in_order(original, release, before, found.order, found.by, found.warning)
+
+
+def matched_by(before: Microdata, after: Microdata, name: str) -> IntArray:
+    """For each released record the original with the same identifier."""
+    for data in (before, after):
+        if name not in data.names:
+            where = "the original" if data is before else "the masked table"
+            raise DataError(f"{where} has no column '{name}' to match records by")
+    known, released = common_codes(before.arrow(name), after.arrow(name))
+    for codes, where in ((known, "the original"), (released, "the masked table")):
+        empty, different = int((codes < 0).sum()), len(np.unique(codes[codes >= 0]))
+        if empty:
+            raise DataError(f"column '{name}' is empty in {count(empty, 'record')} of {where}, so it cannot match all")
+        if different < len(codes):
+            raise DataError(
+                f"column '{name}' has only {different:,} different values in the {count(len(codes), 'record')} of "
+                f"{where}, so it does not tell them apart"
+            )
+    place = np.full(int(max(known.max(initial=-1), released.max(initial=-1))) + 1, -1, dtype=np.int64)
+    place[known] = np.arange(len(known))
+    order: IntArray = place[released]
+    unknown = int((order < 0).sum())
+    if unknown:
+        raise DataError(
+            f"column '{name}' has values in {count(unknown, 'record')} of the masked table that the original does not "
+            "have, so these cannot be matched"
+        )
+    return order
+
+
+@dataclass(frozen=True)
+class Disorder:
+    """For each released record the original it belongs to, how that was found, and what to say of it."""
+
+    order: IntArray
+    by: By
+    warning: str
+
+
+def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
+    """What speaks against record i of both tables being the same person, and the order that does not; None where
+    nothing does. Both tables have the same number of records."""
+    names = [name for name in before.names if name in after.names]
+    columns = {name: _Column.of(before, after, name) for name in names}
+    by_identifier = _by_identifier(before, columns)
+    if by_identifier is not None:
+        return by_identifier
+    told = {name: one for name, one in columns.items() if "identifier" not in before[name].roles and one.varies}
+    if not told:
+        return None
+    known, released = (np.stack([getattr(one, side) for one in told.values()]) for side in ("before", "after"))
+    affordable = max(_FEWEST_LOOKED_AT, min(_LOOKED_AT, _MOST_COMPARED // len(after)))
+    looked_at = np.unique(np.linspace(0, len(after) - 1, affordable).astype(np.int64))
+    found = pointers(known, released, looked_at)
+    if found.are_disordered:
+        left_alone = kept_attributes(known, released, looked_at, found), attributes_with_same_rows(known, released)
+        kept = max(left_alone, key=len)
+        share = 100 * float(found.displaced.mean())
+        warning = (
+            f"record i of the two tables is not the same person: {share:.0f} % of the released records equal another "
+            "original much more than their own; they were matched with the originals they equal "
+            f"({_listed(told, kept)}), as an intruder would; {_ADVICE}"
+        )
+        return Disorder(_matched(told, known, released, kept), "content", warning)
+    rows = np.unique(np.linspace(0, len(after) - 1, _ASSOCIATED).astype(np.int64))
+    if len(after) >= _FEWEST and is_associated([one.at(rows) for one in told.values()]) is False:
+        kept = attributes_with_same_rows(known, released)
+        how = (
+            f"they were matched with originals of the same values ({_listed(told, kept)})"
+            if kept
+            else "every released record was taken for that of the nearest person, so linkages may come out too high"
+        )
+        warning = (
+            "no attribute of record i in the masked table has to do with record i of the original: the records are in "
+            f"another order, or synthetic; {how}; {_ADVICE}"
+        )
+        return Disorder(_matched(told, known, released, kept), "content", warning)
+    return None
+
+
+def _listed(columns: dict[str, _Column], kept: Sequence[int]) -> str:
+    names = list(columns)
+    return ", ".join(names[j] for j in kept) or "no attribute in all records"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of both tables as common codes, and where it has numbers, these and their places in order."""
+
+    before: IntArray
+    after: IntArray
+    numbers: tuple[FloatArray, FloatArray] | None
+
+    @cached_property
+    def places(self) -> tuple[FloatArray, FloatArray] | None:
+        return None if self.numbers is None else (places(self.numbers[0]), places(self.numbers[1]))
+
+    @classmethod
+    def of(cls, before: Microdata, after: Microdata, name: str) -> _Column:
+        cells = before.arrow(name), after.arrow(name)
+        numeric = before[name].kind == "numeric" and all(map(is_number, cells))
+        numbers = (as_floats(cells[0]), as_floats(cells[1])) if numeric else None
+        return cls(*common_codes(*cells), numbers)
+
+    @property
+    def varies(self) -> bool:
+        return all(len(np.unique(side)) > 1 for side in (self.before, self.after))
+
+    @property
+    def identifies(self) -> bool:
+        """Whether both tables have the same values, each once."""
+        both = np.sort(self.before), np.sort(self.after)
+        return bool(both[0][0] >= 0 and np.array_equal(*both) and (np.diff(both[0]) > 0).all())
+
+    def at(self, rows: IntArray) -> tuple[Any, Any]:
+        if self.places is not None:
+            return self.places[0][rows], self.places[1][rows]
+        return self.before[rows], self.after[rows]
+
+    @property
+    def compared(self) -> Compared:
+        """As records are matched by it: numbers by their values, or by their places if they are on another scale."""
+        if self.numbers is None or self.places is None:
+            return Compared.as_codes(self.before, self.after)
+        standard = [standardise(side[:, None])[:, 0] for side in self.numbers]
+        levels = np.linspace(0, 1, 99)
+        quantiles = [np.quantile(side[~np.isnan(side)], levels) for side in standard]
+        if float(np.abs(quantiles[0] - quantiles[1]).mean()) > _OTHER_SCALE:
+            return Compared.in_order(self.places[0], self.places[1])
+        return Compared.in_order(standard[0] * PLACE_DEVIATION, standard[1] * PLACE_DEVIATION)
+
+    def alike(self, order: IntArray) -> float:
+        """How much released cells have to do with those of the originals in this order, from 0 to 1."""
+        equal = agreement(self.before[order], self.after)
+        return max(equal, 0.0 if self.places is None else abs(correlation(self.places[0][order], self.places[1])))
+
+
+def _by_identifier(before: Microdata, columns: dict[str, _Column]) -> Disorder | None:
+    """The order that an identifier of both tables says, unless the other attributes agree better as they are.
+
+    A column that is not declared an identifier may be one if it has the same values in both tables, each once; but so
+    has a number whose values changed places, so the other attributes must agree clearly better in its order.
+    """
+    as_they_are = np.arange(len(before))
+    candidates = [
+        name for name, one in columns.items() if one.identifies and (one.before != one.after).mean() > 1 - _AGREE
+    ]
+    for name in sorted(candidates, key=lambda candidate: "identifier" not in before[candidate].roles):
+        one, declared = columns[name], "identifier" in before[name].roles
+        order = np.argsort(one.before)[np.argsort(np.argsort(one.after))]
+        others = [other for key, other in columns.items() if key != name and other.varies]
+        gain = sum(other.alike(order) - other.alike(as_they_are) for other in others) / max(1, len(others))
+        if gain >= (-_BETTER if declared else _BETTER):
+            differing = 100 * float((one.before != one.after).mean())
+            return Disorder(
+                order,
+                "identifier",
+                f"record i of the two tables is not the same person: '{name}', which both have, differs in "
+                f"{differing:.0f} % of the records; they were matched by it",
+            )
+    return None
+
+
+def _matched(columns: dict[str, _Column], known: IntArray, released: IntArray, kept: Sequence[int]) -> IntArray:
+    others = [one.compared for number, one in enumerate(columns.values()) if number not in kept]
+    return matched_by_content(known, released, kept, others)
+
+
+def _made_from(before: Microdata, release: Any) -> bool:
+    """Whether the provenance says that the release was made from this very table."""
+    provenance = getattr(release, "provenance", None)
+    return provenance is not None and provenance.input_digest == before.digest()
+
+
+def _in_order(
+    original: Any,
+    release: Any,
+    before: Microdata,
+    order: IntArray,
+    by: By,
+    warning: str = "",
+) -> Correspondence:
+    """Both with the released records in the order of the original, which is cut to them where it has more."""
+    ascending = np.argsort(order, kind="stable").astype(np.int64)
+    rows = order[ascending]
+    whole = len(rows) == len(before)
+    data = as_microdata(release).take(ascending)
+    if not hasattr(release, "provenance"):
+        return Correspondence(original, original if whole else before.take(rows), data, by, warning)
+    partitions = {block: Partition.of(one.labels[ascending]) for block, one in release.partitions.items()}
+    made = replace(release, data=data, partitions=partitions, rows=None if whole else rows)
+    return Correspondence(original, original, made, by, warning)

@@ -1,0 +1,294 @@
+"""The risk of re-identification of every record, in a file as it is and after masking, and the figures that sum it up.
+
+Before masking, the records that agree on the keys share the risk: 1/f where the file is the whole population, and the
+expected 1/F where it is a sample and F of the population agree. After masking, each record has the largest risk that
+any of the attacks on identity finds for it. A linkage says how often a person who is in the file is found; of a sample
+the intruder does not know who is in it, so its chance is multiplied by the chance that a person with these keys is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.attacks.base import Attack, Risk
+from microveil.attacks.uniqueness import Uniqueness
+from microveil.errors import GuaranteeError, ParameterError
+from microveil.microdata.combinations import combinations_of
+from microveil.microdata.microdata import Microdata, as_microdata, resolve_attributes
+from microveil.microdata.pairs import Pair
+from microveil.microdata.schema import KINDS, Attribute
+from microveil.progress import Progress, parts, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+THRESHOLD = 0.09  # what health authorities accept for the risk of a single record of a public release
+BELOW = (2, 3, 5, 10)
+_LINKAGE = "linkage"
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class RiskSummary:
+    """The headline of a file's risk: how many of its records an intruder is expected to re-identify (the global risk),
+    the largest risk of a record, how many records exceed the threshold, and how many are unique on the keys.
+
+    `attacked` are the records the figures rest on; those of the others are extrapolated.
+    """
+
+    records: int
+    expected: float
+    largest: float
+    above: int
+    uniques: int
+    threshold: float
+    attacked: int
+
+    @property
+    def share(self) -> float:
+        """The expected re-identifications in per cent of the records."""
+        return 100 * self.expected / self.records if self.records else 0.0
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "records": self.records,
+            "expected": self.expected,
+            "largest": self.largest,
+            "above": self.above,
+            "uniques": self.uniques,
+            "threshold": self.threshold,
+            "attacked": self.attacked,
+        }
+
+
+@dataclass(frozen=True)
+class FileRisk:
+    """The risk of re-identification in a file that is released as it is, for an intruder who knows the keys.
+
+    For each record `frequencies` is how many records of the file agree with it on the keys, `population` how many of
+    the population by the sampling weights (none without weights), and `per_record` its probability of being
+    re-identified.
+
+    >>> people = Microdata.of({"sex": ["f", "f", "m", "m", "m"], "job": ["cook", "cook", "cook", "cook", "judge"]})
+    >>> found = risk_of_file(people, ["sex", "job"])
+    >>> found.summary.expected, found.summary.largest, found.summary.uniques, found.below(3)
+    (3.0, 1.0, 1, 5)
+    """
+
+    keys: tuple[str, ...]
+    declared: bool
+    frequencies: IntArray = field(repr=False)
+    population: FloatArray | None = field(repr=False)
+    per_record: FloatArray = field(repr=False)
+    threshold: float = THRESHOLD
+
+    def below(self, k: int) -> int:
+        """How many records agree with fewer than k records on the keys, themselves included."""
+        return int((self.frequencies < k).sum())
+
+    @property
+    def summary(self) -> RiskSummary:
+        n = len(self.per_record)
+        return RiskSummary(
+            records=n,
+            expected=float(self.per_record.sum()),
+            largest=float(self.per_record.max(initial=0.0)),
+            above=int((self.per_record > self.threshold + _ROUNDING).sum()),
+            uniques=self.below(2),
+            threshold=self.threshold,
+            attacked=n,
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON can hold it; nothing of single records."""
+        plain = {name: value for name, value in self.summary.to_plain().items() if name != "attacked"}
+        return {
+            "keys": list(self.keys),
+            "declared": self.declared,
+            **plain,
+            "share": self.summary.share,
+            "below": {str(k): self.below(k) for k in BELOW},
+            "population": self.population is not None,
+        }
+
+    def to_records(self) -> Microdata:
+        """A row for each record: its number, frequency, population frequency and risk. Keep it private."""
+        population = {} if self.population is None else {"population_frequency": self.population}
+        return Microdata.of({
+            "record": np.arange(1, len(self.per_record) + 1).tolist(),
+            "frequency": self.frequencies.tolist(),
+            **{name: values.tolist() for name, values in population.items()},
+            "risk": self.per_record.tolist(),
+        })  # fmt: skip
+
+    def to_frame(self) -> Any:
+        """The same as a table of the frame type that a dict becomes."""
+        return self.to_records().native
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:44} {value:>14}" for name, value in summary_rows(self.summary)[0])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{name}</td><td style='text-align:right'>{value}</td></tr>"
+            for name, value in summary_rows(self.summary)[0]
+        )
+        return f"<table><caption>Risk for an intruder who knows {', '.join(self.keys)}</caption>{cells}</table>"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The risk of re-identification before and after masking, by the same definition."""
+
+    before: RiskSummary
+    after: RiskSummary
+    weighted: bool = False
+
+    @property
+    def assumption(self) -> str:
+        """What the intruder is assumed to know of who is in the file."""
+        if not self.weighted:
+            return "the file is taken for the whole population, so the intruder knows who is in it"
+        return (
+            "the file is taken for a sample by its weights, so the intruder does not know who is in it; for one who "
+            "does, see the linkages"
+        )
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What each figure is, its value before, and after."""
+        before, after = summary_rows(self.before, self.after)
+        return [(name, was, became) for (name, was), (_, became) in zip(before, after, strict=True)]
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"before": self.before.to_plain(), "after": self.after.to_plain(), "weighted": self.weighted}
+
+
+def summary_rows(*summaries: RiskSummary) -> list[list[tuple[str, str]]]:
+    """The figures of files in words, the same lines for each."""
+    return [
+        [
+            ("expected re-identifications", f"{s.expected:,.4g} ({s.share:.3g} %)"),
+            ("largest risk of a record", f"{s.largest:.4g}"),
+            (f"records with a risk above {s.threshold:g}", f"{s.above:,}"),
+            ("uniques on the keys", f"{s.uniques:,}"),
+            ("records", f"{s.records:,}"),
+        ]
+        for s in summaries
+    ]
+
+
+def check_threshold(threshold: float) -> float:
+    """A threshold for the risk of a record is a probability."""
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+        raise ParameterError(
+            f"threshold = {threshold!r} is not allowed; it is a probability above 0 and up to 1, such as 0.09"
+        )
+    return float(threshold)
+
+
+def risk_of_file(
+    data: Any,
+    keys: Sequence[str] | None = None,
+    *,
+    threshold: float = THRESHOLD,
+    progress: Progress = silent,
+) -> FileRisk:
+    """The risk of a file that is not masked, for an intruder who knows the keys: by default those that its schema
+    declares, or without any every attribute that is not an identifier, a weight or a household number.
+
+    Sampling weights that the schema declares say how many of the population agree with a record. A missing key counts
+    as its schema says: as a wildcard it agrees with every value.
+    """
+    from microveil.numerics.individual_risk import individual_risk
+
+    table = as_microdata(data)
+    chosen = keys or table.schema.keys
+    declared = bool(chosen)
+    if not declared:
+        no_keys = {"identifier", "weight", "household"}
+        chosen = [name for name in table.names if not no_keys & set(table[name].roles)]
+    names = resolve_attributes(table, chosen, KINDS, "the risk of a file")
+    counted = combinations_of(table, names, progress)
+    frequencies = counted.per_record
+    population = None if table.schema.weight is None else counted.population[counted.of_record]
+    risk = individual_risk(frequencies, frequencies.astype(np.float64) if population is None else population)
+    return FileRisk(names, declared, frequencies, population, risk, check_threshold(threshold))
+
+
+def headline_of(
+    original: Any,
+    pair: Pair,
+    linked: Iterable[Risk],
+    unique: Risk | None = None,
+    *,
+    threshold: float = THRESHOLD,
+    progress: Progress = silent,
+) -> Headline:
+    """The risk before and after masking, from linkages that were run; uniqueness is measured if it is not given.
+
+    `original` is the whole file, `pair` the records that were released.
+    """
+    known = pair.knowledge.attributes
+    first, second, third = parts(progress, 3)
+    before = risk_of_file(original, known, threshold=threshold, progress=first)
+    if unique is None:
+        unique = Uniqueness().assess_pair(Uniqueness.facing(pair), progress=second)  # type: ignore[call-arg]
+    released = pair.original
+    same = before if len(released) == len(before.per_record) else risk_of_file(released, known, progress=third)
+    in_file = same.per_record * same.frequencies  # the chance that a person with these keys is in the file
+    chances = [unique.per_record, *(risk.per_record * in_file for risk in linked)]
+    progress(1.0, "re-identification")
+    after = _summary(chances, _uniques(pair, known), check_threshold(threshold))
+    return Headline(before.summary, after, before.population is not None)
+
+
+def _uniques(pair: Pair, known: Sequence[str]) -> int:
+    """How many released records have a combination of keys that no other released record agrees with."""
+    labels = [pair.masked[name] for name in known if name in pair.recoded]
+    as_labels = [Attribute(name=a.name, kind="nominal", missing=a.missing) for a in labels]
+    released = Microdata(pair.masked.frame, pair.masked.schema.replacing(*as_labels))
+    return int((combinations_of(released, known).per_record == 1).sum())
+
+
+def _summary(chances: Sequence[FloatArray], uniques: int, threshold: float) -> RiskSummary:
+    """Of the best single attack the expected number, and of each record the largest chance by any of them."""
+    n = len(chances[0])
+    shares = [float(np.nanmean(each)) for each in chances if not np.isnan(each).all()]
+    stacked = np.stack(chances)
+    by_all = ~np.isnan(stacked).any(axis=0)
+    largest = np.fmax.reduce(stacked, axis=0)
+    attacked = int(by_all.sum())
+    above = float((largest[by_all] > threshold + _ROUNDING).mean()) if attacked else 0.0
+    return RiskSummary(
+        records=n,
+        expected=n * max(shares, default=0.0),
+        largest=float(np.nanmax(largest)) if not np.isnan(largest).all() else 0.0,
+        above=round(n * above),
+        uniques=uniques,
+        threshold=threshold,
+        attacked=attacked,
+    )
+
+
+def check_risk(
+    original: Any, release: Any, allowed: float, attacks: Iterable[Attack], progress: Progress = silent
+) -> Headline:
+    """Refuse a release in which some record has a larger risk of re-identification than allowed, by these attacks."""
+    pair = Pair.of(original, release)
+    faced = [(attack, attack.facing(pair)) for attack in attacks if attack.family == _LINKAGE]
+    fitting = [(attack, seen) for attack, seen in faced if attack.seen(seen).of_kinds(attack.kinds)]
+    *stretches, last = parts(progress, len(fitting) + 1)
+    linked = [attack.assess_pair(seen, progress=part) for (attack, seen), part in zip(fitting, stretches, strict=True)]
+    found = headline_of(original, pair, linked, threshold=max(allowed, _ROUNDING), progress=last)
+    if found.after.largest > allowed + _ROUNDING:
+        raise GuaranteeError(
+            f"the release was to have no record with a risk of re-identification above {allowed:g}, but "
+            f"{found.after.above:,} records have one of up to {found.after.largest:.4g}, for an intruder who knows "
+            f"{', '.join(pair.knowledge.attributes)}; mask more strongly, or ask for less"
+        )
+    return found

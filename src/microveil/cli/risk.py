@@ -1,0 +1,71 @@
+"""`microveil risk`: the risk of re-identification in a file that is not masked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from microveil.cli.options import THRESHOLD, Force, Input, Json, TableOptions, Threshold, with_table_options
+from microveil.cli.printing import bar_for, console, note, print_json, say
+from microveil.cli.tables import read_table
+
+EXAMPLE = "Example: microveil risk people.csv --keys age,sex,region --weight weight --records risks.csv"
+
+
+@with_table_options
+def risk(
+    path: Input,
+    threshold: Threshold = THRESHOLD,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write frequency, population frequency and risk of every record; readable by you alone.",
+            metavar="FILE",
+        ),
+    ] = None,
+    *,
+    table: TableOptions,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Measure the risk of a table before anything is masked: whom an intruder would find by the keys.
+
+    With sampling weights (--weight) the file counts as a sample of a population.
+    """
+    from microveil.attacks.reidentification import BELOW, check_threshold, risk_of_file, summary_rows
+    from microveil.microdata.files.atomic import check_output
+    from microveil.microdata.files.formats import check_writable
+    from microveil.microdata.files.writing import write
+    from microveil.progress import Part
+
+    check_threshold(threshold)
+    if records is not None:
+        check_output(records, force=force)
+        check_writable(records)
+    with bar_for(f"reading {path.name}") as bar:
+        data = read_table(path, table.schema, Part(bar, 0.0, 0.6), **table.reading, **table.said)
+        found = risk_of_file(data, threshold=threshold, progress=Part(bar, 0.6, 1.0))
+    if not found.declared:
+        note(f"no keys are declared, so the intruder is assumed to know all {len(found.keys)} attributes; see --keys")
+    if records is not None:
+        write(found.to_records(), records, force=force, private=True)
+    if as_json:
+        print_json(found.to_plain())
+        return
+    from rich.table import Table
+
+    say(f"{path.name}: the intruder is assumed to know {', '.join(found.keys)}")
+    shown = Table(title="risk of re-identification", title_justify="left")
+    shown.add_column("")
+    shown.add_column("as it is", justify="right")
+    for name, value in summary_rows(found.summary)[0]:
+        shown.add_row(name, value)
+    for k in BELOW[1:]:
+        shown.add_row(f"records that fewer than {k} share the keys of", f"{found.below(k):,}")
+    console().print(shown)
+    if found.population is not None:
+        say("the file counts as a sample: population frequencies are estimated by the sampling weights")
+    if records is not None:
+        say(f"risks of single records written to {records}; keep this file private")

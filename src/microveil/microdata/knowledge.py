@@ -1,0 +1,73 @@
+"""What an intruder is assumed to know of people: the declared keys, and only where there are none, what was masked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from microveil.errors import DataError
+from microveil.microdata.microdata import Microdata, as_microdata, resolve_attributes
+from microveil.microdata.schema import KINDS, Schema
+
+Source = Literal["given", "keys", "masked"]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The attributes whose true values an intruder is assumed to know, and why these.
+
+    `source` is "given" where the user named them, "keys" where they are the declared keys, and "masked" where no keys
+    are declared and the attributes that were masked or compared stand in for them. `withheld` are declared keys that
+    the release does not have: the intruder knows them but finds nothing to compare them with.
+    """
+
+    attributes: tuple[str, ...]
+    source: Source
+    withheld: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        return {
+            "given": "as given",
+            "keys": "the declared keys",
+            "masked": "the masked attributes, because no keys are declared",
+        }[self.source]
+
+    def __str__(self) -> str:
+        told = f"the intruder is assumed to know {', '.join(self.attributes)} ({self.reason})"
+        return f"{told}; not released: {', '.join(self.withheld)}" if self.withheld else told
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"attributes": list(self.attributes), "source": self.source, "withheld": list(self.withheld)}
+
+
+def declared_keys(original: Microdata, release: Any) -> tuple[str, ...]:
+    """The keys that the original's schema declares, else those of the schema a release was made with, else those of the
+    released table itself."""
+    provenance = getattr(release, "provenance", None)
+    schemas: list[Schema] = [original.schema, *([provenance.schema] if provenance is not None else [])]
+    if provenance is not None or isinstance(release, Microdata):
+        schemas.append(as_microdata(release).schema)
+    found = (tuple(name for name in schema.keys if name in original.names) for schema in schemas)
+    return next((keys for keys in found if keys), ())
+
+
+def knowledge_of(
+    original: Microdata, release: Any, compared: Sequence[str], known: Sequence[str] | None = None
+) -> Knowledge:
+    """What an intruder is assumed to know: `known` if given, else all declared keys and nothing else, else the
+    attributes compared."""
+    released = as_microdata(release).names
+    if known is not None:
+        return Knowledge(resolve_attributes(original, known, KINDS, "an attack"), "given")
+    keys = declared_keys(original, release)
+    if not keys:
+        return Knowledge(tuple(compared), "masked")
+    found = tuple(name for name in resolve_attributes(original, keys, KINDS, "an attack") if name in released)
+    if not found:
+        raise DataError(
+            f"none of the keys {', '.join(keys)} is in the masked table, so there is nothing to link by; say what the "
+            "intruder knows (known)"
+        )
+    return Knowledge(found, "keys", tuple(name for name in keys if name not in found))

@@ -1,0 +1,60 @@
+"""One unit everywhere: shares are per cent, risks of single records are probabilities, and neither is taken for the
+other in silence."""
+
+from __future__ import annotations
+
+import math
+
+from microveil.errors import ParameterError
+
+
+def percentage(given: object, what: str) -> float:
+    """A percentage from 0 to 100: `5`, `"5"` or `"5%"`. A number between 0 and 1 could be meant as a share of 1, so it
+    needs the sign: `"0.5%"`.
+
+    >>> percentage("5", "the limit"), percentage("0.5%", "the limit")
+    (5.0, 0.5)
+    """
+    value, signed = _number(given)
+    if not 0 <= value <= 100:
+        raise ParameterError(f"{what} is a percentage from 0 to 100, such as 5, not '{_short(given)}'")
+    if 0 < value < 1 and not signed:
+        raise ParameterError(
+            f"{what} is a percentage, and {value:g} could also be meant as a share of 1: write {value:g}% for "
+            f"{value:g} per cent, or {100 * value:g} for {100 * value:g} per cent"
+        )
+    return value
+
+
+def probability(given: object, what: str) -> float:
+    """A probability from 0 to 1: `0.09`, `"0.09"` or, with its sign, `"9%"`.
+
+    >>> probability("0.09", "the risk"), probability("9%", "the risk")
+    (0.09, 0.09)
+    """
+    value, signed = _number(given)
+    if signed:
+        value /= 100
+    if not 0 <= value <= 1:
+        hint = f"; write {value:g}% for {value:g} per cent" if 1 < value <= 100 else ""
+        raise ParameterError(f"{what} is a probability from 0 to 1, such as 0.09, not '{_short(given)}'{hint}")
+    return value
+
+
+def _number(given: object) -> tuple[float, bool]:
+    """The number, and whether it is said to be per cent; NaN if it is none."""
+    if isinstance(given, bool):
+        return math.nan, False
+    if isinstance(given, int | float):
+        return (float(given) if abs(given) <= 1e300 else math.inf), False
+    text = str(given).strip()
+    signed = text.endswith("%")
+    try:
+        return float(text.removesuffix("%")), signed
+    except ValueError:
+        return math.nan, signed
+
+
+def _short(given: object) -> str:
+    text = str(given) if not isinstance(given, int) or abs(given) < 10**20 else "a very long number"
+    return text if len(text) <= 40 else text[:37] + "..."

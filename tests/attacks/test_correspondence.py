@@ -1,0 +1,258 @@
+"""Do the records of two tables correspond? Shuffles are noticed and undone; masking is never taken for one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from microveil.attacks.correspondence import corresponding, disorder_of, matched_by
+from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.errors import DataError
+from microveil.masking.coarsening.sampling import Sampling
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.randomising.noise import Noise
+from microveil.masking.swapping.data_swapping import DataSwapping
+from microveil.microdata import Microdata
+from microveil.microdata.sample import survey
+
+NUMBERS = ["age", "income", "wealth", "expenditure"]
+
+
+@pytest.fixture(scope="module")
+def people() -> Microdata:
+    """A survey without its identifiers."""
+    data = survey(300, seed=3)
+    return data.select([name for name in data.names if name != "person"])
+
+
+@pytest.fixture(scope="module")
+def order() -> np.ndarray:
+    return np.random.default_rng(5).permutation(300)
+
+
+def linked(original: Microdata, release: Microdata, match_by: str | None = None) -> float:
+    found = corresponding(original, release, match_by)
+    return DistanceLinkage().assess(found.original, found.release, NUMBERS).value
+
+
+# --- what is noticed ----------------------------------------------------------------------------------------------
+
+
+def test_the_unmasked_file_in_another_order_is_matched_by_what_it_holds(people: Microdata, order: np.ndarray) -> None:
+    shuffled = people.take(order)
+    assert DistanceLinkage().assess(people, shuffled, NUMBERS).value < 1
+    found = corresponding(people, shuffled)
+    assert found.by == "content"
+    assert found.warning.startswith("record i of the two tables is not the same person: 100 % of the released records")
+    assert found.release.digest() == people.digest()
+    assert linked(people, shuffled) == linked(people, people) == 100.0
+
+
+def test_a_masked_file_in_another_order_is_matched_by_the_attributes_that_were_left_alone(
+    people: Microdata, order: np.ndarray
+) -> None:
+    masked = MDAV(k=3).mask(people, NUMBERS, seed=1).data
+    found = disorder_of(people, masked.take(order))
+    assert found is not None
+    assert (found.order == order).mean() > 0.98  # some records are equal in all that was left alone
+    assert "region" in found.warning
+    assert "wealth" not in found.warning
+    assert linked(people, masked.take(order)) == pytest.approx(linked(people, masked), abs=0.5)
+
+
+@pytest.mark.parametrize("shift", [1, 100])
+def test_a_file_shifted_by_some_records_is_noticed_although_it_is_sorted(people: Microdata, shift: int) -> None:
+    """Neighbours in a sorted file are alike in what it is sorted by."""
+    by_age = people.take(np.argsort(people.numbers("age").values, kind="stable"))
+    shifted = np.roll(np.arange(300), shift)
+    found = disorder_of(by_age, by_age.take(shifted))
+    assert found is not None
+    assert np.array_equal(found.order, shifted)
+
+
+def test_a_file_shuffled_inside_the_classes_it_is_sorted_by_is_noticed(people: Microdata) -> None:
+    regions = people.categories("region").codes
+    first = np.argsort(regions, kind="stable")
+    second = np.lexsort((np.random.default_rng(1).permutation(300), regions))
+    found = disorder_of(people.take(first), people.take(second))
+    assert found is not None
+    assert np.array_equal(first[found.order], second)
+
+
+def test_a_part_of_the_records_in_another_order_is_noticed(people: Microdata) -> None:
+    order = np.arange(300)
+    order[:30] = np.roll(order[:30], 7)
+    found = disorder_of(people, people.take(order))
+    assert found is not None
+    assert np.array_equal(found.order, order)
+
+
+def test_a_few_categories_in_another_order_are_noticed_by_having_nothing_to_do_with_each_other(
+    people: Microdata, order: np.ndarray
+) -> None:
+    """No record is alone with its values, so that none points to another one."""
+    few = people.select(["region", "sex"])
+    found = corresponding(few, few.take(order))
+    assert found.by == "content"
+    assert found.warning.startswith("no attribute of record i in the masked table has to do with record i")
+    assert "(region, sex)" in found.warning
+    assert found.release.digest() == few.digest()
+
+
+def test_where_everything_was_masked_the_nearest_person_is_taken(people: Microdata, order: np.ndarray) -> None:
+    numbers = people.select(["age", "wealth", "expenditure"])
+    masked = MDAV(k=3).mask(numbers, seed=1).data
+    found = corresponding(numbers, masked.take(order))
+    assert "every released record was taken for that of the nearest person" in found.warning
+    risk, true = (
+        DistanceLinkage().assess(numbers, table, ["age", "wealth", "expenditure"]).value
+        for table in (found.release, masked)
+    )
+    assert true <= risk <= 34  # three records publish the same
+
+
+def test_the_order_in_which_records_come_does_not_decide_how_they_are_matched(people: Microdata) -> None:
+    masked = Noise(alpha=0.2).mask(people.select(NUMBERS), seed=1).data
+    risks = []
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        known, released = people.select(NUMBERS).take(rng.permutation(300)), masked.take(rng.permutation(300))
+        risks.append(linked(known, released))
+    assert risks[0] == pytest.approx(risks[1])
+
+
+# --- identifiers --------------------------------------------------------------------------------------------------
+
+
+def test_declared_identifiers_that_disagree_put_the_records_in_order(order: np.ndarray) -> None:
+    data = survey(300, seed=3)
+    everything = [name for name in data.schema.keys if data[name].kind == "numeric"]
+    masked = data.with_columns(
+        {name: MDAV(k=30).mask(data.select([name]), seed=1).data.arrow(name) for name in everything}
+    ).select(["person", *everything])
+    found = corresponding(data, masked.take(order))
+    assert found.by == "identifier"
+    assert found.warning == (
+        "record i of the two tables is not the same person: 'person', which both have, differs in 100 % of the "
+        "records; they were matched by it"
+    )
+    assert found.release.digest() == masked.digest()
+
+
+def test_a_column_of_different_numbers_is_an_identifier_if_the_others_agree_in_its_order(order: np.ndarray) -> None:
+    rng = np.random.default_rng(1)
+    income = rng.normal(size=300)
+    original = Microdata.of({"number": np.arange(300), "income": income})
+    release = Microdata.of({"number": np.arange(300), "income": income + rng.normal(0, 0.5, 300)}).take(order)
+    found = disorder_of(original, release)
+    assert found is not None
+    assert found.by == "identifier"
+    assert np.array_equal(found.order, order)
+
+
+def test_identifiers_that_were_numbered_anew_are_no_sign(order: np.ndarray) -> None:
+    """Persons got other numbers; everything else stands where it stood."""
+    data = survey(300, seed=3)
+    other = data.with_columns({"person": data.reordered_column("person", order)})
+    assert disorder_of(data, other) is None
+
+
+def test_numbers_that_changed_places_are_no_identifiers(people: Microdata) -> None:
+    swapped = DataSwapping(share=1.0).mask(people, ["wealth"], seed=1).data
+    assert disorder_of(people, swapped) is None
+
+
+# --- what is not noticed ------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_in_the_order_of_itself(people: Microdata) -> None:
+    found = corresponding(people, people)
+    assert (found.original, found.release, found.by, found.warning) == (people, people, None, "")
+
+
+def test_many_exchanges_of_single_values_are_no_shuffle(people: Microdata) -> None:
+    swapped = DataSwapping(share=0.8).mask(people, people.schema.keys, seed=2).data
+    assert disorder_of(people, swapped) is None
+
+
+def test_a_release_is_trusted_to_be_in_the_order_of_the_table_it_was_made_from(people: Microdata) -> None:
+    """A shuffle of whole records by exchange is what the method did, and its provenance says so."""
+    release = DataSwapping(share=1.0, together=True).mask(people, [*people.schema.keys, "benefit"], seed=1)
+    assert corresponding(people, release).by is None
+
+
+def test_the_groups_of_a_release_follow_its_records_into_the_order_of_another_original(
+    people: Microdata, order: np.ndarray
+) -> None:
+    release = MDAV(k=3).mask(people, NUMBERS, seed=1)
+    found = corresponding(people.take(order), release)
+    assert found.by == "content"
+    assert found.release.partition is not None
+    same = people.take(order).arrow("benefit").equals(found.release.data.arrow("benefit"))
+    assert same
+    for group in found.release.partition.groups:
+        assert len(np.unique(found.release.data.numbers("age").values[group])) == 1
+
+
+@pytest.mark.parametrize("records", [0, 1, 2, 3])
+def test_tiny_tables_correspond(records: int) -> None:
+    table = Microdata.of({"age": np.arange(records), "job": ["cook"] * records})
+    assert corresponding(table, table).by is None
+
+
+# --- matching by an identifier ------------------------------------------------------------------------------------
+
+
+def test_records_are_matched_by_a_named_identifier(order: np.ndarray) -> None:
+    original = Microdata.of({"id": np.arange(300), "age": np.arange(300) % 7})
+    found = corresponding(original, original.take(order), "id")
+    assert (found.by, found.warning) == ("identifier", "")
+    assert found.release.digest() == original.digest()
+
+
+def test_a_sample_is_compared_with_its_own_originals() -> None:
+    original = Microdata.of({"id": ["a", "b", "c", "d"], "age": [10, 20, 30, 40]})
+    sample = Microdata.of({"id": ["d", "b"], "age": [41, 19]})
+    found = corresponding(original, sample, "id")
+    assert found.original.arrow("age").to_pylist() == [20, 40]
+    assert found.release.arrow("age").to_pylist() == [19, 41]
+
+
+def test_a_sampled_release_keeps_its_provenance(people: Microdata) -> None:
+    columns = {name: people.arrow(name).to_pylist() for name in ("age", "wealth")}
+    original = Microdata.of({"number": np.arange(300), **columns})
+    release = Sampling(share=0.4).mask(original, ["age", "wealth"], seed=1)
+    found = corresponding(original, release, "number")
+    assert np.array_equal(found.release.rows, release.rows)
+    assert found.release.data.digest() == release.data.digest()
+    assert found.original is original
+
+
+@pytest.mark.parametrize(
+    ("original", "release", "said"),
+    [
+        ({"age": [1, 2]}, {"id": [1, 2]}, "the original has no column 'id' to match records by"),
+        ({"id": [1, 2]}, {"age": [1, 2]}, "the masked table has no column 'id' to match records by"),
+        (
+            {"id": [1, 2, 2]},
+            {"id": [1, 2, 3]},
+            "column 'id' has only 2 different values in the 3 records of the original, so it does not tell them apart",
+        ),
+        (
+            {"id": [1, 2, 3]},
+            {"id": [1, 3, 3]},
+            "column 'id' has only 2 different values in the 3 records of the masked table",
+        ),
+        ({"id": [1, 2]}, {"id": [1, None]}, "column 'id' is empty in 1 record of the masked table"),
+        (
+            {"id": [1, 2]},
+            {"id": [1, 7]},
+            "column 'id' has values in 1 record of the masked table that the original does not have",
+        ),
+    ],
+)
+def test_an_identifier_that_cannot_match_is_refused(
+    original: dict[str, list[int]], release: dict[str, list[int]], said: str
+) -> None:
+    with pytest.raises(DataError, match=said):
+        matched_by(Microdata.of(original), Microdata.of(release), "id")
