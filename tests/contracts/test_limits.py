@@ -25,12 +25,12 @@ def test_every_number_has_an_upper_bound(sort: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("sort", "name"), ENTRIES)
-@pytest.mark.parametrize("value", [10**200, 10**4000, 10**5000])
-def test_a_number_beyond_all_limits_is_refused_in_one_sentence(sort: str, name: str, value: int) -> None:
+@pytest.mark.parametrize("digits", [200, 4000, 5000])
+def test_a_number_beyond_all_limits_is_refused_in_one_sentence(sort: str, name: str, digits: int) -> None:
     for parameter in describe_parameters(find(sort, name)):
         if parameter["type"].split(" or ")[0] in ("int", "float"):
             with pytest.raises(ParameterError, match=f"{parameter['name']} = a number of .* digits is not allowed"):
-                make(sort, name, {parameter["name"]: value})
+                make(sort, name, {parameter["name"]: 10**digits})
 
 
 @pytest.mark.parametrize("sort", SORTS)
