@@ -214,3 +214,10 @@ def test_whole_numbers_beyond_64_bits_pass_through_and_can_be_swapped_but_not_av
 def test_what_is_no_table_is_refused_in_a_sentence_that_says_what_to_do(table: Any, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         Microdata.of(table)
+
+
+def test_types_that_only_arrow_knows_are_swapped_as_they_are() -> None:
+    frame = pa.table({"x": pa.array(MONEY, pa.decimal256(50, 2))})
+    released = RankSwapping(p=50.0).mask(Microdata.of(frame), seed=3).frame
+    assert released.schema == frame.schema
+    assert sorted(released["x"].to_pylist()) == MONEY

@@ -169,9 +169,7 @@ def test_a_level_or_category_that_does_not_exist_is_refused() -> None:
             call()
 
 
-@pytest.mark.parametrize(
-    "value", [5, -1.5, True, "text", [], [[1]], {}, {"a": 1}, None, float("nan"), 10**400, [10**5000]]
-)
+@pytest.mark.parametrize("value", [5, -1.5, True, [], [[1]], {}, {"a": 1}, None, float("nan"), 10**400, [10**5000]])
 @pytest.mark.parametrize(
     "entry", ["kind", "role", "domain", "range", "hierarchy", "missing", "missing_codes", "missing_ranges", "label",
               "value_labels", "name", "nothing"],

@@ -202,7 +202,8 @@ def with_arrow_columns(frame: Frame, columns: Mapping[str, pa.Array]) -> Frame:
     for name, column in columns.items():
         before, after = frame[name].dtype, replaced[name]
         fits = _keeps_values(before, column.type) and not _outside(before, column)
-        series.append(_cast(after, before) if fits and before != after.dtype else after)
+        known = not isinstance(before, nw.Unknown)  # a type that only its own library knows is there already
+        series.append(_cast(after, before) if fits and known and before != after.dtype else after)
     return frame.with_columns(*series)
 
 
