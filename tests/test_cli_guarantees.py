@@ -33,8 +33,8 @@ def succeeded(*arguments: object) -> str:
     return done.stdout
 
 
-def uniqueness(original: Path, release: Path, *more: object) -> dict[str, Any]:
-    shown = json.loads(succeeded("assess", original, release, "--attacks", "uniqueness", *more, "--json"))
+def uniqueness(original: Path, release: Path) -> dict[str, Any]:
+    shown = json.loads(succeeded("assess", original, release, "--attacks", "uniqueness", "--json"))
     return dict(shown["risks"]["uniqueness"])
 
 
@@ -57,7 +57,7 @@ def test_suppressed_wildcards_count_alike_when_protecting_assessing_and_reportin
     found = uniqueness(people, out)
     assert found["counters"]["unique"] == 0.0
     assert found["counters"]["unique-without-wildcards"] > 0.0
-    assert found["interval"][1] < 100 / 4
+    assert found["value"] <= 100 / 4
 
     succeeded("report", people, out, "--out", page)
     text = page.read_text()
@@ -95,8 +95,7 @@ parameters = { by = "map", map = { trade = ["cook", "nurse"], office = ["clerk",
 """
 
 
-@pytest.mark.parametrize("made", [True, False])
-@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize(("made", "declared"), [(True, True), (False, True), (False, False)])
 def test_named_groups_are_assessed_and_reported_with_and_without_a_manifest(
     people: Path, tmp_path: Path, made: bool, declared: bool
 ) -> None:
@@ -109,14 +108,14 @@ def test_named_groups_are_assessed_and_reported_with_and_without_a_manifest(
     succeeded("protect", people, *said, "--plan", plan, "--out", out)
     if not made:
         Path(f"{out}.manifest.json").unlink()
-    done = microveil("assess", people, out, *said, "--json")
+    done = microveil("assess", people, out, *said, "--attacks", "all", "--json")
     assert done.returncode == 0, done.stderr
     assert "job: released as labels" in done.stderr
+    risks = json.loads(done.stdout)["risks"]
     rows = [line.split(",")[:3] for line in out.read_text().splitlines()[1:]]
-    expected = 100 * len({tuple(row) for row in rows}) / len(rows)  # a person is one of those who share the labels
-    assert uniqueness(people, out, *said)["value"] == pytest.approx(expected)
-    attacked = json.loads(succeeded("assess", people, out, *said, "--attacks", "all", "--json"))
-    assert {"attribute-disclosure", "class-disclosure", "inference"} <= set(attacked["risks"])
+    # a person is one of those who share the labels
+    assert risks["uniqueness"]["value"] == pytest.approx(100 * len({tuple(row) for row in rows}) / len(rows))
+    assert {"attribute-disclosure", "class-disclosure", "inference"} <= set(risks)
     succeeded("report", people, out, *said, "--out", page)
     assert "k-anonymity: " in page.read_text()
 

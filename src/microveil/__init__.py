@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from microveil.losses.numeric.moments import IL, IL1, IL2, IL3, IL4, IL5
     from microveil.losses.numeric.sse import SSE
     from microveil.masking import Method, Partition, Plan, Release, Step
+    from microveil.masking.by_household import ByHousehold
     from microveil.masking.coarsening.end_coding import BottomCode, TopCode
     from microveil.masking.coarsening.mondrian import Mondrian
     from microveil.masking.coarsening.recode import Recode
@@ -70,6 +71,7 @@ _HOMES = {
     "masking.randomising.pram": ("PRAM",),
     "masking.swapping.rank_swapping": ("RankSwapping",),
     "masking.synthesis.synthetic": ("Synthetic",),
+    "masking.by_household": ("ByHousehold",),
     "masking.within": ("Within",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
     "microdata.files": ("read", "write"),
@@ -85,7 +87,8 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "survey", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
-    "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "method", "attack", "loss", "score",
+    "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
+    "score",
     "protect", "Plan", "Step", "Release", "Partition", "Guarantees", "guarantees_of",
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
     "run_battery", "DistanceLinkage", "IntervalDisclosure",

@@ -55,7 +55,10 @@ def candidates(data: Microdata) -> list[Candidate]:
 
 
 def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False, progress: Progress = silent) -> Demo:
-    """Make the survey, compare the candidates, and write the best release, its manifest and the page."""
+    """Make the survey, compare the candidates, and write the best release, its manifest and the page.
+
+    The survey and the comparison depend on `seed`; the release has a secret seed of its own.
+    """
     make_folder(folder)
     names = ("survey.csv", "survey.toml", "release.csv", "release.csv.manifest.json", "risk-utility.html")
     paths = [check_output(folder / name, force=force) for name in names]

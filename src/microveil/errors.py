@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import json
 import math
 import reprlib
@@ -10,6 +11,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+_SIGNS_OF_SHORT_MEMORY = (
+    "cannot allocate memory",
+    "failed to map segment",
+    "can't start new thread",
+    "failed to launch worker thread",
+    "out of memory",
+)
 
 
 class MicroveilError(Exception):
@@ -44,7 +53,7 @@ class FileError(MicroveilError, ValueError):
     """A file cannot be read or written: names the file and, where known, line and column."""
 
     def __init__(self, path: object, problem: str, *, line: int | None = None, column: str | None = None) -> None:
-        self.path, self.line, self.column = str(path), line, column
+        self.path, self.problem, self.line, self.column = str(path), problem, line, column
         place = "".join([f", line {line}" if line else "", f", column '{column}'" if column else ""])
         super().__init__(f"{path}{place}: {problem}")
 
@@ -133,8 +142,23 @@ class OutputExistsError(FileError):
         super().__init__(path, "this file exists already; choose another name or force overwriting (--force)")
 
 
+class OutputError(MicroveilError):
+    """What is printed goes nowhere: its reader has gone away, or the disk is full."""
+
+
 class Cancelled(MicroveilError):  # noqa: N818 - the user's wish, not an error
     """Raised by a progress callback to stop the work; nothing has been written."""
+
+
+def is_short_of_memory(problem: BaseException) -> bool:
+    """Whether an error says that memory ran out, in whatever way a library says so."""
+    if isinstance(problem, MemoryError) or getattr(problem, "errno", None) == errno.ENOMEM:
+        return True
+    # a library that could not be loaded, or a thread that could not be started; another error may stand before it
+    if any(sign in str(problem).lower() for sign in _SIGNS_OF_SHORT_MEMORY):
+        return True
+    before = problem.__cause__ or problem.__context__
+    return before is not None and is_short_of_memory(before)
 
 
 def nearest_name(name: str, known: Sequence[str]) -> str:

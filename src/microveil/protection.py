@@ -38,8 +38,17 @@ def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progres
     seed = draw_seed() if seed is None else seed
     release: Microdata | Release = table
     for method, step, part in zip(methods, plan.steps, parts(progress, len(methods)), strict=True):
-        release = method.mask(release, step.attributes, seed=seed, original=table, progress=part)
+        release = method.mask(
+            release,
+            step.attributes,
+            seed=seed,
+            original=table,
+            keep_household_ids=plan.keep_household_ids,
+            progress=part,
+        )
     assert isinstance(release, Release)
+    if plan.shuffle:
+        release = release.shuffled()
     if require:
         release = replace(release, provenance=replace(release.provenance, require=require))
         check_required(table, release, require)

@@ -75,6 +75,7 @@ METHODS = {
     "mondrian": "microveil.masking.coarsening.mondrian:Mondrian",
     "global-median": "microveil.masking.coarsening.global_median:GlobalMedian",
     "within": "microveil.masking.within:Within",
+    "by-household": "microveil.masking.by_household:ByHousehold",
     "synthetic": "microveil.masking.synthesis.synthetic:Synthetic",
 }
 ATTACKS = {

@@ -12,6 +12,7 @@ from microveil.masking.base import Method
 from microveil.masking.release import Release
 from microveil.progress import Progress, parts, silent
 from microveil.protection import check_required
+from microveil.randomness import draw_seed
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def protect_until(
     attributes: Sequence[str] | None = None,
     known: Sequence[str] | None = None,
     counter: str | None = None,
-    seeds: Sequence[int] = (0,),
+    seeds: Sequence[int] | None = None,
     in_a_row: int = 1,
     require: Mapping[str, float] | None = None,
     progress: Progress = silent,
@@ -56,10 +57,10 @@ def protect_until(
     """Mask with each method in turn, attack the release, and stop at the first whose risk is at most `limit` per cent.
 
     The risk is the attack's value, or one of its counters, such as the `gain` or the `explained` variance of an
-    `inference`; the mean over several seeds if given. Risks that are noisy may be asked to meet the limit for several
-    methods in a row; the first of these is taken. The release is that of the first seed. `require` are guarantees, such
-    as {"k": 5}, that the releases must have besides. It is the value that must meet the limit; the upper end of its
-    confidence interval, `found.risk.high`, can lie above it.
+    `inference`; the mean over several seeds if given; without any, a secret one is drawn. Risks that are noisy may be
+    asked to meet the limit for several methods in a row; the first of these is taken. The release is that of the first
+    seed. `require` are guarantees, such as {"k": 5}, that the releases must have besides. It is the value that must
+    meet the limit; the upper end of its confidence interval, `found.risk.high`, can lie above it.
 
     >>> from microveil.attacks.linkage.distance import DistanceLinkage
     >>> from microveil.masking.microaggregation.mdav import MDAV
@@ -68,6 +69,7 @@ def protect_until(
     >>> found.method.k, [round(risk) for _, risk in found.tried]
     (8, [50, 24, 12])
     """
+    seeds = (draw_seed(),) if seeds is None else seeds
     if not seeds or in_a_row < 1:
         raise ParameterError("the loop needs at least one seed, and one method to meet the limit")
     strengths = list(methods)

@@ -175,6 +175,17 @@ def test_many_exchanges_of_single_values_are_no_shuffle(people: Microdata) -> No
     assert disorder_of(people, swapped) is None
 
 
+def test_means_that_equal_round_numbers_of_others_are_no_shuffle() -> None:
+    """Six columns tell the same round number, so that one coincidence looks like six."""
+    rng = np.random.default_rng(2)
+    wage = 1000.0 * rng.integers(1, 300, 1200)
+    columns = {f"wage {i}": wage for i in range(6)}
+    people = Microdata.of({**columns, "rent": rng.normal(size=1200), "tax": rng.normal(size=1200)})
+    masked = MDAV(k=3).mask(people, seed=1).data
+    assert disorder_of(people, masked) is None
+    assert disorder_of(people, masked.take(rng.permutation(1200))) is not None
+
+
 def test_a_release_is_trusted_to_be_in_the_order_of_the_table_it_was_made_from(people: Microdata) -> None:
     """A shuffle of whole records by exchange is what the method did, and its provenance says so."""
     release = DataSwapping(share=1.0, together=True).mask(people, [*people.schema.keys, "benefit"], seed=1)

@@ -186,9 +186,8 @@ def test_labels_of_numbers(text: str, expected: list[list[float]]) -> None:
     ],
 )
 def test_labels_of_ordered_categories(text: str, expected: list[list[float]]) -> None:
-    known = Microdata.of({"size": ["mid", "low", "high", "very, very high"]}, ordinal=["size"])
     domain = ("low", "mid", "high", "very, very high")
-    known = known.with_schema(known.schema.replacing(known["size"].changed(domain=domain)))
+    known = Microdata.of({"size": ["mid", "low", "high", "very, very high"]}, ordinal={"size": domain})
     assert regions(known, "size", [text, "low", "high", "mid"])[0] == expected
 
 

@@ -20,7 +20,7 @@ ENTRIES = [(sort, name) for sort in SORTS for name in names(sort)]
 @pytest.mark.parametrize(("sort", "name"), ENTRIES)
 def test_every_number_has_an_upper_bound(sort: str, name: str) -> None:
     for parameter in describe_parameters(find(sort, name)):
-        if parameter["type"].split(" or ")[0] in ("int", "float"):
+        if parameter["type"] in ("int", "float", "int or none", "float or none"):
             assert "maximum" in parameter or "below" in parameter, parameter["name"]
 
 

@@ -35,7 +35,7 @@ def masked(name: str, data: Microdata, seed: int | None = 5, **options: object) 
 
 def promises_k(name: str) -> bool:
     """Whether groups of k records must look alike, so that a rare missing code may be emptied; or a part does."""
-    if name in ("suppress", "mondrian", "global-median", "within", "restore", "hybrid"):
+    if name in ("suppress", "mondrian", "global-median", "within", "by-household", "restore", "hybrid"):
         return True
     return find("method", name).family == "microaggregation" and "k" in quick(name).parameters()
 
@@ -59,7 +59,9 @@ def test_the_number_of_threads_changes_nothing(name: str, people: Microdata, mon
 
 
 def test_only_random_methods_depend_on_the_seed(name: str, people: Microdata) -> None:
-    differ = masked(name, people, seed=1).data.digest() != masked(name, people, seed=2).data.digest()
+    # households are renumbered at random by every method
+    one, other = (masked(name, people, seed=seed, keep_household_ids=True) for seed in (1, 2))
+    differ = one.data.digest() != other.data.digest()
     assert differ == find("method", name).random
 
 
@@ -128,13 +130,23 @@ def test_changing_the_callers_frame_later_changes_no_release(name: str, people: 
 
 
 def test_attributes_that_were_not_asked_for_stay_as_they_are(name: str, people: Microdata) -> None:
-    release = masked(name, people)
+    release = masked(name, people, keep_household_ids=True)
     original = of_the_same_records(people, release)
     # the weights of a sample grow as the records become fewer
     adjusted = () if release.rows is None else (people.schema.weight,)
     for other in release.data.names:
         if other not in (*release.provenance.attributes, *adjusted):
             assert release.data.arrow(other).equals(original.arrow(other))
+
+
+def test_households_are_numbered_anew_and_their_members_stay_together(name: str, people: Microdata) -> None:
+    release = masked(name, people)
+    before = of_the_same_records(people, release).arrow("household").to_pylist()
+    after = release.data.arrow("household").to_pylist()
+    assert after != before
+    assert len(set(zip(before, after, strict=True))) == len(set(before)) == len(set(after))
+    assert set(after) == set(range(1, len(set(before)) + 1))
+    assert "household: households renumbered in random order" in release.provenance.notes
 
 
 def test_domains_and_ranges_are_respected(name: str, people: Microdata) -> None:
@@ -228,7 +240,7 @@ def test_identifiers_are_left_out_of_the_release(name: str, people: Microdata) -
 
 def test_unicode_names_and_values_pass_through(name: str) -> None:
     columns = {"größe ✓": [3, 1, 2, 5, 4, 6], "نوع": ["é", "ß", "é", "漢", "ß", "é"]}
-    data = Microdata.of(columns, ordinal=["نوع"] if "ordinal" in find("method", name).kinds else None)
+    data = Microdata.of(columns, ordinal={"نوع": ["é", "ß", "漢"]} if "ordinal" in find("method", name).kinds else None)
     attributes = [a for a in columns if data[a].kind in find("method", name).kinds]
     release = quick(name).mask(data, attributes, seed=1)
     assert release.data.names == tuple(columns)

@@ -300,8 +300,7 @@ def mixed(n: int, seed: int) -> Microdata:
         "level": rng.choice(LEVELS, n),
         "pay": rng.normal(size=n),
     }
-    data = Microdata.of(columns, ordinal=["level"])
-    return data.with_schema(data.schema.replacing(data["level"].changed(domain=LEVELS)))
+    return Microdata.of(columns, ordinal={"level": LEVELS})
 
 
 @pytest.mark.spec("02:LM16")

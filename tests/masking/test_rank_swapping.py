@@ -74,8 +74,7 @@ def test_p_zero_changes_nothing() -> None:
 
 def test_ordered_categories_are_swapped_in_the_order_of_the_domain() -> None:
     levels = ("none", "school", "college", "doctorate")
-    data = Microdata.of({"education": [levels[i % 4] for i in range(80)]}, ordinal=["education"])
-    data = data.with_schema(data.schema.replacing(data["education"].changed(domain=levels)))
+    data = Microdata.of({"education": [levels[i % 4] for i in range(80)]}, ordinal={"education": levels})
     release = RankSwapping(p=10).mask(data, seed=2)
     before, after = data.categories("education").codes, release.data.categories("education").codes
     assert (np.bincount(before) == np.bincount(after)).all()

@@ -163,7 +163,7 @@ def test_what_is_safe_already_is_not_merged() -> None:
 
 def test_only_neighbours_of_ordered_categories_merge_and_the_rarest_of_others() -> None:
     cells = ["a"] * 9 + ["b"] + ["c"] * 6 + ["d"] * 2
-    ordered = Recode(k=2, publish="label").mask(Microdata.of({"x": cells}, ordinal=["x"]))
+    ordered = Recode(k=2, publish="label").mask(Microdata.of({"x": cells}, ordinal={"x": list("abcd")}))
     assert ordered.data["x"].domain == ("a", "b, c", "d")
     nominal = Recode(k=2, publish="label").mask(Microdata.of({"x": cells}))
     assert nominal.data["x"].domain == ("a", "b, d", "c")

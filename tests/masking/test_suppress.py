@@ -114,6 +114,14 @@ def test_eight_skewed_keys_with_nearly_only_rare_combinations_are_no_trouble() -
     assert agreeing_sums(classes.codes, classes.counts[:, None]).min() >= 3
 
 
+@pytest.mark.parametrize("policy", ["wildcard", "own category"])
+def test_a_smaller_k_never_empties_more_cells(policy: str) -> None:
+    data = table(np.minimum(np.random.default_rng(8).geometric(0.3, size=(60, 4)), 9), policy)
+    cells = [emptied(data, Suppress(k=k).mask(data)) for k in (1, 2, 3, 4, 5, 6, 8, 12, 20)]
+    assert cells[0] == 0
+    assert cells == sorted(cells)
+
+
 def test_a_safe_table_loses_nothing() -> None:
     data = table(np.repeat(np.arange(4), 5)[:, None] * np.ones((1, 3), dtype=np.int64))
     release = Suppress(k=5).mask(data)

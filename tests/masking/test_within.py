@@ -110,7 +110,7 @@ def test_records_keep_their_order_and_other_columns_their_cells() -> None:
     names = list(data.schema.keys)
     release = Within(method=MDAVGeneric(k=3), clusters=6).mask(data, names, seed=2)
     for name in release.data.names:
-        if name not in names:
+        if name not in (*names, "household"):
             assert release.data.arrow(name).equals(data.arrow(name))
     assert release.partition is not None
     for rows in release.partition.groups:  # a group publishes one value, whatever part it is of

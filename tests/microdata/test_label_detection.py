@@ -72,7 +72,7 @@ def people(records: int = 90) -> Microdata:
         "job": rng.choice(["cook", "nurse", "clerk"], records),
         "grade": rng.choice(["a low", "b mid", "c high"], records),
     }
-    return Microdata.of(columns, nominal=["job"], ordinal=["grade"])
+    return Microdata.of(columns, nominal=["job"], ordinal={"grade": ["a low", "b mid", "c high"]})
 
 
 def as_file(release: Microdata) -> Microdata:

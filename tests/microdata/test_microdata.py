@@ -13,7 +13,6 @@ import pytest
 from microveil.errors import DataError, MicroveilError, SchemaError
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.description import describe_attributes, with_domains
-from microveil.microdata.inference import suggestions
 from microveil.microdata.sample import survey
 
 
@@ -186,25 +185,6 @@ def test_the_digest_tells_long_whole_numbers_apart() -> None:
 
 def test_texts_cannot_run_into_each_other_in_the_digest() -> None:
     assert Microdata.of({"x": ["ab", "c"]}).digest() != Microdata.of({"x": ["a", "bc"]}).digest()
-
-
-def test_suggestions_point_at_what_deserves_a_second_look() -> None:
-    n = 40
-    data = Microdata.of(
-        {
-            "name": [f"person {i}" for i in range(n)],
-            "sex": [1, 2] * (n // 2),
-            "pweight": np.linspace(1, 9, n),
-            "hhid": range(n),
-            "x": np.arange(n) / 7,
-        }
-    )
-    found = suggestions(data)
-    assert "identifier" in found["name"]
-    assert "nominal or ordinal" in found["sex"]
-    assert "weight" in found["pweight"]
-    assert "household" in found["hhid"]
-    assert "x" not in found
 
 
 def test_a_description_counts_missing_and_shows_no_values() -> None:

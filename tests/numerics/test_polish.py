@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from microveil.errors import Cancelled
 from microveil.numerics.mdav import mdav_groups
 from microveil.numerics.polish import (
+    blocks_of_groups,
     descend,
     dissolved,
     loss_within,
@@ -142,3 +143,57 @@ def test_a_short_polish_beats_every_other_method_on_the_reference_tables(referen
     columns = standardise(np.column_stack([data.numbers(name).values for name in data.names]))
     made = polish_groups(columns, mdav_groups(columns, k), k, 7000 * len(columns), rng(), silent)
     assert 100 * loss_within(columns, made) / (columns**2).sum() < below
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(30, 120),
+    d=st.integers(1, 4),
+    k=st.integers(2, 6),
+    values=st.sampled_from([1, 3, 1000]),
+    largest=st.integers(5, 40),
+    steps=st.sampled_from([0, 1, 60]),
+    seed=st.integers(0, 999),
+)
+def test_blocks_lose_no_more_either(n: int, d: int, k: int, values: int, largest: int, steps: int, seed: int) -> None:
+    columns = np.random.default_rng(seed).integers(0, values, size=(n, d)).astype(float)
+    start = mdav_groups(columns, k)
+    made = polish_groups(columns, start, k, steps * n, rng(), silent, largest_block=largest)
+    assert np.bincount(made).min() >= k
+    assert np.bincount(made).max() <= 2 * k - 1
+    assert loss_within(columns, made) <= loss_within(columns, start)
+
+
+def test_blocks_hold_whole_groups_and_every_record_once() -> None:
+    columns = np.random.default_rng(3).normal(size=(500, 3))
+    labels = mdav_groups(columns, 3)
+    blocks = blocks_of_groups(columns, labels, 60, 1 / 3)
+    assert np.array_equal(np.sort(np.concatenate(blocks)), np.arange(500))
+    assert max(map(len, blocks)) <= 60
+    assert sum(len(np.unique(labels[rows])) for rows in blocks) == labels.max() + 1
+
+
+def test_the_rounds_cut_elsewhere() -> None:
+    """Two groups that a border keeps apart meet in the next round."""
+    columns = np.random.default_rng(3).normal(size=(600, 2))
+    labels = mdav_groups(columns, 3)
+    first, second = (blocks_of_groups(columns, labels, 200, cut) for cut in (1 / 2, 1 / 3))
+    within = [{int(label): number for number, rows in enumerate(blocks) for label in labels[rows]}
+              for blocks in (first, second)]  # fmt: skip
+    near = nearest_neighbours(columns, 5)
+    parted = {
+        (labels[i], labels[j]) for i in range(600) for j in near[i] if within[0][labels[i]] != within[0][labels[j]]
+    }
+    assert len(parted) > 20
+    meet = sum(within[1][one] == within[1][other] for one, other in parted)
+    assert meet > 0.7 * len(parted)
+
+
+def test_blocks_give_the_same_result_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = np.random.default_rng(3).normal(size=(400, 3))
+    start = mdav_groups(columns, 3)
+    results = []
+    for number in ("1", "3"):
+        monkeypatch.setenv("MICROVEIL_THREADS", number)
+        results.append(polish_groups(columns, start, 3, 40_000, rng(), silent, largest_block=90))
+    assert (results[0] == results[1]).all()

@@ -10,7 +10,7 @@ import pytest
 from microveil.masking import Step
 from microveil.microdata import Microdata
 from microveil.study import Candidate, Design
-from microveil.study.cells import Cell, compared, source_digest, unfold
+from microveil.study.cells import Cell, compared, planned_cell, source_digest, unfold
 
 BASE: dict[str, Any] = {
     "seed": 3,
@@ -31,6 +31,37 @@ def test_only_random_methods_are_repeated(people: Microdata) -> None:
 
 def test_every_cell_has_a_seed_of_its_own(people: Microdata) -> None:
     assert len({cell.seed for cell in cells(people).values()}) == 4
+
+
+def test_the_seeds_follow_from_the_seed_of_the_study_or_else_from_the_secret(people: Microdata) -> None:
+    def seeds(secret: int, **changes: Any) -> list[int]:
+        plain = {name: value for name, value in {**BASE, **changes}.items() if value is not None}
+        design = Design.from_plain(plain)
+        return [cell.seed for cell in unfold(design, design.table(people), secret)]
+
+    assert seeds(1) == seeds(2)  # a seed that is given makes the same cells everywhere
+    assert seeds(1, seed=None) == seeds(1, seed=None)
+    assert set(seeds(1, seed=None)).isdisjoint(seeds(2, seed=None))
+    assert min(seeds(1) + seeds(1, seed=None)) > 2**100
+
+
+def test_the_seed_of_a_plan_follows_from_the_secret_and_the_table(people: Microdata) -> None:
+    import numpy as np
+
+    cell = cells(people)["noise alpha=0.1", 1]
+
+    def seed(table: Microdata, secret: int) -> int:
+        return planned_cell(table, cell.candidate, cell.measures, secret).seed
+
+    fewer = people.take(np.arange(100))
+    assert seed(people, 1) == seed(people, 1)
+    assert len({seed(people, 1), seed(people, 2), seed(fewer, 1), cell.seed}) == 4
+
+
+def test_settings_that_draw_are_repeated_although_their_method_usually_does_not(people: Microdata) -> None:
+    methods = [{"name": "rounding", "set": {"mode": mode}} for mode in ("nearest", "random")]
+    found = cells(people, method=methods)
+    assert list(found) == [("rounding mode=nearest", 1), ("rounding mode=random", 1), ("rounding mode=random", 2)]
 
 
 def test_other_candidates_and_more_repeats_change_no_digest(people: Microdata) -> None:

@@ -100,7 +100,7 @@ BAD: list[tuple[str, str]] = [
     ("[[method]]\nsteps = [3]", "method 1: the name of a method must be given"),
     ("[[method]]\nname = 'mdav'\nsteps = [{ name = 'mdav' }]", "method 1: an entry with steps has name, set, grid"),
     ("[[method]]\nsteps = [{ name = 'mdav', gird = {} }]", "a step has no entry 'gird'; did you mean 'grid'?"),
-    ("seed = -1\n[[method]]\nname = 'mdav'", "seed must be a whole number of at least 0"),
+    ("seed = -1\n[[method]]\nname = 'mdav'", "seed must be a whole number from 0 to 2^256 - 1"),
     ("repeats = 0\n[[method]]\nname = 'mdav'", "repeats = 0 is not allowed; it must be a whole number of at least 1"),
     ("repeats = true\n[[method]]\nname = 'mdav'", "repeats = True is not allowed"),
     ("workers = -1\n[[method]]\nname = 'mdav'", "workers = -1 is not allowed"),
@@ -225,12 +225,13 @@ def test_paths_are_relative_to_the_file(study_file: Callable[..., Path], monkeyp
 
 
 def test_the_example_of_the_documentation_is_a_study() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    docs = Path(__file__).parents[2] / "docs"
+    text = (docs / "studies.md").read_text(encoding="utf-8")
     example = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
     assert example is not None
-    design = Design.from_plain(tomllib.loads(example[1]))
-    assert len(design.candidates) == 4 + 6
-    assert design.candidates[4].label == "swapped and changed rank-swapping p=5, pram p=0.9"
+    design = Design.from_plain(tomllib.loads(example[1]), docs / "examples")
+    assert len(design.candidates) == 3 + 6
+    assert design.candidates[3].label == "swapped and changed rank-swapping p=5, pram p=0.9"
     entries = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
     named = {name for entry in entries for name in re.findall(r"`(\w+)`", entry)}
     assert named | {"method"} == set(ENTRIES)

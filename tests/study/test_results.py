@@ -12,7 +12,7 @@ import narwhals as nw
 import pytest
 
 from microveil.errors import DataError, FileError
-from microveil.masking import Step
+from microveil.masking import Plan, Step
 from microveil.masking.plan import read_plan
 from microveil.microdata import Microdata
 from microveil.microdata.sample import survey
@@ -20,7 +20,8 @@ from microveil.protection import protect
 from microveil.reporting.study_page import study_page
 from microveil.scoring import assess
 from microveil.study import Candidate, Result, Study, compare, run_study
-from microveil.study.measuring import Measured
+from microveil.study.cells import PLANNED, Cell, Measures
+from microveil.study.measuring import Measured, Outcome
 from microveil.study.results import Run, Started
 
 
@@ -61,9 +62,19 @@ def made_up(*pairs: tuple[float, float]) -> Study:
     return Study(tuple(sorted(results, key=lambda result: result.score)))
 
 
-def made_up_repeats(*pairs: tuple[float, float], seeds: int = 100) -> Result:
-    runs = [Run(Measured((), loss, risk, (loss + risk) / 2, 10), i, seeds + i) for i, (loss, risk) in enumerate(pairs)]
-    return Result(Candidate("noise", (Step("noise"),)), tuple(runs))
+def made_up_repeats(label: str, *pairs: tuple[float, float]) -> Result:
+    runs = [Run(Measured((), loss, risk, (loss + risk) / 2, 10), i, 100 + i) for i, (loss, risk) in enumerate(pairs)]
+    return Result(Candidate(label, (Step("noise"),)), tuple(runs))
+
+
+def study_of_results(*results: Result) -> Study:
+    return Study(tuple(sorted(results, key=lambda result: result.score)))
+
+
+def planned(result: Result, *, loss: float, risk: float, seed: int = 7) -> tuple[Cell, Outcome]:
+    """The release that a candidate's plan makes, with these numbers."""
+    cell = Cell(result.candidate, PLANNED, seed, Measures(("age",)), "digest")
+    return cell, Outcome(Measured((), loss, risk, (loss + risk) / 2, 10))
 
 
 def test_the_best_score_comes_first(study: Study) -> None:
@@ -86,8 +97,7 @@ def test_all_candidates_are_measured_over_the_same_attributes(study: Study) -> N
 
 def test_compare_measures_what_assess_measures(study: Study, data: Microdata) -> None:
     for result in study.results:
-        plan = study.plan(result)
-        assert plan.seed == 1
+        plan = Plan(result.candidate.steps, seed=1)
         measured = assess(data, protect(data, plan), study.attributes)
         assert result.loss == measured.score.loss
         assert result.risk == measured.score.risk
@@ -105,28 +115,80 @@ def test_with_a_bound_on_the_risk_the_best_loses_least_below_it() -> None:
     assert replace(study, risk_bound=1.0).admissible == ()
 
 
-def test_a_plan_within_a_bound_makes_the_repeat_that_loses_least_below_it() -> None:
-    result = made_up_repeats((10, 22), (14, 9), (12, 9.5), (13, 3))  # the first has the best score, but the risk is 22
-    study = Study((made_up_repeats((1, 60)), result))
-    assert study.plan(result).seed == 103
-    assert replace(study, risk_bound=15.0).best is result
-    assert replace(study, risk_bound=15.0).plan().seed == 102
-    assert replace(study, risk_bound=23.0).plan().seed == 100
-    with pytest.raises(DataError, match="no run of 'noise' has a risk below 2 %, so it has no plan"):
-        replace(study, risk_bound=2.0).plan(result)
+def test_the_best_is_chosen_by_its_mean_and_not_by_its_luckiest_repeat() -> None:
+    lucky = made_up_repeats("lucky", (1, 1), (30, 30), (29, 29))
+    steady = made_up_repeats("steady", (19, 19), (19, 19), (19, 19))
+    study = study_of_results(lucky, steady)
+    assert (lucky.score, steady.score) == (20, 19)
+    assert study.best is steady
 
 
-def test_the_release_of_a_plan_keeps_the_bound(people: Microdata) -> None:
-    """One repeat alone is below it, and that is not the one with the best score."""
-    plain = {"attributes": ["age", "wealth"], "repeats": 6, "losses": ["il"], "seed": 3}
+def test_a_plan_has_the_seed_that_was_measured_again_and_never_that_of_a_repeat() -> None:
+    noise = made_up_repeats("noise", (10, 22), (14, 9))
+    study = study_of_results(noise)
+    assert study.plan().seed is None  # nothing was measured again: protect draws one
+    confirmed = study.with_planned(*planned(noise, loss=12, risk=8, seed=2**100))
+    assert confirmed.plan().seed == 2**100
+    assert (confirmed.best.loss, confirmed.best.risk) == (12, 15.5)  # the mean of the repeats stays what it was
+    assert confirmed.best.again is not None
+    assert (confirmed.best.again.loss, confirmed.best.again.risk) == (12, 8)
+    (row,) = confirmed.summary_rows
+    assert (row["again_score"], row["again_loss"], row["again_risk"]) == (10, 12, 8)
+
+
+def test_a_candidate_whose_plan_breaks_the_bound_gives_way_to_the_next() -> None:
+    first, second = made_up_repeats("first", (5, 9)), made_up_repeats("second", (7, 8))
+    study = replace(study_of_results(first, second), risk_bound=10.0)
+    assert study.best is first
+    passed_over = study.with_planned(*planned(first, loss=5, risk=10))
+    assert passed_over.best is second
+    neither = passed_over.with_planned(*planned(second, loss=7, risk=11))
+    assert neither.admissible == ()
+    with pytest.raises(DataError, match=r"no candidate has a risk below 10 %; the lowest is 10\.00 % \(first\)"):
+        _ = neither.best
+
+
+def test_a_plan_that_could_not_be_measured_is_told_and_has_no_seed() -> None:
+    noise = made_up_repeats("noise", (10, 22))
+    cell, _ = planned(noise, loss=0, risk=0)
+    study = study_of_results(noise).with_planned(cell, Outcome(None, "out of memory"))
+    assert [(failure.candidate.label, failure.repeat, failure.reason) for failure in study.failures] == [
+        ("noise", 0, "out of memory")
+    ]
+    assert study.plan().seed is None
+
+
+def test_the_best_of_a_study_is_measured_again_with_a_seed_of_its_own(people: Microdata) -> None:
+    plain = {"attributes": ["age", "wealth"], "repeats": 3, "losses": ["il"], "seed": 3}
     method = [{"name": "noise", "attributes": ["age", "wealth"], "set": {"alpha": 0.3}}]
     study = run_study({**plain, "method": method}, people, workers=0)
-    by_risk = sorted(study.best.runs, key=lambda run: run.risk)
-    assert study.best.best_run() is not by_risk[0]
-    bound = (by_risk[0].risk + by_risk[1].risk) / 2
-    study = replace(study, risk_bound=bound)
-    release = protect(people, study.plan(study.results[0]))
-    assert assess(people, release, study.attributes, losses=["il"]).score.risk == by_risk[0].risk < bound
+    again = study.best.again
+    assert again is not None
+    assert again.seed not in {run.seed for run in study.best.runs}
+    assert again.risk not in {run.risk for run in study.best.runs}
+    assert len(study.best.runs) == 3
+    release = protect(people, study.plan())
+    assert assess(people, release, study.attributes, losses=["il"]).score.risk == again.risk
+    page = study_page(study, again="")
+    assert "(means over 3 repeats)" in page
+    assert f"with a fresh seed: loss {again.loss:.2f}, risk {again.risk:.2f}, score {again.score:.2f}." in page
+
+
+def test_a_study_passes_over_a_candidate_whose_plan_breaks_the_bound(
+    people: Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound lies between the mean risk of the weak candidate and the risk of the release that its plan makes."""
+    monkeypatch.setattr("microveil.study.store.draw_seed", lambda: 2)
+    noise = {"name": "noise", "attributes": ["age", "wealth"], "grid": {"alpha": [0.3, 3.0]}}
+    plain = {"attributes": ["age", "wealth"], "repeats": 4, "losses": ["il"], "seed": 3, "accept": {"risk": 14}}
+    study = run_study({**plain, "known": ["age", "wealth"], "method": [noise]}, people, workers=0)
+    weak, strong = sorted(study.results, key=lambda result: result.candidate.varied["alpha"])
+    assert weak.again is not None
+    assert weak.risk < 14 < weak.again.risk
+    assert study.best is strong
+    assert strong.again is not None
+    assert strong.again.risk < 14
+    assert study.plan().seed == strong.again.seed
 
 
 def test_a_front_of_two_has_no_bend() -> None:
@@ -240,7 +302,8 @@ def test_saved_files_make_the_best_release_again(repeated: Study, people: Microd
     paths = repeated.save(tmp_path / "out")
     plan, _ = read_plan(paths["plan-best.toml"])
     measured = assess(people, protect(people, plan), repeated.attributes, known=["age", "wealth"], losses=["sse", "il"])
-    assert measured.score.value == repeated.planned_run().score
+    assert repeated.best.again is not None
+    assert measured.score.value == repeated.best.again.score
     assert stat.S_IMODE(paths["plan-best.toml"].stat().st_mode) == 0o600
     with paths["table.csv"].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -252,9 +315,11 @@ def test_saved_files_make_the_best_release_again(repeated: Study, people: Microd
 def test_neither_tables_nor_store_hold_seeds_or_values_of_records(people: Microdata, tmp_path: Path) -> None:
     plain = {"keys": ["age", "wealth"], "method": [{"name": "noise", "grid": {"alpha": [0.1]}}]}
     study = run_study(plain, people, out=tmp_path / "out", workers=0)
-    seed = str(study.best.runs[0].seed)
+    again = study.best.again
+    assert again is not None
     told = [(tmp_path / "out" / name).read_text() for name in ("table.csv", "summary.csv", "study.html")]
-    assert not any(seed in text for text in told)
+    for seed in (study.best.runs[0].seed, again.seed):
+        assert not any(str(seed) in text or f"{seed:x}" in text for text in told)
     extreme = repr(float(max(people.numbers("wealth").values)))
     assert extreme.encode() not in (tmp_path / "out" / "study.sqlite").read_bytes()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from microveil.microdata import Microdata
 from microveil.study import Design
 from microveil.study.cells import Cell, unfold
 from microveil.study.measuring import Measured, Outcome, Value
-from microveil.study.store import Store, finished_in
+from microveil.study.store import Store, finished_in, secret_in
 
 MEASURED = Measured((Value("loss", "il", "il", 0.1 + 0.2, None, None, {"age": 1 / 3}),), 1.5, 2.5, 2.0, 120, (3, 4))
 
@@ -53,6 +55,38 @@ def test_the_file_is_for_its_owner_only_because_it_has_seeds(tmp_path: Path) -> 
     with Store(tmp_path / "s.sqlite"):
         pass
     assert stat.S_IMODE((tmp_path / "s.sqlite").stat().st_mode) == 0o600
+
+
+def test_the_secret_is_drawn_once_and_kept_until_everything_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    with Store(path) as store:
+        first = store.secret
+    assert first > 2**100
+    assert secret_in(path) == first
+    with Store(path) as store:
+        assert store.secret == first
+    with Store(path, fresh=True) as store:
+        assert store.secret != first
+    with Store() as one, Store() as other:
+        assert one.secret != other.secret
+
+
+def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    with Store(path):
+        pass
+    path.chmod(0o644)
+    with Store(path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_large_seeds_of_cells_are_kept_exactly(cells: tuple[Cell, ...], tmp_path: Path) -> None:
+    cell = replace(cells[0], seed=2**127 + 1)
+    with Store(tmp_path / "s.sqlite") as store:
+        store.keep(cell, Outcome(MEASURED))
+    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as connection:
+        ((kept,),) = connection.execute("select seed from cells").fetchall()
+    assert int(kept, 16) == 2**127 + 1
 
 
 def test_a_second_study_on_the_same_file_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from microveil.study.cells import source_digest
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 LONG = """
+seed = 3
 data = "people.csv"
 keys = ["age", "wealth"]
 losses = ["sse", "il"]
@@ -49,6 +51,15 @@ def started(command: list[str], store: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+def cells_of_summary(folder: Path) -> list[dict[str, str]]:
+    """The summary without the release of the plan, whose seed is another one in every folder."""
+    with (folder / "summary.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            {name: value for name, value in row.items() if not name.startswith("again_")}
+            for row in csv.DictReader(file)
+        ]
+
+
 def test_a_study_killed_in_the_middle_and_started_again_ends_with_the_identical_tables(
     study_file: Callable[..., Path], command: Callable[..., list[str]], microveil_study: Run, tmp_path: Path
 ) -> None:
@@ -66,8 +77,8 @@ def test_a_study_killed_in_the_middle_and_started_again_ends_with_the_identical_
     assert f"cell {left['finished']} of 8" in labels
     assert f"cell {left['finished'] - 1} of 8" not in " ".join(labels)
     run_study(path, out=whole, workers=0)
-    for name in ("table.csv", "summary.csv", "plan-best.toml"):
-        assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
+    assert (killed / "table.csv").read_bytes() == (whole / "table.csv").read_bytes()
+    assert cells_of_summary(killed) == cells_of_summary(whole)
 
 
 def test_an_interrupted_study_says_how_many_cells_are_kept(

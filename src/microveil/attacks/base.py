@@ -187,7 +187,7 @@ def _of_sample(pair: Pair, risk: Risk) -> Risk:
 
     The scenario says so, and the counter `of all` has the risk as a share of all original records.
     """
-    if pair.release is None or pair.release.rows is None or pair.release.provenance.input_records <= len(pair):
+    if pair.release is None or not pair.release.is_sample:
         return risk
     records = pair.release.provenance.input_records
     of_all = risk.value * len(pair) / records

@@ -26,6 +26,7 @@ from microveil.numerics.correspondence import (
     PLACE_DEVIATION,
     Compared,
     attributes_with_same_rows,
+    have_same_rows,
     is_associated,
     kept_attributes,
     matched_by_content,
@@ -136,39 +137,67 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     told = {name: one for name, one in columns.items() if "identifier" not in before[name].roles and one.varies}
     if not told:
         return None
-    known, released = (np.stack([getattr(one, side) for one in told.values()]) for side in ("before", "after"))
-    affordable = max(_FEWEST_LOOKED_AT, min(_LOOKED_AT, _MOST_COMPARED // len(after)))
-    looked_at = np.unique(np.linspace(0, len(after) - 1, affordable).astype(np.int64))
+    return _by_equal_records(told) or _by_no_association(told)
+
+
+def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:
+    """The order in which records equal each other, where they equal others far more than their own.
+
+    Means that happen to equal rare values point elsewhere too. But then not nearly all records have an equal one, in
+    the same attributes.
+    """
+    known, released = _stacked(columns)
+    records = known.shape[1]
+    affordable = max(_FEWEST_LOOKED_AT, min(_LOOKED_AT, _MOST_COMPARED // records))
+    looked_at = _spread(records, affordable)
     found = pointers(known, released, looked_at)
-    if found.are_disordered:
-        left_alone = kept_attributes(known, released, looked_at, found), attributes_with_same_rows(known, released)
-        kept = max(left_alone, key=len)
-        share = 100 * float(found.displaced.mean())
-        warning = (
-            f"record i of the two tables is not the same person: {share:.0f} % of the released records equal another "
-            "original much more than their own; they were matched with the originals they equal "
-            f"({_listed(told, kept)}), as an intruder would; {_ADVICE}"
-        )
-        return Disorder(_matched(told, known, released, kept), "content", warning)
-    rows = np.unique(np.linspace(0, len(after) - 1, _ASSOCIATED).astype(np.int64))
-    if len(after) >= _FEWEST and is_associated([one.at(rows) for one in told.values()]) is False:
-        kept = attributes_with_same_rows(known, released)
-        how = (
-            f"they were matched with originals of the same values ({_listed(told, kept)})"
-            if kept
-            else "every released record was taken for that of the nearest person, so linkages may come out too high"
-        )
-        warning = (
-            "no attribute of record i in the masked table has to do with record i of the original: the records are in "
-            f"another order, or synthetic; {how}; {_ADVICE}"
-        )
-        return Disorder(_matched(told, known, released, kept), "content", warning)
-    return None
+    if not found.are_disordered:
+        return None
+    kept = max(kept_attributes(known, released, looked_at, found), attributes_with_same_rows(known, released), key=len)
+    if not have_same_rows(known[kept], released[kept]):
+        return None
+    share = 100 * float(found.displaced.mean())
+    warning = (
+        f"record i of the two tables is not the same person: {share:.0f} % of the released records equal another "
+        "original much more than their own; they were matched with the originals they equal "
+        f"({_listed(columns, kept)}), as an intruder would; {_ADVICE}"
+    )
+    return Disorder(_matched(columns, kept), "content", warning)
+
+
+def _by_no_association(columns: dict[str, _Column]) -> Disorder | None:
+    """The order in which records are nearest, where in that of the tables no attribute has to do with itself."""
+    known, released = _stacked(columns)
+    records = known.shape[1]
+    rows = _spread(records, _ASSOCIATED)
+    if records < _FEWEST or is_associated([one.at(rows) for one in columns.values()]) is not False:
+        return None
+    kept = attributes_with_same_rows(known, released)
+    how = (
+        f"they were matched with originals of the same values ({_listed(columns, kept)})"
+        if kept
+        else "every released record was taken for that of the nearest person, so linkages may come out too high"
+    )
+    warning = (
+        "no attribute of record i in the masked table has to do with record i of the original: the records are in "
+        f"another order, or synthetic; {how}; {_ADVICE}"
+    )
+    return Disorder(_matched(columns, kept), "content", warning)
+
+
+def _stacked(columns: dict[str, _Column]) -> tuple[IntArray, IntArray]:
+    sides = [np.stack([getattr(one, side) for one in columns.values()]) for side in ("before", "after")]
+    return sides[0], sides[1]
+
+
+def _spread(records: int, wanted: int) -> IntArray:
+    """So many record numbers, evenly spread over the table; all if it has no more."""
+    return np.unique(np.linspace(0, records - 1, min(records, wanted)).astype(np.int64))
 
 
 def _listed(columns: dict[str, _Column], kept: Sequence[int]) -> str:
     names = list(columns)
-    return ", ".join(names[j] for j in kept) or "no attribute in all records"
+    return ", ".join(names[j] for j in kept)
 
 
 @dataclass(frozen=True)
@@ -249,9 +278,9 @@ def _by_identifier(before: Microdata, columns: dict[str, _Column]) -> Disorder |
     return None
 
 
-def _matched(columns: dict[str, _Column], known: IntArray, released: IntArray, kept: Sequence[int]) -> IntArray:
+def _matched(columns: dict[str, _Column], kept: Sequence[int]) -> IntArray:
     others = [one.compared for number, one in enumerate(columns.values()) if number not in kept]
-    return matched_by_content(known, released, kept, others)
+    return matched_by_content(*_stacked(columns), kept, others)
 
 
 def _made_from(before: Microdata, release: Any) -> bool:

@@ -14,7 +14,7 @@ from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
-from microveil.randomness import Streams
+from microveil.randomness import PublicStreams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -59,7 +59,7 @@ class SinglingOut(Attack):
 
         columns = Columns.of(pair, attributes)
         reach = self._reach(columns)
-        streams = Streams(self.seed)
+        streams = PublicStreams(self.seed)
         choices = self._choices(len(attributes), streams.generator(self.name, "attributes"))
         drawn = attacked(pair, attributes, self.records, float(len(pair) * len(choices) * 2), self.seed, self.name)
         mixed = _mixed(columns.after, streams.generator(self.name, "chance"))[:, : len(drawn)]

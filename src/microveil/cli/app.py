@@ -12,14 +12,15 @@ from typer.exceptions import TyperException
 
 import microveil
 from microveil.cli import assess, demo, describe, methods, protect, report, reproduce, risk, study
-from microveil.cli.printing import BAD_USAGE, FAILED, fail, say, speak_of_compiling
-from microveil.errors import MicroveilError, ParameterError, SchemaError, UnknownNameError
+from microveil.cli.printing import BAD_USAGE, FAILED, fail, flush, prepare_streams, say, speak_of_compiling
+from microveil.errors import MicroveilError, ParameterError, SchemaError, UnknownNameError, is_short_of_memory
 
 _INTERRUPTED = 130  # what typer makes of an interruption
 
 
 def main() -> None:
     """Run the command line; whatever goes wrong ends in one sentence and a status."""
+    prepare_streams()
     speak_of_compiling()
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
@@ -29,6 +30,7 @@ def main() -> None:
         status = app(standalone_mode=False)
         if status == _INTERRUPTED:
             fail("cancelled; nothing was written")
+        flush()
         sys.exit(status if isinstance(status, int) else 0)
     except TyperException as problem:
         fail(f"{problem.format_message().rstrip('.')}; see --help", BAD_USAGE)
@@ -38,14 +40,14 @@ def main() -> None:
         )
     except KeyboardInterrupt:
         fail("cancelled; nothing was written")
-    except MemoryError:
-        fail("there is not enough memory for this")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FAILED)
     except Exception as problem:
+        if is_short_of_memory(problem):
+            fail("there is not enough memory for this; nothing was written")
         if os.environ.get("MICROVEIL_DEBUG"):
             raise
+        if isinstance(problem, OSError):
+            place = f"{problem.filename}: " if problem.filename else ""
+            fail(f"{place}the system refused a step ({problem.strerror or problem})")
         # the text of an unforeseen error may hold values of records, so only its type is shown
         fail(f"internal error ({type(problem).__name__}); MICROVEIL_DEBUG=1 shows the details")
 
@@ -62,17 +64,20 @@ def _version(wanted: bool) -> None:
 
 
 def _microveil(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Statistical disclosure control: mask a table, measure what an intruder could learn and what an analyst loses."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
 
 
 app = typer.Typer(
     name="microveil",
     epilog=protect.EXAMPLE,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from microveil.scoring import Assessment
 
 EXAMPLE = (
-    "Example: microveil assess people.csv safe.csv --keys age,zip,income --json\n\n"
+    "Example: microveil assess people.csv safe.csv --attacks all\n\n"
     "Several releases of one table: microveil assess people.csv safe.csv --also safe2.csv --also safe3.csv"
 )
 

@@ -16,7 +16,9 @@ EXAMPLE = "Example: microveil demo --out demo-output --records 5000"
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the files it makes.")] = Path("demo-output"),
     records: Annotated[int, typer.Option(help="Number of persons in the sample survey.", min=50)] = 2000,
-    seed: Annotated[int, typer.Option(help="Seed of the survey and of the methods.", min=0)] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the survey and of the comparison; the release has a secret one.", min=0)
+    ] = 1,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from microveil.cli.options import Force, Input, Json, TableOptions, with_table_options
-from microveil.cli.printing import bar_for, console, print_json, say
+from microveil.cli.printing import bar_for, console, number, print_json, say
 from microveil.cli.tables import read_table
 
-EXAMPLE = "Example: microveil describe people.csv --keys age,zip --schema-out people.toml"
+if TYPE_CHECKING:
+    from rich.table import Table
+
+EXAMPLE = "Example: microveil describe people.csv --keys age,sex --schema-out people.toml"
 
 
 @with_table_options
@@ -26,9 +31,10 @@ def describe(
     """Say what the columns of a table are, with what Microveil guesses about them."""
     from microveil.microdata.description import describe_attributes, with_domains
     from microveil.microdata.files.atomic import check_output
+    from microveil.microdata.microdata import count
 
     if schema_out is not None:
-        check_output(schema_out, force=force)
+        check_output(schema_out, force=force, inputs=[path, table.schema])
     wishes = table.reading
     with bar_for(f"reading {path.name}") as bar:
         data = read_table(path, table.schema, bar, **wishes, **table.said)
@@ -38,23 +44,29 @@ def describe(
     if as_json:
         print_json({"records": len(data), "attributes": rows})
         return
-    from rich.table import Table
-
-    shown = Table(title=f"{path.name}: {len(data):,} records, {len(rows)} attributes", title_justify="left")
-    for column in ("name", "kind", "role", "different", "missing", "mean", "deviation", "to look at"):
-        shown.add_column(column, justify="right" if column in ("different", "missing", "mean", "deviation") else "left")
+    console(80).print(_table(f"{path.name}: {len(data):,} records, {count(len(rows), 'attribute')}", rows))
     for row in rows:
-        numbers = [f"{row[k]:,.4g}" if row.get(k) is not None else "" for k in ("mean", "deviation")]
-        missing = f"{row['missing']:,} ({row['missing_share']:.1f} %)" if row["missing"] else str(row["missing"] or 0)
-        shown.add_row(
-            row["name"],
-            row["kind"],
-            ", ".join(row["roles"]),
-            f"{row['different']:,}",
-            missing,
-            *numbers,
-            row["suggestion"] or "",
-        )
-    console().print(shown)
+        if row["hint"]:
+            for line in textwrap.wrap(f"{row['name']}: {row['hint']}", 80, subsequent_indent="  "):
+                say(line)
     if schema_out is not None:
         say(f"schema written to {schema_out}")
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(title=Text(title), title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    shown.add_column("name", overflow="fold")
+    shown.add_column("kind", no_wrap=True)
+    shown.add_column("role", overflow="fold")
+    for column in ("distinct", "missing", "mean", "std. dev."):
+        shown.add_column(column, justify="right", no_wrap=True)
+    shown.add_column("hint", no_wrap=True)
+    for row in rows:
+        cells = [row["name"], row["kind"], ", ".join(row["roles"])]
+        cells += [number(row[key]) for key in ("distinct", "missing", "mean", "standard_deviation")]
+        cells.append({None: "", "problem": "problem"}.get(row["looks_like"], f"{row['looks_like']}?"))
+        shown.add_row(*map(Text, cells))
+    return shown

@@ -2,41 +2,138 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 
 from microveil.cli.options import Json
-from microveil.cli.printing import console, print_json
+from microveil.cli.printing import console, print_json, say
+from microveil.errors import UnknownNameError
 
-EXAMPLE = "Example: microveil methods --kind attack --json"
+EXAMPLE = "Example: microveil methods suppress\n\nAll attacks: microveil methods --kind attack"
+_TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}
+_WIDTH = 79
+_KINDS = 4  # numeric, ordinal, nominal and location
+_LIMITS = {"minimum": "at least", "above": "above", "maximum": "at most", "below": "below"}
+_TYPES = {"int": "whole number", "float": "number", "str": "text", "bool": "true or false"}
+_EXAMPLES = {
+    "method": "microveil protect people.csv --keys age,zip --method {name}{settings} --out safe.csv",
+    "attack": "microveil assess people.csv safe.csv --attacks {name}{settings}",
+    "loss": "microveil assess people.csv safe.csv --losses {name}{settings}",
+    "score": "microveil assess people.csv safe.csv --score {name}{settings}",
+}
 
 
 def methods(
-    kind: Annotated[str, typer.Option(help="What to list: method, attack, loss or score.")] = "method",
+    name: Annotated[str | None, typer.Argument(help="One entry, to be shown whole.", metavar="[NAME]")] = None,
+    kind: Annotated[str | None, typer.Option(help="What to list: method (the default), attack, loss or score.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the methods, attacks, losses or scores with their parameters."""
+    """List the methods, attacks, losses or scores, or show one with its parameters."""
     from microveil import registry
 
-    entries = [registry.describe(kind, name) for name in registry.names(kind)]
-    if as_json:
-        print_json(entries)
+    if name is None:
+        sort = kind or "method"
+        entries = [registry.describe(sort, entry) for entry in registry.names(sort)]
+        if as_json:
+            print_json(entries)
+        else:
+            _list(sort, entries)
         return
+    sorts = list(registry.SHELVES) if kind is None else [kind]
+    found = {sort: registry.describe(sort, name) for sort in sorts if name in registry.names(sort)}
+    if not found:
+        known = [entry for sort in sorts for entry in registry.names(sort)]
+        raise UnknownNameError(kind or "method, attack, loss or score", name, known)
+    if as_json:
+        print_json([{"sort": sort, **entry} for sort, entry in found.items()])
+        return
+    for sort, entry in found.items():
+        for line in _whole(sort, entry, registry.find(sort, name).__doc__ or ""):
+            say(line)
+
+
+def _list(sort: str, entries: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    titles = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}
-    table = Table(title=titles[kind], title_justify="left")
-    for column in ("name", "family", "kinds", "what it does", "parameters (default)"):
-        table.add_column(column, overflow="fold")
+    table = Table(title=_TITLES[sort], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    for column in ("kinds", "what it does"):
+        table.add_column(column)
     for entry in entries:
-        parameters = "\n".join(f"{p['name']} ({_default(p)}): {p['help']}" for p in entry["parameters"])
-        table.add_row(entry["name"], entry["family"], ", ".join(entry["kinds"]), entry["summary"], parameters or "none")
-    console().print(table)
+        kinds = "any" if len(entry["kinds"]) == _KINDS else ", ".join(entry["kinds"])
+        table.add_row(entry["name"], kinds, entry["summary"])
+    console(80).print(table)
+    say("microveil methods NAME shows one of them with its parameters")
 
 
-def _default(parameter: dict[str, Any]) -> str:
-    value = parameter["default"]
-    if isinstance(value, list):
-        return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in value)
-    return str(value)
+def _whole(sort: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
+    """An entry as text: what it does, what it is for, where it comes from, its parameters and an example."""
+    yield from textwrap.wrap(f"{entry['name']} ({sort}, {entry['family']}): {entry['summary']}", _WIDTH)
+    for paragraph in _paragraphs(doc):
+        yield ""
+        yield from textwrap.wrap(paragraph, _WIDTH)
+    yield ""
+    facts = {
+        "Attributes": ", ".join(entry["kinds"]),
+        "Missing values": entry["missing"],
+        "Weights": entry.get("weights"),
+        "Reads as": entry.get("meaning"),
+        "Formula": entry.get("formula"),
+        "Source": entry["source"],
+    }
+    for title, text in facts.items():
+        if text:
+            yield from textwrap.wrap(f"{title}: {text}", _WIDTH, subsequent_indent="  ")
+    yield ""
+    yield "Parameters:" if entry["parameters"] else "It has no parameters."
+    for parameter in entry["parameters"]:
+        yield from textwrap.wrap(f"  {parameter['name']}: {_allowed(parameter)}", _WIDTH, subsequent_indent="      ")
+        yield from textwrap.wrap(parameter["help"], _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    yield ""
+    # one line, to be copied
+    yield "Example: " + _EXAMPLES[sort].format(name=entry["name"], settings=_setting(sort, entry))
+
+
+def _paragraphs(doc: str) -> list[str]:
+    """The text of a docstring, without its examples in Python."""
+    return [" ".join(part.split()) for part in doc.split(">>>")[0].split("\n\n") if part.strip()]
+
+
+def _allowed(parameter: Mapping[str, Any]) -> str:
+    """What a parameter can be, and what it is unless given."""
+    if "choices" in parameter:
+        unset = [] if "none" not in parameter["type"].split(" or ") else ["none"]
+        allowed = " or ".join(str(choice) for choice in (*parameter["choices"], *unset))
+    else:
+        allowed = " or ".join(_type(part) for part in parameter["type"].split(" or "))
+    limits = [f"{words} {_shown(parameter[limit])}" for limit, words in _LIMITS.items() if limit in parameter]
+    default = "must be given" if parameter["required"] else f"default {_shown(parameter['default'])}"
+    return ", ".join([allowed, *limits]) + f"; {default}"
+
+
+def _type(name: str) -> str:
+    if name.startswith("list of "):
+        return f"{_type(name.removeprefix('list of '))}s, separated by commas"
+    return _TYPES.get(name, name)
+
+
+def _shown(value: Any) -> str:
+    from microveil.parameters import shown
+
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None else shown(value)
+
+
+def _setting(sort: str, entry: Mapping[str, Any]) -> str:
+    """A setting of the first parameter that has a default worth showing."""
+    for parameter in entry["parameters"]:
+        if parameter["default"] not in (None, [], {}, ""):
+            value = _shown(parameter["default"])
+            whose = "" if sort == "method" else f"{entry['name']}."
+            setting = f"{whose}{parameter['name']}={value}"
+            return f' --set "{setting}"' if " " in setting else f" --set {setting}"
+    return ""

@@ -32,7 +32,14 @@ Keys = Annotated[str | None, columns("Attributes an intruder may know (quasi-ide
 Confidential = Annotated[str | None, columns("Attributes an intruder wants to learn.")]
 Identifiers = Annotated[str | None, columns("Direct identifiers; they are left out of the release.")]
 Nominal = Annotated[str | None, columns("Columns to treat as unordered categories.")]
-Ordinal = Annotated[str | None, columns("Columns to treat as ordered categories (in sorted order).")]
+Ordinal = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns to treat as ordered categories; their order follows from numbers, ranges or a usual scale, or is "
+        'given: "size=small<medium<large".',
+        metavar="A,B=X<Y<Z,...",
+    ),
+]
 Numeric = Annotated[str | None, columns("Columns to treat as numbers.")]
 Known = Annotated[
     str | None,
@@ -51,6 +58,8 @@ MatchBy = Annotated[
     ),
 ]
 Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
+Household = Annotated[str | None, typer.Option(help="The household number; a release has new ones.", metavar="NAME")]
+Strata = Annotated[str | None, columns("Strata of the sampling design.")]
 
 
 def split(names: str | None) -> list[str] | None:
@@ -63,6 +72,21 @@ def split(names: str | None) -> list[str] | None:
     return named
 
 
+def ordered(names: str | None) -> dict[str, list[str] | None] | None:
+    """The columns of `--ordinal`, each with its categories from the lowest to the highest where they are given."""
+    given: dict[str, list[str] | None] = {}
+    for entry in split(names) or ():
+        name, equals, order = entry.partition("=")
+        categories = [category.strip() for category in order.split("<")]
+        if equals and (len(categories) < 2 or not all(categories)):
+            raise ParameterError(
+                f"--ordinal takes categories from the lowest to the highest, such as size=small<medium<large, not "
+                f"'{entry}'; categories with a comma or < in them stand in a schema"
+            )
+        given[name.strip()] = categories if equals else None
+    return given or None
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """How a table is to be read and what its columns are, where the user says so."""
@@ -72,6 +96,8 @@ class TableOptions:
     confidential: Confidential = None
     identifiers: Identifiers = None
     weight: Weight = None
+    household: Household = None
+    strata: Strata = None
     nominal: Nominal = None
     ordinal: Ordinal = None
     numeric: Numeric = None
@@ -88,8 +114,13 @@ class TableOptions:
     @property
     def said(self) -> dict[str, Any]:
         """What is said of the columns, over what the schema says."""
-        lists = ("keys", "confidential", "identifiers", "nominal", "ordinal", "numeric")
-        return {"weight": self.weight, **{name: split(getattr(self, name)) for name in lists}}
+        lists = ("keys", "confidential", "identifiers", "strata", "nominal", "numeric")
+        return {
+            "weight": self.weight,
+            "household": self.household,
+            "ordinal": ordered(self.ordinal),
+            **{name: split(getattr(self, name)) for name in lists},
+        }
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import math
+import os
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from microveil.errors import OutputError
 
 if TYPE_CHECKING:
     from microveil.progress import Progress
@@ -16,14 +21,37 @@ if TYPE_CHECKING:
 FAILED, BAD_USAGE = 1, 2
 
 
-def fail(sentence: str, status: int = FAILED) -> None:
+def prepare_streams() -> None:
+    """Before anything is opened or printed: characters that the output lacks become question marks, and a stream that
+    is closed is noticed, so that no file gets its number and is written to by mistake.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process lives
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        fail("the standard output is closed, so there is no place for the results; redirect it to a file")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def fail(sentence: str, status: int = FAILED) -> NoReturn:
     """End the command with one sentence on stderr."""
-    sys.stderr.write(f"microveil: {' '.join(sentence.split())}\n")
+    with suppress(OutputError):
+        flush()
+    with suppress(OSError):
+        sys.stderr.write(f"microveil: {' '.join(printable(sentence).split())}\n")
+        sys.stderr.flush()
     sys.exit(status)
 
 
 def note(sentence: str) -> None:
-    sys.stderr.write(f"note: {sentence}\n")
+    with suppress(OSError):
+        sys.stderr.write(f"note: {printable(sentence)}\n")
 
 
 def warn(sentence: str) -> None:
@@ -31,11 +59,48 @@ def warn(sentence: str) -> None:
 
 
 def say(text: str = "") -> None:
-    sys.stdout.write(text + "\n")
+    _put(printable(text))
 
 
 def print_json(content: Any) -> None:
-    say(json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False))
+    # a stream that cannot show every character gets their codes
+    only_ascii = not (sys.stdout.encoding or "").lower().startswith("utf")
+    _put(json.dumps(_finite(content), indent=2, ensure_ascii=only_ascii, allow_nan=False))
+
+
+def _put(text: str) -> None:
+    with _writing_out():
+        sys.stdout.write(text + "\n")
+
+
+def flush() -> None:
+    """What was printed must have arrived before the status says that all went well."""
+    with _writing_out():
+        sys.stdout.flush()
+
+
+@contextmanager
+def _writing_out() -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        with suppress(OSError, ValueError):  # what is left goes nowhere, or Python would complain at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(problem, BrokenPipeError):
+            raise OutputError("the output was cut off, for nobody reads it any more") from None
+        raise OutputError(f"the output cannot be written ({problem.strerror or problem})") from None
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Names and labels come from files: characters that steer a terminal are shown as unknown ones.
+
+    >>> printable("age\\x1b[2J")
+    'age\ufffd[2J'
+    """
+    return _CONTROLS.sub("\ufffd", text)
 
 
 def _finite(content: Any) -> Any:
@@ -69,10 +134,10 @@ def bar_for(label: str) -> Iterator[Progress]:
 
     screen = Console(stderr=True)
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn(),
-        console=screen, transient=True, disable=not screen.is_terminal,
+        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(), console=screen, transient=True, disable=not screen.is_terminal,
     )  # fmt: skip
-    task = bar.add_task(label, total=1.0)
+    task = bar.add_task(printable(label), total=1.0)
     began, shown = time.monotonic(), False
 
     def report(fraction: float, text: str, /) -> None:
@@ -80,7 +145,7 @@ def bar_for(label: str) -> Iterator[Progress]:
         if not shown and time.monotonic() - began > 0.5:
             bar.start()
             shown = True
-        bar.update(task, completed=fraction, description=text or label)
+        bar.update(task, completed=fraction, description=printable(text or label))
 
     try:
         yield report
@@ -89,9 +154,37 @@ def bar_for(label: str) -> Iterator[Progress]:
             bar.stop()
 
 
-def console() -> Any:
-    """Where tables are printed."""
+def number(value: float | None) -> str:
+    """A number as a table shows it: thousands separated, four significant digits, none that say nothing.
+
+    >>> [number(value) for value in (None, 14827, 0.123456, 1234.56, 12345678.9, 2.5e12, 1e-9)]
+    ['', '14,827', '0.1235', '1,235', '12,350,000', '2.5e+12', '1e-09']
+    """
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not math.isfinite(value):
+        return str(value)
+    if 1e4 <= abs(value) < 1e9:
+        return f"{float(f'{value:.4g}'):,.0f}"
+    return f"{value:,.4g}"
+
+
+def console(piped: int = 160) -> Any:
+    """Where tables are printed; a pipe or a file has so many columns. Names and values stand there as they are: square
+    brackets and colons mean nothing."""
     from rich.console import Console
 
-    # a pipe or a file gets the whole width, so that nothing is cut there
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    class Screen(Console):
+        def render_str(self, text: str, **options: Any) -> Any:
+            return super().render_str(printable(text), **options)
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            with _writing_out():
+                super().print(*objects, **options)
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Screen(width=None if sys.stdout.isatty() else piped, highlight=False, markup=False, emoji=False)

@@ -20,7 +20,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, note, print_json, say
-from microveil.cli.tables import read_table
+from microveil.cli.tables import is_neutralised, read_table
 from microveil.cli.trial import trial_of
 from microveil.errors import ParameterError
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from microveil.masking import Plan, Release
     from microveil.microdata import Microdata
 
-EXAMPLE = "Example: microveil protect people.csv --keys age,zip,income --method mdav --set k=5 --seed 7 --out safe.csv"
+EXAMPLE = "Example: microveil protect people.csv --schema people.toml --method mdav-generic --set k=5 --out safe.csv"
 MORE = (
-    "As strong as needed: microveil protect people.csv --keys age,zip,income --method mdav --vary k=3,5,10,20 "
+    "As strong as needed: microveil protect people.csv --schema people.toml --method mdav-generic --vary k=3,5,10,20 "
     "--until distance-linkage=5 --out safe.csv"
 )
 
@@ -76,8 +76,30 @@ def protect(
     ] = None,
     known: Known = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed, a whole number from 0; drawn and recorded if not given.")
+        str | None,
+        typer.Option(
+            help="Seed: a whole number, or hexadecimal digits after 0x. Whoever guesses it can undo much of the "
+            "masking; without it a secret one is drawn, and the manifest keeps it.",
+            metavar="NUMBER",
+        ),
     ] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Release the records in random order; the manifest can undo it.")
+    ] = False,
+    keep_household_ids: Annotated[
+        bool,
+        typer.Option(
+            "--keep-household-ids", help="Release household numbers as they are; by default they get new ones."
+        ),
+    ] = False,
+    neutralise_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--neutralise-formulas",
+            help="Put an apostrophe before texts in a CSV file that a spreadsheet would take for formulas "
+            "(those that begin with = + - @ or a tab). In a workbook texts are never formulas.",
+        ),
+    ] = False,
     *,
     table: TableOptions,
     force: Force = False,
@@ -94,13 +116,16 @@ def protect(
 
     trial = None if until is None and vary is None else trial_of(method, settings_of(settings), until, vary)
     the_plan, manifest = _the_plan(plan, method, trial.weakest if trial else settings_of(settings), attributes)
-    the_plan = replace(the_plan, require={**the_plan.require, **_required(require)})
-    if seed is not None:
-        check_seed(seed)
+    the_plan = replace(
+        the_plan,
+        require={**the_plan.require, **_required(require)},
+        shuffle=shuffle or the_plan.shuffle,
+        keep_household_ids=keep_household_ids or the_plan.keep_household_ids,
+    )
+    given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
         raise ParameterError("--known says what the intruder of --until knows; without --until it has no use")
-    _check_places(path, out)
-    check_place(out, force=force)
+    check_place(out, force=force, inputs=[path, plan, table.schema])
     wishes = table.reading
     if manifest is not None:
         dialect = (manifest.get("input") or {}).get("dialect") or {}
@@ -108,15 +133,22 @@ def protect(
     with bar_for(f"protecting {path.name}") as bar:
         # the plan's schema decides how columns are read; what is said on the command line goes on top of it
         data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
+        if manifest is not None and manifest.get("input", {}).get("digest") != data.digest():
+            # the same random numbers on two files could be found by comparing them
+            the_plan = replace(the_plan, seed=None)
         found = None
         if trial is not None:
-            seed = draw_seed() if seed is None else seed
-            found = trial.run(data, split(attributes), split(known), seed, the_plan.require, Part(bar, 0.1, 0.8))
+            given = draw_seed() if given is None else given
+            found = trial.run(data, split(attributes), split(known), given, the_plan.require, Part(bar, 0.1, 0.8))
             the_plan = replace(the_plan, steps=(replace(the_plan.steps[0], parameters=found.method.parameters()),))
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
-        release = carry_out(data, replace(the_plan, schema=None), seed=seed, progress=masking)
+        release = carry_out(data, replace(the_plan, schema=None), seed=given, progress=masking)
         bar(0.9, f"writing {out.name}")
-        written, beside = release.save(out, force=force)
+        neutralise = neutralise_formulas or is_neutralised(manifest)
+        written, beside = release.save(out, force=force, neutralise_formulas=neutralise)
+    warnings = _of_the_seed(release)
+    for warning in warnings:
+        note(warning)
     _advise(data, release)
     if manifest is not None:
         _compare_with(manifest, release, written)
@@ -124,7 +156,8 @@ def protect(
         guarantees = release.guarantees.to_plain()
         plain = release.provenance.to_plain()
         tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
-        print_json({"release": str(written), "manifest": str(beside), "guarantees": guarantees, **tried, **plain})
+        places = {"release": str(written), "manifest": str(beside), "warnings": warnings}
+        print_json({**places, "guarantees": guarantees, **tried, **plain})
         return
     if trial is not None and found is not None:
         for line in trial.lines(found):
@@ -136,14 +169,14 @@ def protect(
         say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
     for line in release.guarantees.sentences():
         say(line)
-    as_they_were = [n for n in release.data.names if n not in release.provenance.attributes]
-    if as_they_were:
+    if as_they_were := _as_they_were(release):
         say(f"released as they were: {', '.join(as_they_were)}")
     if release.provenance.left_out:
         say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
     for remark in release.provenance.notes:
-        say(remark)
-    say(f"seed {release.provenance.seed}; {len(release):,} records written to {written}")
+        if remark not in release.provenance.warnings:
+            say(remark)
+    say(f"{len(release):,} records written to {written}")
     say(f"manifest written to {beside}; keep it private, for its seed helps to undo the masking")
 
 
@@ -181,21 +214,33 @@ def _required(require: Sequence[str] | None) -> dict[str, float]:
     return check_requirements(wanted)
 
 
-def _check_places(path: Path, out: Path) -> None:
-    if path.exists() and out.exists() and path.samefile(out):
-        raise ParameterError(f"the release would overwrite the original {path}; choose another name for --out")
+def _as_they_were(release: Release) -> list[str]:
+    changed = (*release.provenance.attributes, *release.provenance.renumbered)
+    return [name for name in release.data.names if name not in changed]
+
+
+def _of_the_seed(release: Release) -> list[str]:
+    """What is to be said about a seed that is tried first by whoever looks for one."""
+    from microveil.randomness import GUESSABLE
+
+    seed = release.provenance.seed
+    if seed is None or seed >= GUESSABLE:
+        return []
+    return [f"the seed {seed} is easily guessed, and with it much of the masking undone; without --seed one is drawn"]
 
 
 def _advise(data: Microdata, release: Release) -> None:
     """What a careful colleague would say before this goes out."""
-    from microveil.microdata.inference import suggestions
+    from microveil.microdata.hints import hints
 
-    for name, hint in suggestions(data).items():
-        if name in release.data.names and name not in release.provenance.attributes:
-            if "identifier" in hint:
-                note(f"column '{name}': {hint} It is in the release as it was; --identifiers {name} leaves it out.")
-            elif "are numbers" in hint:
-                note(f"column '{name}': {hint} It was taken for text and is in the release as it was.")
+    for warning in release.provenance.warnings:
+        note(warning)
+    as_they_were = _as_they_were(release)
+    for name, hint in hints(data).items():
+        if hint.grave and name in as_they_were:
+            note(f"column '{name}' is released as it was; {hint.text}")
+        elif hint.no_amount and name in release.provenance.attributes and not data[name].is_categorical:
+            note(f"column '{name}' was masked like an amount; {hint.text}")
 
 
 def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> None:
@@ -203,7 +248,7 @@ def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> 
     from microveil.masking.release import file_digest
 
     if (manifest.get("input") or {}).get("digest") != release.provenance.input_digest:
-        note("the input is not the one this manifest was made from, so the release is a new one")
+        note("the input is not the one this manifest was made from, so the release is a new one, with another seed")
         return
     expected = manifest.get("output") or {}
     if expected.get("file_sha256") == file_digest(written):

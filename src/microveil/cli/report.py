@@ -22,9 +22,9 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, print_json, say
-from microveil.cli.tables import from_manifest, read_back, read_table
+from microveil.cli.tables import from_manifest, is_neutralised, read_back, read_table
 
-EXAMPLE = "Example: microveil report people.csv safe.csv --keys age,zip,income --out report.html"
+EXAMPLE = "Example: microveil report people.csv safe.csv --out report.html"
 
 
 class Attacks(StrEnum):
@@ -70,15 +70,13 @@ def report(
 
     The internal page (the default) shows the original; the public one tells an intruder nothing of use.
     """
-    from microveil.masking.release import release_from
-    from microveil.microdata.files.atomic import check_output, write_together
+    from microveil.masking.release import manifest_path, release_from
+    from microveil.microdata.files.atomic import check_output, write_text
     from microveil.progress import Part
     from microveil.registry import make
     from microveil.reporting.report import report as write_report
 
-    _check_place(out, original, masked)
-    mode = 0o644 if public else 0o600  # the internal page shows the original
-    check_output(out, force=force)
+    check_output(out, force=force, inputs=[original, masked, manifest_path(masked), table.schema])
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     plan, manifest = from_manifest(masked)
     chosen = split(attributes)
@@ -87,11 +85,13 @@ def report(
         before = read_table(
             original, table.schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **table.said
         )
-        after = read_table(masked, None, Part(bar, 0.1, 0.2), like=before, **wishes)
+        after = read_table(
+            masked, None, Part(bar, 0.1, 0.2), like=before, neutralised=is_neutralised(manifest), **wishes
+        )
         release: Any = after
         again = ""
         if plan is not None and manifest is not None:
-            needs_more = attacks is Attacks.all or len(after) < len(before)
+            needs_more = attacks is Attacks.all or plan.shuffle or len(after) < len(before)
             release = read_back(before, after, plan, manifest) if needs_more else release_from(after, plan, manifest)
             again = shlex.join(
                 ["microveil", "protect", str(original), "--plan", f"{masked}.manifest.json", "--out", "again.csv"]
@@ -101,7 +101,7 @@ def report(
             threshold=threshold, match_by=match_by, again=again, organisation=organisation, author=author, date=date,
             progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
-        write_together({out: lambda unfinished: _put(unfinished, page, mode)}, force=force)
+        write_text(out, page, force=force, private=not public)  # the internal page shows the original
     variant = "public" if public else "internal"
     if as_json:
         print_json({"report": str(out), "variant": variant, "manifest": manifest is not None})
@@ -109,17 +109,3 @@ def report(
     say(f"{variant} report written to {out}; it opens in a browser and needs no network")
     if not public:
         say("it shows statistics of the original: keep it to yourself, and make the public one with --public")
-
-
-def _check_place(out: Path, original: Path, masked: Path) -> None:
-    from microveil.errors import ParameterError
-    from microveil.masking.release import manifest_path
-
-    for what, path in (("table", original), ("table", masked), ("manifest", manifest_path(masked))):
-        if out.resolve() == path.resolve() or (out.exists() and path.exists() and out.samefile(path)):
-            raise ParameterError(f"the report would overwrite the {what} {path}; choose another name for --out")
-
-
-def _put(unfinished: Path, page: str, mode: int) -> None:
-    unfinished.touch(mode=mode)
-    unfinished.write_text(page, encoding="utf-8", newline="\n")

@@ -42,7 +42,7 @@ def risk(
 
     check_threshold(threshold)
     if records is not None:
-        check_output(records, force=force)
+        check_output(records, force=force, inputs=[path, table.schema])
         check_writable(records)
     with bar_for(f"reading {path.name}") as bar:
         data = read_table(path, table.schema, Part(bar, 0.0, 0.6), **table.reading, **table.said)

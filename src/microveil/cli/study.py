@@ -12,7 +12,7 @@ from microveil.cli.options import Json
 from microveil.cli.printing import FAILED, bar_for, console, fail, note, print_json, say
 
 if TYPE_CHECKING:
-    from microveil.study import Study
+    from microveil.study import Result, Study
     from microveil.study.cells import Cell
 
 EXAMPLE = "Example: microveil study candidates.toml --out results --workers 2"
@@ -40,26 +40,26 @@ def study(
 ) -> None:
     """Make and measure a release for every method and every value of its grid, and show which is best.
 
+    The best is chosen by its mean over the repeats and measured once more with a fresh seed, which its plan has.
     Finished cells are kept in the folder: a study that was stopped goes on where it was.
     """
     from microveil.errors import Cancelled
-    from microveil.study.cells import unfold
     from microveil.study.design import read_design
-    from microveil.study.running import check_folder, finished_cells, run_study
+    from microveil.study.running import cells_in, check_folder, run_study
 
     folder = out or file.parent / f"{file.stem}-results"
     design = read_design(file)
     if dry_run:
-        cells = unfold(design, design.table(data))
-        _list_cells(cells, finished_cells(cells, folder) if resume else 0, as_json=as_json)
+        cells, finished = cells_in(design, design.table(data), folder)
+        _list_cells(cells, finished if resume else 0, as_json=as_json)
         return
     check_folder(folder)
     try:
         with bar_for(f"study {file.name}") as bar:
             found = run_study(file, data, out=folder, workers=workers, fresh=not resume, progress=bar)
     except (KeyboardInterrupt, Cancelled):
-        cells = unfold(design, design.table(data))
-        kept = f"{finished_cells(cells, folder):,} of {len(cells):,} cells"
+        cells, finished = cells_in(design, design.table(data), folder)
+        kept = f"{finished:,} of {len(cells):,} cells"
         fail(f"cancelled; {kept} are kept in {folder}, and the same command goes on from there")
     _show(found, folder, as_json=as_json)
     if found.failures:
@@ -70,7 +70,7 @@ def _list_cells(cells: Sequence[Cell], finished: int, *, as_json: bool) -> None:
     from microveil.microdata.microdata import count
 
     if as_json:
-        rows = [{"candidate": cell.candidate.label, "repeat": cell.repeat, "digest": cell.digest} for cell in cells]
+        rows = [{"candidate": cell.candidate.label, "repeat": cell.repeat} for cell in cells]
         print_json({"cells": rows, "finished": finished})
         return
     for cell in cells:
@@ -96,7 +96,8 @@ def _show(study: Study, folder: Path, *, as_json: bool) -> None:
             "losses and risks of candidates that release a part of the records are those of the released records alone"
         )
     for failure in study.failures:
-        note(f"{failure.candidate.label} (repeat {failure.repeat}) failed: {failure.reason}")
+        place = f"repeat {failure.repeat}" if failure.repeat else "the release of its plan"
+        note(f"{failure.candidate.label} ({place}) failed: {failure.reason}")
 
 
 def _print_ranking(study: Study) -> None:
@@ -119,4 +120,10 @@ def _print_ranking(study: Study) -> None:
     if len(study.results) > _SHOWN:
         say(f"and {len(study.results) - _SHOWN} more in summary.csv")
     if best is not None:
-        say(f"best            {best.candidate.label}: loss {best.loss:.2f}, risk {best.risk:.2f}")
+        say(f"best            {best.candidate.label}: loss {best.loss:.2f}, risk {best.risk:.2f}{_over(best)}")
+    if best is not None and best.again is not None and best.candidate.is_random:
+        say(f"measured again  loss {best.again.loss:.2f}, risk {best.again.risk:.2f}, with the fresh seed of the plan")
+
+
+def _over(best: Result) -> str:
+    return f", means over {len(best.runs)} repeats" if len(best.runs) > 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,24 +27,33 @@ def read_release(
     path: Path, before: Microdata, made: Made, progress: Progress, *, whole: bool, **options: Any
 ) -> Microdata | Release:
     """A masked table, as the release it was made as where its manifest is there; groups, matrices and the choice of
-    records come with it only if it is wanted whole or does not have all records.
+    records come with it only if it is wanted whole, does not have all records or has them in random order.
     """
     from microveil.masking.release import release_from
 
-    after = read_table(path, None, progress, like=before, **options)
     plan, manifest = made
+    neutralised = is_neutralised(manifest)
+    after = read_table(path, None, progress, like=before, neutralised=neutralised, **options)
     if plan is None or manifest is None:
         return after
-    if whole or len(after) < len(before):
+    if whole or plan.shuffle or len(after) < len(before):
         return read_back(before, after, plan, manifest)
     return release_from(after, plan, manifest)
+
+
+def is_neutralised(manifest: Mapping[str, Any] | None) -> bool:
+    """Whether texts of a released file carry an apostrophe against spreadsheets."""
+    output = (manifest or {}).get("output")
+    return isinstance(output, Mapping) and bool(output.get("neutralised_formulas"))
 
 
 def from_manifest(masked: Path) -> Made:
     """The plan and the manifest beside a released file, if it belongs to that file."""
     from microveil.masking.plan import read_plan
     from microveil.masking.release import file_digest, manifest_path
+    from microveil.microdata.files.atomic import recover
 
+    recover(masked.parent)  # a run that was killed may have left the manifest under another name
     beside = manifest_path(masked)
     if not (beside.is_file() and masked.is_file()):
         return None, None
@@ -56,11 +66,11 @@ def from_manifest(masked: Path) -> Made:
 
 def read_back(before: Microdata, after: Microdata, plan: Plan, manifest: dict[str, Any]) -> Release:
     """The release as it was made. What its manifest does not hold, the groups, matrices and records used, is found by
-    carrying out the plan again; where that gives another table, it is done without.
+    carrying out the plan again; where that gives another table, it is done without, unless the order is lost with it.
     """
     from dataclasses import replace
 
-    from microveil.errors import MicroveilError
+    from microveil.errors import DataError, MicroveilError
     from microveil.masking.release import release_from
     from microveil.protection import protect
 
@@ -68,7 +78,12 @@ def read_back(before: Microdata, after: Microdata, plan: Plan, manifest: dict[st
     try:
         again = protect(before, replace(plan, schema=None, require={}))
     except MicroveilError:
-        return release
-    if again.data.digest() != (manifest.get("output") or {}).get("digest"):
+        again = None
+    if again is None or again.data.digest() != (manifest.get("output") or {}).get("digest"):
+        if plan.shuffle:
+            raise DataError(
+                "the records of this release are in random order, and its manifest does not make the same release of "
+                "this original again, so they cannot be compared with it; give the original and the versions it names"
+            )
         return release
     return replace(release, partitions=again.partitions, matrices=again.matrices, rows=again.rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, ParameterError, SchemaError
+from microveil.masking.households import household_of, households_that_differ, renumbered, shared_attributes
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Step
 from microveil.masking.release import Provenance, Release
@@ -57,6 +58,34 @@ def _beside(data: Any, original: Any) -> Microdata | None:
     return table if data.rows is None else table.take(data.rows)
 
 
+def _refuse_household(table: Microdata, attributes: Sequence[str]) -> None:
+    if table.schema.household in attributes:
+        raise SchemaError(
+            f"attribute '{table.schema.household}' is the household number: a release has new ones, so it is not masked"
+        )
+
+
+def _members_differ(
+    before: Microdata, after: Microdata, attributes: Sequence[str], earlier: Mapping[str, int]
+) -> dict[str, int]:
+    """For attributes that all members of a household shared, in how many households they no longer do."""
+    shared = (*earlier, *shared_attributes(before, [name for name in attributes if name not in earlier]))
+    household = household_of(after) if shared else None
+    if household is None:
+        return {}
+    return {
+        name: households_that_differ(after, household, name) if name in attributes else earlier[name] for name in shared
+    }
+
+
+def _with_new_household_ids(released: Microdata, provenance: Provenance) -> Microdata:
+    names = provenance.renumbered
+    assert provenance.seed is not None
+    streams = Streams(provenance.seed)
+    new = {name: renumbered(released, name, streams.generator("household numbers", name)) for name in names}
+    return released.with_columns({n: column for n, (column, _) in new.items()}, [a for _, a in new.values()])
+
+
 class Method(Parameterised, ABC):
     """A way of masking. A subclass is a frozen dataclass of its parameters and implements `_mask`."""
 
@@ -67,6 +96,11 @@ class Method(Parameterised, ABC):
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     weights: ClassVar[str] = "sampling weights are not used and are released as they are"
 
+    @property
+    def draws(self) -> bool:
+        """Whether another seed can make another release, with the parameters as they are."""
+        return self.random
+
     def mask(
         self,
         data: Any,
@@ -74,17 +108,24 @@ class Method(Parameterised, ABC):
         *,
         seed: int | None = None,
         original: Any = None,
+        keep_household_ids: bool = False,
         progress: Progress = silent,
     ) -> Release:
         """Mask some attributes of a table (or of an earlier release, which adds a step to it).
 
         `attributes` are the keys unless given; without any roles, all attributes of a kind the method is made for.
-        Identifiers are left out of the release. Without a seed one is drawn and kept in the provenance. A method that
-        mends a release needs the `original` table beside it.
+        Identifiers are left out of the release, and the first step gives households new numbers, unless told to
+        `keep_household_ids`. Without a seed a secret one is drawn and kept in the provenance; whoever knows or guesses
+        the seed can undo much of the masking. A method that mends a release needs the `original` table beside it.
         """
         earlier = data.provenance if isinstance(data, Release) else None
+        if earlier is not None and earlier.shuffled:
+            raise ParameterError(
+                "the records of this release are in random order already, which is the last thing to do"
+            )
         table = as_microdata(data)
         chosen = resolve_attributes(table, attributes, self.kinds, self.name)
+        _refuse_household(table, chosen)
         if len(table) == 0:
             raise DataError(f"the table has no records, so {self.name} has nothing to mask")
         seed = self._seed(seed, earlier)
@@ -101,8 +142,9 @@ class Method(Parameterised, ABC):
             input_records=earlier.input_records if earlier else len(table),
             schema=earlier.schema if earlier else table.schema,
             left_out=(*(earlier.left_out if earlier else ()), *identifiers),
-            notes=(*(earlier.notes if earlier else ()), *masked.notes),
+            step_notes=(*(earlier.step_notes if earlier else ()), *masked.notes),
             dialect=earlier.dialect if earlier else _dialect(table),
+            keep_household_ids=earlier.keep_household_ids if earlier else keep_household_ids,
         )
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
         kept = data if isinstance(data, Release) else None
@@ -113,12 +155,18 @@ class Method(Parameterised, ABC):
             released = released.take(masked.rows)
             rows = masked.rows if rows is None else rows[masked.rows]
             partitions = {}  # they were about all records
+        differing = _members_differ(table, released, chosen, earlier.members_differ if earlier else {})
+        provenance = replace(provenance, members_differ=differing)
+        if earlier is None:
+            released = _with_new_household_ids(released, provenance)
         return Release(released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows)
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:
+            if earlier.seed is None:
+                raise ParameterError("the seed of this release is not known, so no step can be added to it")
             if seed is not None and check_seed(seed) != earlier.seed:
-                raise ParameterError(f"a release has one seed for all its steps, and this one's is {earlier.seed}")
+                raise ParameterError("a release has one seed for all its steps, and this one has another")
             return earlier.seed
         return draw_seed() if seed is None else check_seed(seed)
 

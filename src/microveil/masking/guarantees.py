@@ -20,7 +20,6 @@ from microveil.errors import GuaranteeError, ParameterError, brief, nearest_name
 from microveil.microdata import Microdata
 from microveil.microdata.hierarchies import equal_frequency
 from microveil.microdata.hierarchy import Hierarchy
-from microveil.microdata.inference import FEW_VALUES
 from microveil.microdata.microdata import count, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS
@@ -48,6 +47,7 @@ AT_MOST = ("t", RISK)
 _ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves
 _ROUNDING = 1e-9
 _CELLS = 10_000_000  # of a table of classes and values that is laid out at a time
+_FEW_VALUES = 12  # a number with no more distinct values is counted value by value
 _C = 3.0  # the usual c of recursive diversity
 _ON_CLASSES = ("l", "entropy-l", "recursive-l")  # which count values or classes of them
 _OF_CLASSES: Mapping[str, str] = {  # what an equivalence class that falls short has
@@ -423,7 +423,7 @@ def _classes_of_values(
     """What diversity counts, as codes: the values; of a number the classes that its schema declares, with their names;
     else, if it has many distinct values, proposed ones."""
     hierarchy = data[name].hierarchy
-    few = values.max(initial=-1) < FEW_VALUES
+    few = values.max(initial=-1) < _FEW_VALUES
     if data[name].kind != "numeric" or (hierarchy is None and few):
         return values, (), False
     numbers = data.numbers(name).values[known]

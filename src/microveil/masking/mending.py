@@ -39,6 +39,10 @@ class Mending(Method):
         help="the method that masks first what has not been masked yet",
     )
 
+    @property
+    def draws(self) -> bool:
+        return self.random or self.first.draws
+
     def __post_init__(self) -> None:
         if "numeric" not in self.first.kinds or isinstance(self.first, Mending):
             raise ParameterError(f"{self.name}: first = '{self.first.name}' is not allowed; it must mask numbers")

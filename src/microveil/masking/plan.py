@@ -11,10 +11,16 @@ from typing import Any
 
 from microveil.errors import ParameterError, brief, errors_of_file, nearest_name, parsed, shortened
 from microveil.masking.guarantees import check_requirements
+from microveil.microdata.files.inputs import read_text
 from microveil.microdata.schema import Schema
-from microveil.randomness import check_seed
+from microveil.randomness import check_seed, plain_seed
 
-_PLAN_KEYS = ("seed", "schema", "require", "steps")
+PRIVATE = (
+    "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
+    "of the masking."
+)
+_SWITCHES = ("shuffle", "keep_household_ids")
+_PLAN_KEYS = ("seed", "schema", "require", *_SWITCHES, "steps")
 _STEP_KEYS = ("method", "parameters", "attributes")
 
 
@@ -52,15 +58,21 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps that make a release, with the seed, what it must guarantee and, where one was declared, the schema."""
+    """The steps that make a release, with the seed, what it must guarantee and, where one was declared, the schema.
+
+    With `shuffle` the records come in random order; household numbers are new ones unless `keep_household_ids` is set.
+    """
 
     steps: tuple[Step, ...]
     seed: int | None = None
     schema: Schema | None = None
     require: Mapping[str, float] = field(default_factory=dict)
+    shuffle: bool = False
+    keep_household_ids: bool = False
 
     def to_plain(self) -> dict[str, Any]:
-        plain: dict[str, Any] = {} if self.seed is None else {"seed": self.seed}
+        plain: dict[str, Any] = {} if self.seed is None else {"seed": plain_seed(self.seed)}
+        plain |= {name: True for name in _SWITCHES if getattr(self, name)}
         if self.require:
             plain["require"] = dict(self.require)
         plain["steps"] = [step.to_plain() for step in self.steps]
@@ -71,7 +83,8 @@ class Plan:
     def to_toml(self) -> str:
         import tomli_w
 
-        return tomli_w.dumps(self.to_plain())
+        warning = "" if self.seed is None else f"# {PRIVATE}\n"
+        return warning + tomli_w.dumps(self.to_plain())
 
     @classmethod
     def from_plain(cls, plain: Any, folder: Path | None = None) -> Plan:
@@ -89,8 +102,12 @@ class Plan:
         require = plain.get("require", {})
         if not isinstance(require, Mapping):
             raise ParameterError("what a plan requires is a table such as { k = 5 }")
+        for name in _SWITCHES:
+            if not isinstance(plain.get(name, False), bool):
+                raise ParameterError(f"{name} in a plan is true or false, not {plain[name]!r}")
         steps = tuple(Step.from_plain(step) for step in plain["steps"])
-        return cls(steps, seed, schema, check_requirements(require))
+        switches = {name: plain.get(name, False) for name in _SWITCHES}
+        return cls(steps, seed, schema, check_requirements(require), **switches)
 
 
 def _only_known(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
@@ -103,7 +120,7 @@ def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
     """Read a plan (TOML) or the plan inside a manifest (JSON); with the latter comes the whole manifest."""
     path = Path(path)
     with errors_of_file(path, "is neither a plan (TOML) nor a manifest (JSON)"):
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         content = parsed(json.loads if text.lstrip().startswith("{") else tomllib.loads, text)
         manifest = content if "plan" in content else None
         if manifest is not None:
@@ -111,7 +128,7 @@ def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
         return Plan.from_plain(manifest["plan"] if manifest else content, path.parent), manifest
 
 
-_TABLES = ("input", "output", "versions")
+_TABLES = ("input", "output", "versions", "members_differ")
 _LISTS = ("left_out", "notes")
 _DIGESTS = (("input", "digest"), ("output", "digest"), ("output", "file_sha256"))
 _COUNTS = (("input", "records"), ("output", "records"))
@@ -136,6 +153,9 @@ def check_manifest(manifest: Mapping[str, Any]) -> None:
         _of_type(manifest.get(table) or {}, name, int, "a whole number", table)
     for package, version in (manifest.get("versions") or {}).items():
         _fits(isinstance(version, str), f"versions.{package}", version, "a text")
+    for attribute, households in (manifest.get("members_differ") or {}).items():
+        whole = isinstance(households, int) and not isinstance(households, bool)
+        _fits(whole, f"members_differ.{attribute}", households, "a whole number")
     dialect = (manifest.get("input") or {}).get("dialect") or {}
     _fits(isinstance(dialect, Mapping), "input.dialect", dialect, "a table")
     _only_known(dialect, _DIALECT, "the dialect in a manifest")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -15,18 +15,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from microveil.errors import ParameterError
 from microveil.masking.guarantees import Guarantees, guarantees_of
+from microveil.masking.households import sentence_of
 from microveil.masking.partition import Partition
-from microveil.masking.plan import Plan, Step, check_manifest
+from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.schema import category_key
+from microveil.randomness import Streams
 
 JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
-PRIVATE = (
-    "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
-    "of the masking."
-)
 
 
 def versions() -> dict[str, str]:
@@ -37,18 +36,52 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What was done to which table: enough to do it again, and nothing of the original's content."""
+    """What was done to which table: enough to do it again, and nothing of the original's content.
+
+    `members_differ` counts, for every masked attribute that all members of a household shared, the households in which
+    they no longer do.
+    The seed of a release that was read back with an incomplete manifest is not known.
+    """
 
     steps: tuple[Step, ...]
-    seed: int
+    seed: int | None
     input_digest: str
     input_records: int
     schema: Schema
     left_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    step_notes: tuple[str, ...] = ()
     dialect: Mapping[str, str] = field(default_factory=dict)
     require: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
+    keep_household_ids: bool = False
+    shuffled: bool = False
+    members_differ: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the steps have to say, and what became of the households and of the order of the records."""
+        return (*self.step_notes, *self._household_notes, *self.warnings, *self._order_notes)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever releases the table should look at first."""
+        return sentence_of(self.members_differ)
+
+    @property
+    def renumbered(self) -> tuple[str, ...]:
+        """The household number, which a release has anew."""
+        kept = self.keep_household_ids or self.schema.household is None
+        return () if kept else self.schema.having("household")
+
+    @property
+    def _household_notes(self) -> tuple[str, ...]:
+        if self.keep_household_ids:
+            return tuple(f"{name}: household numbers as they were" for name in self.schema.having("household"))
+        return tuple(f"{name}: households renumbered in random order" for name in self.renumbered)
+
+    @property
+    def _order_notes(self) -> tuple[str, ...]:
+        return ("records in random order",) if self.shuffled else ()
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -59,7 +92,8 @@ class Provenance:
     def plan(self) -> Plan:
         """What to do again; of an identifier only that it is one, for its categories are names."""
         bare = (Attribute(name=a.name, kind=a.kind, roles=a.roles) for a in self.schema if "identifier" in a.roles)
-        return Plan(self.steps, self.seed, self.schema.replacing(*bare), self.require)
+        schema = self.schema.replacing(*bare)
+        return Plan(self.steps, self.seed, schema, self.require, self.shuffled, self.keep_household_ids)
 
     def to_plain(self) -> dict[str, Any]:
         return {
@@ -67,6 +101,7 @@ class Provenance:
             "input": {"digest": self.input_digest, "records": self.input_records, "dialect": dict(self.dialect)},
             "left_out": list(self.left_out),
             "notes": list(self.notes),
+            "members_differ": dict(self.members_differ),
             "versions": dict(self.versions),
         }
 
@@ -76,7 +111,7 @@ class Release:
     """Masked microdata with its provenance.
 
     `partitions` (by block of attributes) and `matrices` (by attribute) are what the steps used; `rows` are the records
-    of the original that it has, where these are not all.
+    of the original that it has, in its order, where these are not all of them one after the other.
 
     They stay in memory: a manifest on disk holds the plan, the seed and digests, and no value of the original.
     """
@@ -106,6 +141,30 @@ class Release:
     def plan(self) -> Plan:
         return self.provenance.plan
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether it has only some of the original's records."""
+        return self.rows is not None and len(self.rows) < self.provenance.input_records
+
+    def shuffled(self) -> Release:
+        """The same release with its records in an order drawn from the seed, which tells nothing of the original's.
+
+        It is the last thing done to a release; measures still compare every record with its own original.
+        """
+        if self.provenance.shuffled:
+            return self
+        if self.provenance.seed is None:
+            raise ParameterError("the seed of this release is not known, so no order can be drawn from it")
+        order = Streams(self.provenance.seed, len(self.provenance.steps)).generator("record order")
+        taken = order.permutation(len(self)).astype(np.int64)
+        return replace(
+            self,
+            data=self.data.take(taken).without_index(),
+            provenance=replace(self.provenance, shuffled=True),
+            partitions={block: Partition.of(found.labels[taken]) for block, found in self.partitions.items()},
+            rows=taken if self.rows is None else self.rows[taken],
+        )
+
     def attributes_of_matrix(self, name: str) -> tuple[str, ...]:
         """The attributes that a matrix is about: one, or those whose names joined make up its name.
 
@@ -131,7 +190,7 @@ class Release:
         methods = ", then ".join(step.method for step in self.provenance.steps)
         return f"Release({len(self):,} records, {methods} on {', '.join(self.provenance.attributes)})"
 
-    def manifest(self, file_digest: str | None = None) -> dict[str, Any]:
+    def manifest(self, file_digest: str | None = None, *, neutralised: bool = False) -> dict[str, Any]:
         """What goes beside the file: enough to make the same bytes again, and to read them as they are meant.
 
         Attributes that the release describes otherwise than the original, such as one whose empty cells now count as
@@ -142,15 +201,17 @@ class Release:
         changed = [a for a in self.data.schema if a.name not in before or a != before[a.name]]
         if changed:
             output["schema"] = Schema(changed).to_plain()
+        if neutralised:
+            output["neutralised_formulas"] = True
         version = self.provenance.versions.get("microveil", "unknown")
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
         """Write the masked file and its manifest beside it, both or neither; return their paths."""
         from microveil.microdata.files import writer
-        from microveil.microdata.files.atomic import write_together
+        from microveil.microdata.files.atomic import text_writer, write_together
 
-        path = check_place(path, force=force)
+        path = check_place(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
         beside = manifest_path(path)
         digest: list[str] = []
 
@@ -159,11 +220,10 @@ class Release:
             digest.append(file_digest(unfinished))
 
         def put_manifest(unfinished: Path) -> None:
-            text = json.dumps(self.manifest(digest[0]), indent=2, ensure_ascii=False)
-            unfinished.touch(mode=0o600)
-            unfinished.write_text(text + "\n", encoding="utf-8", newline="\n")
+            manifest = self.manifest(digest[0], neutralised=bool(dialect.get("neutralise_formulas")))
+            text_writer(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")(unfinished)
 
-        write_together({path: put_table, beside: put_manifest}, force=force)
+        write_together({path: put_table, beside: put_manifest}, force=force, private=[beside])
         return path, beside
 
 
@@ -176,16 +236,19 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
     data = _as_released(data, plan.schema or Schema(()), described)
     provenance = Provenance(
         steps=plan.steps,
-        seed=plan.seed or 0,
+        seed=plan.seed,
         input_digest=origin.get("digest") or "",
         input_records=len(data) if records is None else records,
         schema=plan.schema or data.schema,
         left_out=tuple(manifest.get("left_out") or ()),
-        notes=tuple(manifest.get("notes") or ()),
         require=plan.require,
         versions=dict(manifest.get("versions") or {}),
+        keep_household_ids=plan.keep_household_ids,
+        shuffled=plan.shuffle,
+        members_differ=dict(manifest.get("members_differ") or {}),
     )
-    return Release(data, provenance)
+    said = (note for note in (manifest.get("notes") or ()) if note not in provenance.notes)
+    return Release(data, replace(provenance, step_notes=tuple(said)))
 
 
 def _as_released(data: Microdata, before: Schema, released: Schema) -> Microdata:
@@ -211,14 +274,15 @@ def _described(data: Microdata, read: Attribute, known: Attribute) -> Attribute:
     return known if all(value is None or category_key(value) in listed for value in held) else anything
 
 
-def check_place(path: str | Path, *, force: bool = False) -> Path:
-    """Whether a release can be written here; worth asking before any long work starts."""
+def check_place(path: str | Path, *, force: bool = False, inputs: Iterable[str | Path | None] = ()) -> Path:
+    """Whether a release can be written here, over none of the inputs; worth asking before any long work starts."""
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_writable
 
-    path = check_output(path, force=force)
+    inputs = list(inputs)
+    path = check_output(path, force=force, inputs=inputs)
     check_writable(path)
-    check_output(manifest_path(path), force=force)
+    check_output(manifest_path(path), force=force, inputs=inputs)
     return path
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.errors import DataError
 from microveil.microdata.frames import distinct_values
-from microveil.microdata.inference import suggestions
+from microveil.microdata.hints import hints
 from microveil.microdata.microdata import Microdata
 from microveil.microdata.schema import Attribute, Schema
 
@@ -17,28 +17,33 @@ _LARGEST_DOMAIN, _ALWAYS_A_DOMAIN, _SHARE_OF_RECORDS = 500, 12, 0.25
 
 
 def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
-    """For each attribute its kind, roles, number of different values, missing cells, mean and deviation."""
-    hints = suggestions(data)
+    """For each attribute its kind, roles, distinct values, missing cells, mean, standard deviation and hint.
+
+    `looks_like` says in a word what the column may be, and `hint` what to do if it is that.
+    """
+    found = hints(data)
     rows = []
     for attribute in data.schema:
+        hint = found.get(attribute.name)
         row: dict[str, Any] = {
             "name": attribute.name,
             "kind": attribute.kind,
             "roles": list(attribute.roles),
             "label": attribute.label,
-            "different": distinct_values(data.frame, attribute.name),
+            "distinct": distinct_values(data.frame, attribute.name),
             "missing": None,
             "missing_share": None,
             "missing_codes": None,
             "missing_policy": attribute.missing,
             "mean": None,
-            "deviation": None,
-            "suggestion": hints.get(attribute.name),
+            "standard_deviation": None,
+            "looks_like": None if hint is None else hint.sort,
+            "hint": None if hint is None else hint.text,
         }
         try:
             row.update(_cells(data, attribute))
         except DataError as problem:  # a bad column is what one looks for here, so it must not end the description
-            row["suggestion"] = str(problem)
+            row["looks_like"], row["hint"] = "problem", str(problem)
         rows.append(row)
     return rows
 
@@ -53,7 +58,7 @@ def _cells(data: Microdata, attribute: Attribute) -> dict[str, Any]:
     }
     if attribute.kind == "numeric" and missing < len(data):
         values = data.numbers(attribute.name).values
-        found["mean"], found["deviation"] = float(np.nanmean(values)), float(np.nanstd(values))
+        found["mean"], found["standard_deviation"] = float(np.nanmean(values)), float(np.nanstd(values))
     return found
 
 

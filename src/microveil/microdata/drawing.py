@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from microveil.microdata.ordered import is_ordered, numbers_in
 from microveil.microdata.pairs import Pair
 from microveil.numerics.content_lots import content_lots
-from microveil.randomness import Streams
+from microveil.randomness import PublicStreams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:
     drawn without the others.
     """
     records = content.shape[1]
-    start = int(Streams(seed).generator(name).integers(2**62))
+    start = int(PublicStreams(seed).generator(name).integers(2**62))
     alike = content_lots(content, start)
     order = np.argsort(alike, kind="stable")
     begins = np.flatnonzero(np.diff(alike[order], prepend=-1.0))

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.errors import FileError, SchemaError, UnknownNameError, brief
+from microveil.microdata.files.inputs import read_text
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -138,14 +139,16 @@ class Hierarchy:
     def read(cls, path: str | Path) -> Hierarchy:
         """Read the column-per-level form: one row per category; a comma, a semicolon or a tab between levels.
 
+        A file whose name ends in .gz is unpacked.
+
         A first row whose cells are all of the form level0, level1, ... is a header; files without one, as ARX writes
         them, are read alike.
         """
         path = Path(path)
         try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as problem:
-            raise FileError(path, f"cannot be read as a hierarchy ({_reason(problem)})") from None
+            text = read_text(path)
+        except UnicodeDecodeError:
+            raise FileError(path, "cannot be read as a hierarchy (it is not UTF-8 text)") from None
         unquoted = re.sub(r'"[^"]*"', "", text).split("\n", 1)[0]
         lines = io.StringIO(text, newline="")  # a line break inside a quoted category stays as it is
         try:
@@ -295,7 +298,3 @@ def check_level(level: int, levels: int) -> None:
     """Refuse a level that a hierarchy does not have."""
     if not 0 <= level < levels:
         raise SchemaError(f"level {level} does not exist; the hierarchy has levels 0 to {levels - 1}")
-
-
-def _reason(problem: Exception) -> str:
-    return getattr(problem, "strerror", None) or "it is not UTF-8 text"

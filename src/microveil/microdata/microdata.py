@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,8 +15,10 @@ import pyarrow.compute as pc
 
 from microveil.errors import DataError, SchemaError
 from microveil.microdata.frames import Frame, arrow_column, open_frame, own_frame, type_words, with_arrow_columns
+from microveil.microdata.hierarchy import node_text
 from microveil.microdata.inference import infer_schema
 from microveil.microdata.ordered import cells_from, numbers_in
+from microveil.microdata.orders import in_order
 from microveil.microdata.schema import Attribute, Category, Schema, category_key
 
 if TYPE_CHECKING:
@@ -90,17 +93,24 @@ class Microdata:
         household: str | None = None,
         strata: Sequence[str] | None = None,
         numeric: Sequence[str] | None = None,
-        ordinal: Sequence[str] | None = None,
+        ordinal: Sequence[str] | Mapping[str, Sequence[Category] | None] | None = None,
         nominal: Sequence[str] | None = None,
         origin: Origin | None = None,
     ) -> Microdata:
-        """Wrap a table. Kinds are guessed where the schema is silent; roles are never guessed."""
+        """Wrap a table. Kinds are guessed where the schema is silent; roles are never guessed.
+
+        Ordinal attributes have the order of their domain, of numbers, ranges or a usual scale; where there is none,
+        it must be given: `ordinal={"size": ["small", "medium", "large"]}`.
+        """
         if isinstance(table, Microdata):
             frame, schema, origin = table.frame, schema or table.schema, origin or table.origin
         else:
             frame = open_frame(table)
         complete = infer_schema(frame, schema)
-        complete = complete.with_kinds(numeric=numeric, ordinal=ordinal, nominal=nominal)
+        domains = {name: domain for name, domain in ordinal.items() if domain} if isinstance(ordinal, Mapping) else {}
+        named = list(ordinal) if isinstance(ordinal, Mapping) else ordinal
+        complete = complete.with_kinds(numeric=numeric, ordinal=named, nominal=nominal)
+        complete = complete.replacing(*(_with_domain(frame, complete[n], domain) for n, domain in domains.items()))
         complete = complete.with_roles(
             key=keys,
             confidential=confidential,
@@ -109,7 +119,25 @@ class Microdata:
             household=household,
             stratum=strata,
         )
-        return cls(frame, complete, origin)
+        made = cls(frame, complete, origin)
+        for attribute in complete:
+            made._ask_for_an_order(attribute)
+        return made
+
+    def _ask_for_an_order(self, attribute: Attribute) -> None:
+        """Refuse an ordinal attribute whose categories have no order that is declared or that they show themselves."""
+        if attribute.kind == "ordinal" and attribute.domain is None and in_order(self._found(attribute)) is None:
+            name = attribute.name
+            raise SchemaError(
+                f"attribute '{name}' is ordinal, but the order of its categories is not known; list them from the "
+                f"lowest to the highest, by --ordinal \"{name}=low<medium<high\", by ordinal={{'{name}': [...]}} in "
+                "Python or as its domain in the schema"
+            )
+
+    def _found(self, attribute: Attribute) -> list[Category]:
+        """The categories that occur, as they come; missing codes are none."""
+        occurring = pc.unique(as_categories(self.arrow(attribute.name)).drop_null()).to_pylist()
+        return [value for value in occurring if not _category_state(attribute, value)]
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -219,8 +247,9 @@ class Microdata:
         if attribute.domain is not None:
             valid: list[Category | None] = list(attribute.domain)
         else:
-            found = [v for v in pc.unique(column.drop_null()).to_pylist() if not _category_state(attribute, v)]
-            valid = sorted(found, key=category_key)
+            found = sorted(self._found(attribute), key=category_key)
+            # a released table may have labels without a place in the order; they are read by the original's
+            valid = list((in_order(found) if attribute.kind == "ordinal" else None) or found)
         if attribute.missing == "own category":
             valid += list(attribute.missing_codes)
             if column.null_count:
@@ -280,6 +309,10 @@ class Microdata:
     def take(self, rows: IntArray) -> Microdata:
         """Only these records, in this order."""
         return Microdata(self.frame[rows.tolist()], self.schema, self.origin)
+
+    def without_index(self) -> Microdata:
+        """The table with its records numbered from 0; only pandas keeps names of records beside them."""
+        return Microdata(nw.maybe_reset_index(self.frame), self.schema, self.origin)
 
     def number_column(self, name: str, values: FloatArray, suppressed: BoolArray | None = None) -> pa.Array:
         """Masked numbers as a column: missing cells keep what they held, suppressed cells become empty.
@@ -343,6 +376,15 @@ class Microdata:
             return _canonical(self.arrow(name))
         except DataError:  # a column that Arrow cannot hold passes through, and counts by how its cells are shown
             return [repr(cell).encode("utf-8", "backslashreplace") for cell in self.frame[name].to_list()]
+
+
+def _with_domain(frame: Frame, attribute: Attribute, domain: Sequence[Category]) -> Attribute:
+    """The attribute with this domain; a category that was typed as text is the one in the table that reads the same."""
+    if isinstance(domain, str):
+        raise SchemaError(f"attribute '{attribute.name}': its domain is a list of categories, not a text")
+    occurring = pc.unique(as_categories(arrow_column(frame, attribute.name)).drop_null()).to_pylist()
+    by_text = {node_text(value): value for value in occurring}
+    return attribute.changed(domain=tuple(by_text.get(node_text(value), value) for value in domain))
 
 
 def as_microdata(table: Any) -> Microdata:

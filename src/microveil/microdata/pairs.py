@@ -10,7 +10,7 @@ from microveil.errors import DataError
 from microveil.microdata.knowledge import Knowledge, declared_keys, knowledge_of
 from microveil.microdata.labels import holds_labels
 from microveil.microdata.microdata import Categories, Microdata, Numbers, as_microdata, count, resolve_attributes
-from microveil.microdata.schema import KINDS, Attribute, category_key
+from microveil.microdata.schema import KINDS
 from microveil.parameters import Parameterised
 
 _NOT_MASKED = ("identifier", "weight", "household", "stratum")  # roles of attributes that are no one's values
@@ -73,7 +73,7 @@ class Pair:
         recoded = tuple(
             n for n in held if holds_labels(before[n], before.arrow(n), after.arrow(n), declared_before=known_before)
         )
-        schema = before.schema.replacing(*(_with_codes_of(before[name], after[name]) for name in held))
+        schema = before.schema.replacing(*(before[name].with_missing_of(after[name]) for name in held))
         released = schema.select(held)
         if made is not None:  # empty cells of a release may count otherwise than those of the original
             counted = (released[name].changed(missing=after[name].missing) for name in held)
@@ -116,17 +116,6 @@ class Pair:
             new = [value for value in self.masked.domain(name) if value not in known]
             domain = (*(v for v in (*domain, *new) if v is not None), *([None] if None in (*domain, *new) else []))
         return self.original.categories(name, domain), self.masked.categories(name, domain)
-
-
-def _with_codes_of(before: Attribute, after: Attribute) -> Attribute:
-    """The original's attribute, knowing the missing codes of the masked file too (another format may have its own), and
-    the categories that masking has made by merging others.
-    """
-    if after.domain is not None and before.domain is not None and after.kind == before.kind:
-        known = {category_key(value) for value in before.domain}
-        new = tuple(value for value in after.domain if category_key(value) not in known)  # merged categories
-        before = before.changed(domain=(*before.domain, *new), hierarchy=None) if new else before
-    return before.with_missing_of(after)
 
 
 def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from microveil.errors import ParameterError
 from microveil.microdata.hierarchy import Hierarchy
 from microveil.microdata.microdata import BoolArray, FloatArray, IntArray, Microdata
 from microveil.microdata.schema import Attribute, Schema
-from microveil.randomness import Streams, check_seed
+from microveil.randomness import PublicStreams, check_seed
 
 MOST_RECORDS = 10_000_000
 WORKING_AGE, PENSION_AGE = 16, 67
@@ -117,7 +117,7 @@ def survey(records: int = 2000, seed: int = 1) -> Microdata:
     blocks: list[pa.Table] = []
     households = 0
     for first in range(0, max(records, 1), _BLOCK):
-        block = _persons(min(_BLOCK, records - first), first, households, Streams(seed, step=len(blocks)))
+        block = _persons(min(_BLOCK, records - first), first, households, PublicStreams(seed, step=len(blocks)))
         households += pc.count_distinct(block["household"]).as_py()
         blocks.append(block)
     return Microdata.of(pa.concat_tables(blocks), survey_schema())
@@ -219,7 +219,7 @@ def _check_records(records: object) -> int:
     return int(records)
 
 
-def _persons(records: int, first_person: int, first_household: int, streams: Streams) -> pa.Table:
+def _persons(records: int, first_person: int, first_household: int, streams: PublicStreams) -> pa.Table:
     """One block of persons; the answers first as they are in truth, then with the gaps of a survey."""
 
     def draws(column: str) -> np.random.Generator:

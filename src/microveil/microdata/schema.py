@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 import pydantic
 
 from microveil.errors import SchemaError, UnknownNameError, errors_of_file, parsed, shortened
+from microveil.microdata.files.inputs import read_text
 from microveil.microdata.hierarchy import Hierarchy, Intervals, hierarchy_from_plain, node_text
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
@@ -243,6 +244,10 @@ class Schema:
         return next(iter(self.having("weight")), None)
 
     @property
+    def household(self) -> str | None:
+        return next(iter(self.having("household")), None)
+
+    @property
     def has_roles(self) -> bool:
         return any(a.roles for a in self.attributes)
 
@@ -308,7 +313,7 @@ class Schema:
         """Read a schema from a TOML file."""
         path = Path(path)
         with errors_of_file(path):
-            return cls.from_plain(parsed(tomllib.loads, path.read_text(encoding="utf-8")), path.parent)
+            return cls.from_plain(parsed(tomllib.loads, read_text(path)), path.parent)
 
     def to_toml(self) -> str:
         import tomli_w

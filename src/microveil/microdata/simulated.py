@@ -10,7 +10,7 @@ import numpy as np
 
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.microdata.microdata import Microdata
-from microveil.randomness import Streams, check_seed
+from microveil.randomness import PublicStreams, check_seed
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def simulated(name: str, records: int | None = None, attributes: int | None = No
     for word, value, least in (("records", n, 1), ("attributes", d, max(1, recipe.keys))):
         if value < least:
             raise ParameterError(f"{name}: {word} = {value} is not allowed; it must be at least {least}")
-    rng = Streams(check_seed(seed)).generator("simulated", name)
+    rng = PublicStreams(check_seed(seed)).generator("simulated", name)
     cells = getattr(rng, recipe.distribution)(recipe.first, recipe.second, size=(n, d))
     cells = np.rint(cells) if recipe.whole else cells
     data = Microdata.of({f"var{j + 1}": cells[:, j] for j in range(d)})

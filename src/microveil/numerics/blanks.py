@@ -133,11 +133,11 @@ def blank_for_agreement(
     blanks[records[moved]] = ~kept & (rows.codes[rows.of_record[records[moved]]] >= 0)
     progress(0.8, "taking back blanks")
     costs = np.where(np.isfinite(rows.costs), rows.costs, 0.0)
-    found = [_taken_back(rows, blanks, targets)]
+    found = [blanks_needed(rows, blanks, targets)]
     if len(records) * (len(rows.codes) + len(records)) * rows.codes.shape[1] <= _FEW_TRIALS:
         rarest = records[np.lexsort((records, have[rows.of_record[records], 0]))]
         for part, order in enumerate((np.sort(records), rarest, rarest[::-1])):
-            found.append(_taken_back(rows, _one_by_one(rows, order, targets), targets))
+            found.append(blanks_needed(rows, _one_by_one(rows, order, targets), targets))
             progress(0.85 + 0.05 * part, "trying other orders")
     return min(found, key=lambda cells: float((cells @ costs).sum()))
 
@@ -348,7 +348,7 @@ def _one_by_one(rows: Rows, order: IntArray, targets: FloatArray) -> BoolArray:
     return blanks
 
 
-def _taken_back(rows: Rows, blanks: BoolArray, targets: FloatArray) -> BoolArray:
+def blanks_needed(rows: Rows, blanks: BoolArray, targets: FloatArray) -> BoolArray:
     """The blanks that remain when every one is taken back that is not needed, where the table is small enough to try.
 
     Here all blanks are counted for all rows, while they may have been chosen by what agreed before any was made.

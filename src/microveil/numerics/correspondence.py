@@ -27,7 +27,7 @@ _SHUFFLES = 100
 _NO_ASSOCIATION = 4.0  # standard deviations of what chance makes
 _MOST_ASSIGNED = 500  # records that are assigned by all their distances at once
 _KEPT = 0.95  # an attribute is unmasked if it agrees in so many records
-_SAME_ROWS = 0.9  # of all records must occur in both files, if attributes are unmasked
+_SAME_ROWS = 0.9  # of all records must occur in both files, on the attributes that were left alone
 
 
 @dataclass(frozen=True)
@@ -180,10 +180,17 @@ def attributes_with_same_rows(before: IntArray, after: IntArray) -> list[int]:
     same = [j for j in range(len(before)) if np.array_equal(np.sort(before[j]), np.sort(after[j]))]
     if not same:
         return []
-    one, other = _combinations(before[same], after[same])
+    return same if have_same_rows(before[same], after[same]) else []
+
+
+def have_same_rows(before: IntArray, after: IntArray) -> bool:
+    """Whether nearly every record of one file has an equal one of its own in the other, on at least one attribute."""
+    if len(before) == 0:
+        return False
+    one, other = _combinations(before, after)
     size = int(max(one.max(initial=0), other.max(initial=0))) + 1
     common = np.minimum(np.bincount(one, minlength=size), np.bincount(other, minlength=size)).sum()
-    return same if common >= _SAME_ROWS * before.shape[1] else []
+    return bool(common >= _SAME_ROWS * before.shape[1])
 
 
 def _combinations(before: IntArray, after: IntArray) -> tuple[IntArray, IntArray]:

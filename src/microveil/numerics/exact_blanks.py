@@ -40,7 +40,7 @@ def blank_for_equality(rows: Rows, blank_codes: IntArray, targets: FloatArray) -
         chains = [order[np.argsort(rows.costs[order], kind="stable")] for order in orders]
     best, least = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool), np.inf
     for tiers in (list(kept_sets(rows.costs, len(rows.codes))), *map(_chain, chains)):
-        blanks = _moved(rows, _Partition(rows, blank_codes, targets).blanked(tiers), blank_codes, targets)
+        blanks = blanks_after_moves(rows, _Partition(rows, blank_codes, targets).blanked(tiers), blank_codes, targets)
         cost = float((blanks @ rows.costs).sum())
         if cost < least:
             best, least = blanks, cost
@@ -65,7 +65,7 @@ def _released(rows: Rows, blanks: BoolArray, blank_codes: IntArray) -> tuple[Int
     return number, codes[first]
 
 
-def _moved(rows: Rows, blanks: BoolArray, blank_codes: IntArray, targets: FloatArray) -> BoolArray:
+def blanks_after_moves(rows: Rows, blanks: BoolArray, blank_codes: IntArray, targets: FloatArray) -> BoolArray:
     """The blanks when records have moved to rows that show more of them, where the table is small enough to try."""
     hit = np.flatnonzero(blanks.any(axis=1))
     row_of, codes = _released(rows, blanks, blank_codes)

@@ -44,3 +44,12 @@ def squares(columns: FloatArray, labels: IntArray, *, skip_last_group: bool = Fa
         ssa=float((sizes[:, None] * (means - centre) ** 2).sum()),
         sst=float(((columns - centre) ** 2).sum()),
     )
+
+
+def squares_lost(before: FloatArray, after: FloatArray) -> float:
+    """The sum of squared changes of centred values: what was missing is left out, what is now counts as the mean.
+
+    >>> squares_lost(np.array([-1.0, 1.0, 3.0, np.nan]), np.array([0.0, 1.5, np.nan, np.nan]))
+    10.25
+    """
+    return float(np.nansum((before - np.where(np.isnan(after), 0.0, after)) ** 2))

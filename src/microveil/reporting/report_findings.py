@@ -123,7 +123,7 @@ def _differs(pair: Pair, name: str) -> bool:
 
 def is_sample(pair: Pair) -> bool:
     """Whether only some records of the original were released, so that the pair holds only these."""
-    return pair.release is not None and pair.release.rows is not None
+    return pair.release is not None and pair.release.is_sample
 
 
 def of_the_records(pair: Pair) -> str:

@@ -15,6 +15,7 @@ from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.numerics.summary import Summary, summarise
 from microveil.parameters import describe_parameters, shown
+from microveil.randomness import plain_seed
 from microveil.registry import find
 from microveil.reporting.charts import bars
 from microveil.reporting.pages import render
@@ -92,7 +93,7 @@ def _done(release: Release) -> dict[str, Any]:
         steps.append((step.method, method.summary, ", ".join(changed), ", ".join(step.attributes or ()), every))
     return {
         "steps": steps,
-        "seed": made.seed,
+        "seed": "not known" if made.seed is None else plain_seed(made.seed),
         "input_records": made.input_records,
         "input_digest": made.input_digest,
         "output_digest": release.data.digest(),
@@ -112,10 +113,12 @@ def _data(found: Findings) -> list[dict[str, Any]]:
     """Every attribute of the original, and what the release has of it."""
     after = {row["name"]: row for row in describe_attributes(found.released)}
     masked = set(found.masked)
+    renumbered = () if found.release is None else found.release.provenance.renumbered
     rows = []
     for row in describe_attributes(found.whole):
         released = after.get(row["name"])
         state = "left out" if released is None else "masked" if row["name"] in masked else "as it was"
+        state = "renumbered" if row["name"] in renumbered else state
         rows.append({**row, "roles": ", ".join(row["roles"]), "released": released, "state": state})
     return rows
 

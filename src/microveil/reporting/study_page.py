@@ -38,7 +38,6 @@ def study_page(study: Study, *, again: str, lead: str | None = None) -> str:
         study=study,
         lead=lead or _lead(study),
         best=best,
-        planned=study.planned_run(best) if best else None,
         map=_map(study),
         has_equal_score=score_of_the_best(study) is not None,
         rule=make("score", study.score.name, study.score.parameters),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from microveil.errors import ParameterError
 from microveil.masking import Method
 from microveil.progress import Progress, parts, silent
-from microveil.randomness import Streams, check_seed, draw_seed
+from microveil.randomness import check_seed, derived_seed, draw_seed
 from microveil.registry import make
 from microveil.scoring.score import Score
 
@@ -88,7 +88,7 @@ def repeat_seeds(seed: int, repeats: int) -> list[int]:
     >>> repeat_seeds(1, 3) == repeat_seeds(1, 5)[:3]
     True
     """
-    return [int(Streams(seed, number).generator("repeat").integers(2**32)) for number in range(repeats)]
+    return [derived_seed(seed, "repeat", number) for number in range(repeats)]
 
 
 def _mean(values: Sequence[float]) -> float:

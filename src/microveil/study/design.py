@@ -26,6 +26,7 @@ from microveil.errors import (
 )
 from microveil.masking import Step
 from microveil.microdata import Microdata, Schema, datasets, files
+from microveil.microdata.files.inputs import read_text
 from microveil.microdata.microdata import as_microdata
 from microveil.parameters import shown
 from microveil.progress import Progress, silent
@@ -63,7 +64,7 @@ class Design:
     schema: Schema | None = None
     roles_and_kinds: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, str] = field(default_factory=dict)
-    seed: int = 1
+    seed: int | None = None
     repeats: int = 1
     workers: int | None = None
     attributes: tuple[str, ...] | None = None
@@ -84,8 +85,9 @@ class Design:
         data, dataset = _text(plain, "data"), _text(plain, "dataset")
         if data is not None and dataset is not None:
             raise ParameterError("a study has either data, a file, or dataset, a reference data set, not both")
-        roles_and_kinds: dict[str, Any] = {name: _texts(plain, name) for name in (*_ROLES, *_KINDS)}
+        roles_and_kinds: dict[str, Any] = {name: _texts(plain, name) for name in (*_ROLES, "numeric", "nominal")}
         roles_and_kinds |= {name: _text(plain, name) for name in _ROLES_OF_ONE}
+        roles_and_kinds["ordinal"] = _orders(plain)
         reading = {name: _text(plain, name) for name in _READING}
         workers = plain.get("workers")
         return cls(
@@ -96,7 +98,7 @@ class Design:
             schema=_schema(plain.get("schema"), folder),
             roles_and_kinds={name: given for name, given in roles_and_kinds.items() if given is not None},
             reading={name: given for name, given in reading.items() if given is not None},
-            seed=check_seed(plain.get("seed", cls.seed)),
+            seed=None if plain.get("seed") is None else check_seed(plain["seed"]),
             repeats=check_whole("repeats", plain.get("repeats", cls.repeats), 1, MOST_REPEATS),
             workers=None if workers is None else check_whole("workers", workers, 0, MOST_WORKERS),
             attributes=_texts(plain, "attributes"),
@@ -143,11 +145,21 @@ class Design:
         raise ParameterError("the study names no table: give data = 'people.csv', or a table when you start it")
 
 
+def _orders(plain: Mapping[str, Any]) -> Any:
+    """The ordinal columns: a list of their names, or a table with the categories of each from the lowest."""
+    given = plain.get("ordinal")
+    if not isinstance(given, Mapping):
+        return _texts(plain, "ordinal")
+    if not all(isinstance(categories, list) and categories for categories in given.values()):
+        raise ParameterError("ordinal is a list of columns or a table such as { size = ['small', 'large'] }")
+    return dict(given)
+
+
 def read_design(path: str | Path) -> Design:
     """Read a study's file (TOML)."""
     path = Path(path)
     with errors_of_file(path):
-        content = parsed(tomllib.loads, path.read_text(encoding="utf-8"))
+        content = parsed(tomllib.loads, read_text(path))
         return replace(Design.from_plain(content, path.parent), file=path)
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from microveil.errors import DataError
 from microveil.masking import Plan
 from microveil.masking.release import Provenance
 from microveil.microdata import Schema
-from microveil.microdata.files.atomic import Writer, make_folder, write_together
+from microveil.microdata.files.atomic import make_folder, text_writer, write_together
 from microveil.microdata.microdata import count
 from microveil.scoring import Assessment, decisions
 from microveil.study.cells import MEAN, Candidate, Cell, Named
@@ -31,6 +31,7 @@ _IN_SUMMARY = (
     *("rank", "candidate", "methods", "records", "repeats", "failed"),
     *(column for name in _SCORED for column in (name, f"{name}_deviation")),
     *("front", "best"),
+    *(f"again_{name}" for name in _SCORED),
 )
 
 
@@ -61,12 +62,14 @@ class Result:
     """A candidate with what was measured; `loss`, `risk` and `score` are means over its runs.
 
     `number` is its place in the order in which candidates were named; `failed` counts the runs without numbers.
+    `again` is the release that its plan makes, if that was measured: once, with a seed of its own, after the choice.
     """
 
     candidate: Candidate
     runs: tuple[Run, ...]
     number: int = 0
     failed: int = 0
+    again: Run | None = None
 
     @property
     def loss(self) -> float:
@@ -115,11 +118,10 @@ class Result:
         """How many records the release has; the fewest of all runs."""
         return min(run.measured.records for run in self.runs)
 
-    def best_run(self, risk_below: float | None = None) -> Run | None:
-        """The run with the best score or, with a bound, the least loss among those whose own risk is below it."""
-        if risk_below is None:
-            return min(self.runs, key=lambda run: run.score)
-        return decisions.least_loss(self.runs, risk_below)
+    @property
+    def highest_risk(self) -> float:
+        """The mean over the runs, or the risk of the release that the plan makes if that is higher."""
+        return self.risk if self.again is None else max(self.risk, self.again.risk)
 
     @property
     def seconds(self) -> float:
@@ -128,7 +130,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Failure:
-    """A cell without numbers, and why."""
+    """A cell without numbers, and why; repeat 0 is what the plan makes."""
 
     candidate: Candidate
     repeat: int
@@ -196,15 +198,20 @@ class Study:
     @property
     def admissible(self) -> tuple[Result, ...]:
         """Those within the bound on the risk; all of them without one."""
-        return self.results if self.risk_bound is None else tuple(decisions.admissible(self.results, self.risk_bound))
+        return self.results if self.risk_bound is None else tuple(self._below(self.risk_bound))
+
+    def _below(self, bound: float) -> list[Result]:
+        """Those whose mean risk is below a bound, and also the risk of their plan's release where it was measured."""
+        return [result for result in decisions.admissible(self.results, bound) if result.highest_risk < bound]
 
     def least_loss(self, risk_below: float) -> Result:
-        """The least loss among those whose risk is below the bound."""
-        found = decisions.least_loss(self._measured, risk_below)
+        """The least loss among those whose risk is below the bound: on average, and in the release of their plan where
+        it was measured."""
+        lowest = min(self._measured, key=lambda result: result.highest_risk)
+        found = decisions.least_loss(self._below(risk_below), risk_below)
         if found is None:
-            lowest = min(self.results, key=lambda result: result.risk)
             raise DataError(
-                f"no candidate has a risk below {risk_below:g} %; the lowest is {lowest.risk:.2f} % "
+                f"no candidate has a risk below {risk_below:g} %; the lowest is {lowest.highest_risk:.2f} % "
                 f"({lowest.candidate.label})"
             )
         return found
@@ -225,22 +232,22 @@ class Study:
         """Whether its releases have only some of the records, so that losses say nothing about the others."""
         return result.records < self.records
 
-    def planned_run(self, result: Result | None = None) -> Run:
-        """The run of a result (by default the best) that its plan makes again: the best score or, where the risk is
-        bounded, the least loss among the runs whose own risk is below the bound."""
-        chosen = self.best if result is None else result
-        run = chosen.best_run(self.risk_bound)
-        if run is None:
-            raise DataError(
-                f"no run of '{chosen.candidate.label}' has a risk below {self.risk_bound:g} %, so it has no plan"
-            )
-        return run
-
     def plan(self, result: Result | None = None) -> Plan:
-        """The plan that makes a result's release (by default the best) again, with the seed of its `planned_run`."""
+        """The plan of a result (by default the best): with the seed of the release that was measured `again`, so that
+        it makes that one; without any seed where none was, so that one is drawn."""
         chosen = self.best if result is None else result
-        steps, seed = chosen.candidate.steps, self.planned_run(chosen).seed
+        steps, seed = chosen.candidate.steps, None if chosen.again is None else chosen.again.seed
         return Plan(steps, seed) if self.schema is None else Provenance(steps, seed, "", self.records, self.schema).plan
+
+    def with_planned(self, cell: Cell, outcome: Outcome) -> Study:
+        """The same study, with what became of the release that a candidate's plan makes."""
+        if outcome.measured is None:
+            number = next(result.number for result in self.results if result.candidate is cell.candidate)
+            failed = Failure(cell.candidate, cell.repeat, outcome.reason, number)
+            return replace(self, failures=(*self.failures, failed))
+        again = Run(outcome.measured, cell.repeat, cell.seed, outcome.seconds)
+        results = (replace(r, again=again) if r.candidate is cell.candidate else r for r in self.results)
+        return replace(self, results=tuple(results))
 
     # --- tables --------------------------------------------------------------------------------------------------
 
@@ -263,7 +270,8 @@ class Study:
 
     @property
     def summary_rows(self) -> list[dict[str, Any]]:
-        """One row for each candidate, the best score first: means and deviations over its repeats."""
+        """One row for each candidate, the best score first: means and deviations over its repeats; `again_score` and so
+        on are those of the release that the plan makes."""
         chosen = self.best if self.admissible else None
         front = set(map(id, self.front))
         rows = []
@@ -273,6 +281,7 @@ class Study:
             for name in _SCORED:
                 row |= {name: result.mean(name), f"{name}_deviation": result.deviation(name)}
             row |= {"front": id(result) in front, "best": result is chosen}
+            row |= {f"again_{name}": result.again and getattr(result.again, name) for name in _SCORED}
             rows.append(row | {f"{value.sort} {value.label}": value.value for value in result.values})
         return rows
 
@@ -321,8 +330,11 @@ class Study:
             texts[PLAN] = self.plan().to_toml()
         else:
             (folder / PLAN).unlink(missing_ok=True)  # of an earlier run
-        write_together({folder / name: _writer(text, private=name == PLAN) for name, text in texts.items()}, force=True)
-        return {name: folder / name for name in texts}
+        paths = {name: folder / name for name in texts}
+        # the seed of the plan helps to undo the masking
+        private = [folder / PLAN]
+        write_together({paths[name]: text_writer(text) for name, text in texts.items()}, force=True, private=private)
+        return paths
 
 
 def study_of(cells: Sequence[Cell], outcomes: Mapping[str, Outcome], **about: Any) -> Study:
@@ -399,12 +411,3 @@ def _csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def _writer(text: str, *, private: bool) -> Writer:
-    def put(path: Path) -> None:
-        if private:
-            path.touch(mode=0o600)  # its seed helps to undo the masking
-        path.write_text(text, encoding="utf-8", newline="\n")
-
-    return put

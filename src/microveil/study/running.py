@@ -8,15 +8,16 @@ from typing import Any
 
 from microveil.errors import FileError
 from microveil.microdata import Microdata
-from microveil.microdata.files.atomic import check_folder_path, make_folder
+from microveil.microdata.files.atomic import check_apart, check_folder_path, make_folder
 from microveil.microdata.microdata import as_microdata
-from microveil.progress import Part, Progress, silent
+from microveil.progress import Part, Progress, Rising, silent
 from microveil.randomness import check_seed, draw_seed
-from microveil.study.cells import Candidate, Cell, Measures, bound_to, cells_of, compared, unfold
+from microveil.study.cells import Candidate, Cell, Measures, bound_to, cells_of, compared, planned_cell, unfold
 from microveil.study.design import MOST_WORKERS, Design, check_whole, read_design
+from microveil.study.measuring import Outcome
 from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE, Started, Study, study_of
 from microveil.study.runner import run_cells
-from microveil.study.store import Store, finished_in
+from microveil.study.store import Store, finished_in, secret_in
 
 
 def run_study(
@@ -31,8 +32,9 @@ def run_study(
     """Carry out a study: a design, its plain form, or the path of its file, on the table it names or on `data`.
 
     With a folder `out`, every finished cell is kept there, and a study that is started again goes on where it was
-    (unless `fresh`); tables, page and the plan of the best are written there at the end. The numbers do not depend on
-    the number of `workers`; with 0 the work is done in this process.
+    (unless `fresh`); tables, page and the plan of the best are written there at the end. The best is chosen by its
+    means over the repeats and then measured once more, with a fresh secret seed, which its plan has. The numbers do not
+    depend on the number of `workers`; with 0 the work is done in this process.
 
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
     >>> study = run_study({"method": [{"name": "mdav", "grid": {"k": [2, 3]}}]}, people, workers=0)
@@ -44,21 +46,50 @@ def run_study(
     folder = None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
+        named = design.data if data is None else data
+        inputs = [design.file, named if isinstance(named, str | Path) else None]
+        check_apart([folder / name for name in (STORE, TABLE, SUMMARY, PAGE, PLAN)], inputs)
     table = design.table(data, Part(progress, 0.0, 0.01))
-    cells = unfold(design, table)
+    unfold(design, table)  # whatever is wrong with the study is found before anything is written
     if folder is not None:
         make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
-        run_cells(cells, table, store, workers=workers, progress=Part(progress, 0.01, 1.0))
+        cells = unfold(design, table, store.secret)
+        run_cells(cells, table, store, workers=workers, progress=Part(progress, 0.01, 0.98))
         study = _study(design, table, cells, store, _started(design, table, data))
+        study = _with_planned(
+            study, table, cells[0].measures, store, workers=workers, progress=Part(progress, 0.98, 1.0)
+        )
     if folder is not None:
         study.save(folder)
     return study
 
 
-def finished_cells(cells: Sequence[Cell], folder: Path) -> int:
-    """How many of these cells have their numbers in a folder."""
-    return len(finished_in(folder / STORE, cells)) if (folder / STORE).exists() else 0
+def _with_planned(
+    study: Study, table: Microdata, measures: Measures, store: Store, *, workers: int | None, progress: Progress
+) -> Study:
+    """The study with the release that the plan of its best makes. Where that does not keep the bound on the risk, the
+    next candidate is the best."""
+    failures, progress = len(study.failures), Rising(progress)
+    while study.admissible and study.best.again is None and len(study.failures) == failures:
+        best = study.best
+        cell = planned_cell(table, best.candidate, measures, store.secret)
+        if best.candidate.is_random:
+            run_cells([cell], table, store, workers=workers, progress=progress)
+            outcome = store.outcomes([cell])[cell.digest]
+        else:
+            outcome = Outcome(best.runs[0].measured)  # any seed makes the same
+        study = study.with_planned(cell, outcome)
+    progress(1.0, "the best was measured again")
+    return study
+
+
+def cells_in(design: Design, table: Microdata, folder: Path) -> tuple[tuple[Cell, ...], int]:
+    """The cells of a study, and how many of them have their numbers in a folder, in which nothing changes."""
+    store = folder / STORE
+    secret = secret_in(store) if store.exists() else None
+    cells = unfold(design, table, secret)
+    return cells, len(finished_in(store, cells)) if store.exists() else 0
 
 
 def as_design(design: Design | Mapping[str, Any] | str | Path) -> Design:
@@ -103,13 +134,16 @@ def compare(
 ) -> Study:
     """Make and measure a release for every candidate, all with the same seed and over the same attributes.
 
-    The small form of a study, in this process; `protect(data, study.plan())` makes the best release.
+    The small form of a study, in this process; `protect(data, study.plan())` makes the best release, which is measured
+    once more with a fresh secret seed.
     """
     table = as_microdata(data)
     ways = bound_to(candidates, table)
     seed = draw_seed() if seed is None else check_seed(seed)
-    cells = cells_of(table, [(way, 1) for way in ways], [seed] * len(ways), Measures(compared(ways)))
+    measures = Measures(compared(ways))
+    cells = cells_of(table, [(way, 1) for way in ways], [seed] * len(ways), measures)
     with Store() as store:
-        run_cells(cells, table, store, workers=0, progress=progress)
+        run_cells(cells, table, store, workers=0, progress=Part(progress, 0.0, 0.95))
         outcomes = store.outcomes(cells)
-    return study_of(cells, outcomes, attributes=compared(ways), records=len(table), schema=table.schema)
+        study = study_of(cells, outcomes, attributes=compared(ways), records=len(table), schema=table.schema)
+        return _with_planned(study, table, measures, store, workers=0, progress=Part(progress, 0.95, 1.0))

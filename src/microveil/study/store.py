@@ -5,35 +5,43 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
 from microveil.errors import FileError
+from microveil.randomness import check_seed, draw_seed
 from microveil.study.cells import Cell
 from microveil.study.measuring import Measured, Outcome
 
-_MARK, _FORMAT = 0x4D766C73, 1  # how SQLite files say whose they are, and in which form
+_MARK, _FORMAT = 0x4D766C73, 2  # how SQLite files say whose they are, and in which form
 _CELLS = """
 create table if not exists cells (
-    digest text primary key, candidate text, repeat integer, seed integer,
+    digest text primary key, candidate text, repeat integer, seed text,
     measured text, reason text, seconds real
 ) without rowid
 """
+_SECRET = "create table if not exists secret (seed text)"
 
 
 class Store:
     """The outcomes of cells by their digests. Without a path they stay in memory.
 
-    The file holds numbers about releases and the seeds that make them, never a value of a record. Only one study works
-    on it at a time.
+    The file holds numbers about releases and the seeds that make them, never a value of a record; only its owner can
+    read it. Only one study works on it at a time. `secret` is drawn when the file is made: seeds are derived from it,
+    so that a study which goes on later has the same ones.
     """
+
+    secret: int
 
     def __init__(self, path: Path | None = None, *, fresh: bool = False) -> None:
         self.path = path
         with _errors_of(path):
             if path is not None and not path.exists():
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # seeds help to undo the masking
+            elif path is not None:
+                with suppress(OSError):  # of somebody else, who has to do it
+                    path.chmod(0o600)
             self._open(fresh)
 
     def _open(self, fresh: bool) -> None:
@@ -42,12 +50,23 @@ class Store:
         with self._connection:
             self._connection.execute("begin exclusive")
             if not _is_readable(self._connection):
-                self._connection.execute("drop table if exists cells")  # of another version: to be made again
+                for table in ("cells", "secret"):  # of another version: to be made again
+                    self._connection.execute(f"drop table if exists {table}")
             self._connection.execute(f"pragma application_id = {_MARK}")
             self._connection.execute(f"pragma user_version = {_FORMAT}")
             self._connection.execute(_CELLS)
+            self._connection.execute(_SECRET)
             if fresh:
                 self._connection.execute("delete from cells")
+                self._connection.execute("delete from secret")
+            self.secret = self._kept_or_drawn()
+
+    def _kept_or_drawn(self) -> int:
+        kept = _secret(self._connection)
+        if kept is None:
+            kept = draw_seed()
+            self._connection.execute("insert into secret values (?)", (hex(kept),))
+        return kept
 
     def __enter__(self) -> Store:
         return self
@@ -60,7 +79,8 @@ class Store:
     def keep(self, cell: Cell, outcome: Outcome) -> None:
         """Keep an outcome; it is on the disk when this returns."""
         measured = None if outcome.measured is None else outcome.measured.to_json()
-        row = (cell.digest, cell.candidate.label, cell.repeat, cell.seed, measured, outcome.reason, outcome.seconds)
+        place = (cell.digest, cell.candidate.label, cell.repeat, hex(cell.seed))
+        row = (*place, measured, outcome.reason, outcome.seconds)
         try:
             with self._connection:
                 self._connection.execute("insert or replace into cells values (?, ?, ?, ?, ?, ?, ?)", row)
@@ -81,6 +101,18 @@ def finished_in(path: Path, cells: Iterable[Cell]) -> set[str]:
     with _errors_of(path), closing(_connected(path)) as connection:
         connection.execute("pragma query_only = on")
         return _with_numbers(_outcomes(connection, cells)) if _is_readable(connection) else set()
+
+
+def secret_in(path: Path) -> int | None:
+    """The secret that a file keeps, if it has one in the form of this version. Nothing in it changes."""
+    with _errors_of(path), closing(_connected(path)) as connection:
+        connection.execute("pragma query_only = on")
+        return _secret(connection) if _is_readable(connection) else None
+
+
+def _secret(connection: sqlite3.Connection) -> int | None:
+    kept = connection.execute("select seed from secret").fetchone()
+    return None if kept is None else check_seed(kept[0])
 
 
 def _connected(path: Path | None) -> sqlite3.Connection:

@@ -200,7 +200,7 @@ def masked_in_order(pair: Pair, attribute: str) -> bool:
     its provenance; that the groups are neighbours shows in the values: whoever has the larger one before masking never
     has the smaller one after it.
     """
-    if pair.release is None or pair.release.rows is not None or attribute not in pair.of_kinds(("numeric", "ordinal")):
+    if pair.release is None or pair.release.is_sample or attribute not in pair.of_kinds(("numeric", "ordinal")):
         return False
     steps = [step for step in pair.release.provenance.steps if attribute in (step.attributes or ())]
     if len(steps) != 1:

@@ -26,7 +26,7 @@ from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
-from microveil.randomness import Streams
+from microveil.randomness import PublicStreams
 
 if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison, Labelled
@@ -275,7 +275,7 @@ class ProbabilisticLinkage(Linkage):
         from microveil.numerics.two_classes import dependent_classes, independent_classes
 
         scheme = files.scheme
-        generator = Streams(self.seed).generator(self.name, "pairs")
+        generator = PublicStreams(self.seed).generator(self.name, "pairs")
         patterns = files.patterns(generator, progress, f"{self.name}: counting agreements")
         share = min(1.0 / files.known.cells.shape[1], 0.5)
         classes = independent_classes(

@@ -83,7 +83,7 @@ def _reach(release: Any, attribute: str, values: int) -> Reach:
         return Reach(None, False)
     # where only some records are released, a share of all is no less than a share of those, and ranks among fewer
     # records are no farther apart
-    full = values if release.rows is None else release.provenance.input_records
+    full = release.provenance.input_records if release.is_sample else values
     each = [_reach_of(SWAPPING[step.method](**step.parameters), full) for step in steps]
     return Reach(sum(reach.ranks or 0 for reach in each), all(reach.bound for reach in each))
 

@@ -21,7 +21,7 @@ from microveil.numerics.partition_similarity import PairCounts
 from microveil.numerics.standard import Scaling
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
-from microveil.randomness import Streams
+from microveil.randomness import PublicStreams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -115,7 +115,7 @@ class Clustering(LossMeasure):
         made = np.empty(len(runs))
         for run, part in enumerate(parts(progress, len(runs))):
             sample, repeat = runs[run]
-            rng = Streams(self.seed, repeat).generator(self.name)
+            rng = PublicStreams(self.seed, repeat).generator(self.name)
             counts, made[run] = self._compared(tables.of_records(sample), rng, part)
             found[run] = [getattr(counts, name) for name in _INDICES]
         indices = dict(zip(_INDICES, found.mean(axis=0).tolist(), strict=True))

@@ -16,7 +16,7 @@ from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
-from microveil.randomness import Streams
+from microveil.randomness import PublicStreams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -160,7 +160,7 @@ class Classification(LossMeasure):
     def _tested(self, response: _Response, progress: Progress) -> _Tested:
         """Whether each classifier is right about each record, when it has not learnt from it."""
         records = response.known
-        fold = Streams(self.seed).generator(self.name, "folds").permutation(len(records)) % self.folds
+        fold = PublicStreams(self.seed).generator(self.name, "folds").permutation(len(records)) % self.folds
         original, release, apart = (np.zeros(len(records)) for _ in range(3))
         for number in range(self.folds):
             test, learn = records[fold == number], records[fold != number]

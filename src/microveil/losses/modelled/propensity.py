@@ -17,7 +17,7 @@ from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
-from microveil.randomness import Streams
+from microveil.randomness import PublicStreams
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -166,7 +166,7 @@ class Propensity(LossMeasure):
             return (scores.parameters - 1) / (16 * n) if self.model == "logistic" else None
         found = []
         for number in range(wanted):
-            rng = Streams(self.seed, number).generator(self.name, "permutation")
+            rng = PublicStreams(self.seed, number).generator(self.name, "permutation")
             found.append(score(rng.permutation(np.repeat([False, True], n))).pmse)
             progress((number + 1) / wanted, f"{self.name}: permutations")
         # permutations make of both files samples of a third; synthetic ones differ from the original by one sampling

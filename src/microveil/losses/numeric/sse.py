@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.microdata.pairs import Pair
-from microveil.numerics.squares import squares
+from microveil.numerics.squares import squares, squares_lost
 from microveil.numerics.standard import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -57,12 +57,11 @@ class SSE(LossMeasure):
             before, after = (column.values for column in pair.numbers(name))
             centre, unit = self._centre_and_unit(before)
             scaled, released = ((column - centre) / unit for column in (before, after))
-            released = np.where(np.isnan(released), 0.0, released)
-            sse, sst = float(np.nansum((scaled - released) ** 2)), float(np.nansum(scaled**2))
+            sse, sst = squares_lost(scaled, released), float(np.nansum(scaled**2))
             per_attribute[name] = 100 * ratio(sse, sst)
             lost += sse
             total += sst
-            kept += float((released[~np.isnan(scaled)] ** 2).sum())
+            kept += float(np.nansum(released[~np.isnan(scaled)] ** 2))
         details = {"sse": lost, "ssa": kept, "sst": total, **self._analysis_of_variance(pair, attributes)}
         return Loss.of(self.name, ratio(lost, total), attributes, per_attribute=per_attribute, details=details)
 

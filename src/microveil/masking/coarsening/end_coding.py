@@ -152,8 +152,8 @@ class BottomCode(EndCoding):
     Of categories the first p become one.
 
     >>> from microveil.microdata import Microdata
-    >>> people = Microdata.of({"school": ["none", "basic", "high", "basic"]}, ordinal=["school"])
-    >>> people = people.with_schema(people.schema.replacing(people["school"].changed(domain=("none", "basic", "high"))))
+    >>> order = ["none", "basic", "high"]
+    >>> people = Microdata.of({"school": ["none", "basic", "high", "basic"]}, ordinal={"school": order})
     >>> BottomCode(p=2).mask(people).frame["school"].to_pylist()
     ['basic', 'basic', 'high', 'basic']
     """

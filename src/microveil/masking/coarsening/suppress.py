@@ -17,8 +17,6 @@ from microveil.microdata import Attribute, Microdata
 from microveil.microdata.combinations import Combinations, combinations_of, key_codes
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
 from microveil.microdata.schema import KINDS
-from microveil.numerics.counting import number_rows
-from microveil.numerics.wildcards import agreeing_sums
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
@@ -33,11 +31,15 @@ class Suppress(Method):
     """Empties single cells, as few as it can find, until at least k records share every combination of the keys.
 
     An empty cell that is a wildcard could be any value: its record agrees with all records that have its other values,
-    and counts for them too. Then only records below k lose cells, none more than it needs for itself, and many are safe
-    through the cells emptied around them. Whoever does not want to rely on that asks with `count = "original"` that as
-    many *original* records as k have the values a record still shows: stricter, with more empty cells. Where the schema
-    says that missing is a category of its own, or not applicable, an empty cell agrees with other empty cells only, and
-    rare records are brought together until k of them look alike.
+    and counts for them too, so that many records are safe through the cells emptied around them. Whoever does not want
+    to rely on that asks with `count = "original"` that as many *original* records as k have the values a record still
+    shows: stricter, with more empty cells. Where the schema says that missing is a category of its own, or not
+    applicable, an empty cell agrees with other empty cells only, and rare records are brought together until k of them
+    look alike.
+
+    A smaller k never empties more cells than a larger one (or dearer cells, with `importance`). For that the larger
+    ones up to 10 are searched too, which takes up to ten times as long as one of them. A k above 10 that is no round
+    number gets what the next round one needs: 23 what 25 does.
 
     Instead of k, or beside it, a `risk` can be asked for: no record may have a risk above it, taken as one over the
     number of records that share its combination, or over the number of persons in the population when `weighted`.
@@ -144,31 +146,15 @@ class Suppress(Method):
     def _blanks(
         self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, targets: FloatArray, progress: Progress
     ) -> BoolArray:
-        """Which cells are emptied, a row for each record and a column for each attribute.
+        """Which cells are emptied, a row for each record and a column for each attribute."""
+        from microveil.numerics.nested_blanks import Keys, blank_nested
 
-        Keys whose empty cells are values of their own come first: once every combination of these is frequent enough,
-        emptying others can always reach what is asked.
-        """
-        from microveil.numerics.blanks import Rows, blank_for_agreement
-        from microveil.numerics.exact_blanks import blank_for_equality
-
-        classes = combinations_of(data, attributes, Part(progress, 0.0, 0.2))
-        costs = self._costs(attributes)
+        classes = combinations_of(data, attributes, Part(progress, 0.0, 0.1))
         own = np.array([data[name].missing != "wildcard" for name in attributes])
-        blanks = np.zeros((len(data), len(attributes)), dtype=bool)
-        if own.any():
-            empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
-            of_row, first = _numbered(classes.codes[:, own])
-            rows = Rows(classes.codes[first][:, own], of_row[classes.of_record], masses, costs[own])
-            blanks[:, own] = blank_for_equality(rows, empty[own], targets)
-            classes = _changed(classes, np.where(blanks, empty, classes.codes[classes.of_record]))
-        progress(0.3, "counting combinations")
-        if not own.all():
-            rows = Rows(classes.codes, classes.of_record, masses, np.where(own, np.inf, costs))
-            have = agreeing_sums(rows.codes, rows.totals)
-            alone = self.count == "original"
-            blanks |= blank_for_agreement(rows, have, targets, alone=alone, progress=Part(progress, 0.3, 1.0))
-        return blanks
+        empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
+        alone = self.count == "original"
+        keys = Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
+        return blank_nested(keys, targets, Part(progress, 0.1, 1.0))
 
     def _costs(self, attributes: tuple[str, ...]) -> FloatArray:
         if self.importance is None:
@@ -195,18 +181,6 @@ def _emptied(data: Microdata, name: str, cells: BoolArray) -> pa.Array:
     if data[name].kind == "numeric":
         return data.number_column(name, data.numbers(name).values, cells)
     return pc.if_else(pa.array(cells), pa.scalar(None, column.type), column)
-
-
-def _numbered(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The number of each row of codes from -1 up, and a row that has it."""
-    return number_rows([column + 1 for column in codes.T], [int(column.max(initial=-1)) + 2 for column in codes.T])
-
-
-def _changed(classes: Combinations, codes: IntArray) -> Combinations:
-    """The combinations when each record has these codes."""
-    of_record, first = _numbered(codes)
-    counts = np.bincount(of_record)
-    return Combinations(classes.attributes, codes[first], of_record, counts, counts.astype(np.float64))
 
 
 def _empty_code(data: Microdata, name: str, classes: Combinations, column: int) -> int:

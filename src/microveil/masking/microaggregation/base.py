@@ -8,7 +8,7 @@ partition is polished and what a group publishes is the same for all of them, an
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -28,6 +28,8 @@ from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records, count
 from microveil.numerics.blocks import similar_blocks
+from microveil.numerics.squares import squares_lost
+from microveil.numerics.standard import Scaling
 from microveil.parameters import LARGEST_NUMBER, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -46,6 +48,27 @@ class Records:
     data: Microdata
     attributes: tuple[str, ...]
     numbers: IntArray
+
+
+@dataclass(frozen=True)
+class _Published:
+    """What a partition of some attributes publishes, which of their cells it may not, and what is to be said."""
+
+    partition: Partition
+    suppressed: Mapping[str, npt.NDArray[np.bool_]]
+    columns: dict[str, pa.Array]
+    notes: tuple[str, ...]
+
+    def lost(self, data: Microdata) -> float:
+        """The squared changes of the numbers in units of their standard deviations."""
+        released = data.with_columns(self.columns)
+        numeric = [name for name in self.columns if data[name].kind == "numeric"]
+        before, after = (
+            np.column_stack([table.numbers(name).values for name in numeric]) if numeric else np.empty((len(data), 0))
+            for table in (data, released)
+        )
+        scaling = Scaling.of(before)
+        return squares_lost(scaling.apply(before), scaling.apply(after))
 
 
 Partitioner = Callable[[FloatArray, Records, np.random.Generator, Progress], IntArray]
@@ -98,12 +121,17 @@ class Microaggregation(Method):
     chunk_axes: int = parameter(
         1, help="with chunk: divide at the medians of so many attributes at once, into 2^d boxes", ge=1, le=8
     )
-    polish: int = parameter(
+    polish: int | None = parameter(
         0,
-        help="then lower the loss by exchanges between groups: so many are tried for each record (0: none)",
+        help="then lower the loss by exchanges between groups: so many are tried for each record (0: none; none: as "
+        "many as take about 20 seconds)",
         ge=0,
         le=10_000_000,
     )
+
+    @property
+    def draws(self) -> bool:
+        return self.random or self.publish in ("perturb", "hybrid")
 
     def __post_init__(self) -> None:
         if self.select in ("emim", "emim-corrected", "chi2") and self.width is None:
@@ -186,18 +214,36 @@ class Microaggregation(Method):
         blocks = self._blocks(data, attributes)
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
             states = np.column_stack([data.missing_states(name) for name in block])
-            partition = self._partition(data, block, states, streams.generator("groups", *block), part)
-            suppressed = {}
+            rng = streams.generator("groups", *block)
+            made = [
+                self._published(data, states, block, partition, weights, streams)
+                for partition in self._partitions(data, block, states, rng, part, runs=len(blocks))
+            ]
+            # what polishing lowers is not quite what is lost with medians, weights, missing cells or another scale
+            best = min(made, key=lambda release: release.lost(data)) if len(made) > 1 else made[0]
             for name, state in zip(block, states.T, strict=True):
-                matches = data[name].missing == "wildcard"
-                suppressed[name] = cells_to_empty(state, partition, self._fewest(), missing_matches=matches)
-                emptied = emptied.and_of(suppressed[name], state)
-            rng = streams.generator("published", *block)
-            published, remarks = published_columns(data, partition, suppressed, self.publish, weights, rng)
-            columns |= published
-            notes += remarks
-            partitions[block] = partition
+                emptied = emptied.and_of(best.suppressed[name], state)
+            columns |= best.columns
+            notes += best.notes
+            partitions[block] = best.partition
         return Masked(columns, partitions=partitions, notes=(*emptied.notes, *notes))
+
+    def _published(
+        self,
+        data: Microdata,
+        states: npt.NDArray[np.uint8],
+        block: tuple[str, ...],
+        partition: Partition,
+        weights: FloatArray | None,
+        streams: Streams,
+    ) -> _Published:
+        suppressed = {}
+        for name, state in zip(block, states.T, strict=True):
+            matches = data[name].missing == "wildcard"
+            suppressed[name] = cells_to_empty(state, partition, self._fewest(), missing_matches=matches)
+        rng = streams.generator("published", *block)
+        columns, notes = published_columns(data, partition, suppressed, self.publish, weights, rng)
+        return _Published(partition, suppressed, columns, notes)
 
     def _weights(self, data: Microdata) -> FloatArray | None:
         if not self.weighted:
@@ -209,25 +255,39 @@ class Microaggregation(Method):
             raise DataError(f"the weight '{data.schema.weight}' must be a positive number in every record")
         return weights
 
-    def _partition(
+    def _partitions(
         self,
         data: Microdata,
         names: tuple[str, ...],
         states: npt.NDArray[np.uint8],
         rng: np.random.Generator,
         progress: Progress,
-    ) -> Partition:
+        *,
+        runs: int,
+    ) -> list[Partition]:
+        """The partition on some attributes, and where it is polished the one before as well.
+
+        `runs` is for how many blocks of attributes the work by default is meant to suffice.
+        """
         columns, places = coordinates(data, names, self.scale)
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
         choices = self._choices(data, names)
         partitioner = self._partitioner(data)
-        made = []
+        steps = self.polish
+        if steps is None:
+            from microveil.numerics.polish import default_steps
+
+            steps = default_steps(len(data), filled.shape[1], runs * len(choices))
+        made: list[list[IntArray]] = []
         for choice, part in zip(choices, parts(progress, len(choices)), strict=True):
             chosen = tuple(names[j] for j in choice)
             taken = [column for j in choice for column in places[j]]
-            group = partial(self._polished_groups, partitioner, data, chosen, filled, taken, rng)
+            group = partial(self._polished_groups, partitioner, data, chosen, filled, taken, rng, steps)
             made.append(self._labels(data, names, filled, states, group, part))
-        return Partition.of(min(made, key=lambda labels: _loss(filled, labels)) if len(made) > 1 else made[0])
+        return [
+            Partition.of(min(found, key=lambda labels: _loss(filled, labels)) if len(found) > 1 else found[0])
+            for found in zip(*made, strict=True)
+        ]
 
     def _labels(
         self,
@@ -235,16 +295,17 @@ class Microaggregation(Method):
         names: tuple[str, ...],
         columns: FloatArray,
         states: npt.NDArray[np.uint8],
-        group: Callable[[IntArray, Progress], IntArray],
+        group: Callable[[IntArray, Progress], list[IntArray]],
         progress: Progress,
-    ) -> IntArray:
-        """The groups of all records, part of the file by part."""
-        labels = np.empty(len(data), dtype=np.int64)
-        done = used = 0
+    ) -> list[IntArray]:
+        """The groups of all records, part of the file by part; several where `group` makes several."""
+        labels = [np.empty(len(data), dtype=np.int64) for _ in range(1 if self.polish == 0 else 2)]
+        done, used = 0, [0] * len(labels)
         for rows in self._parts_of_the_file(data, names, columns, states):
-            made = group(rows, Part(progress, done / len(labels), (done + len(rows)) / len(labels)))
-            labels[rows] = used + made
-            used += int(made.max()) + 1
+            found = group(rows, Part(progress, done / len(data), (done + len(rows)) / len(data)))
+            for place, made in enumerate(found):
+                labels[place][rows] = used[place] + made
+                used[place] += int(made.max()) + 1
             done += len(rows)
         return labels
 
@@ -256,18 +317,20 @@ class Microaggregation(Method):
         filled: FloatArray,
         taken: list[int],
         rng: np.random.Generator,
+        steps: int,
         rows: IntArray,
         progress: Progress,
-    ) -> IntArray:
-        """Groups of some records made on some columns, then polished on all of them."""
+    ) -> list[IntArray]:
+        """Groups of some records made on some columns; where asked for, polished on all of them, and as they were."""
         columns, records = filled[rows], Records(data, names, rows)
         chosen = np.ascontiguousarray(columns[:, taken])
         if self.polish == 0:
-            return partitioner(chosen, records, rng, progress)
+            return [partitioner(chosen, records, rng, progress)]
         from microveil.numerics.polish import polish_groups
 
         made = partitioner(chosen, records, rng, Part(progress, 0.0, 0.1))
-        return polish_groups(columns, made, self.k, self.polish * len(columns), rng, Part(progress, 0.1, 1.0))
+        polished = polish_groups(columns, made, self.k, steps * len(columns), rng, Part(progress, 0.1, 1.0))
+        return [polished, made]
 
     def _parts_of_the_file(
         self, data: Microdata, names: tuple[str, ...], columns: FloatArray, states: npt.NDArray[np.uint8]

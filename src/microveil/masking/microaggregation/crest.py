@@ -86,7 +86,7 @@ class Crest(Microaggregation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.polish and (self.t is not None or self.mixed or self.fewest > 1):
+        if self.polish != 0 and (self.t is not None or self.mixed or self.fewest > 1):
             asked = "t" if self.t is not None else "mixed" if self.mixed else "fewest"
             raise ParameterError(
                 f"{self.name}: polish = {self.polish} is not allowed with {asked}; exchanges do not look at classes"

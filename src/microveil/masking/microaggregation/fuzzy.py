@@ -81,7 +81,7 @@ class Fuzzy(Microaggregation):
             raise ParameterError(
                 f"{self.name}: select = 'exhaustive' is not allowed without crisp; there are no groups to compare"
             )
-        if not self.crisp and self.polish:
+        if not self.crisp and self.polish != 0:
             raise ParameterError(
                 f"{self.name}: polish = {self.polish} is not allowed without crisp; there are no groups"
             )

@@ -51,21 +51,23 @@ class Generic(Microaggregation):
             squared=self.squared,
         )
 
-    def _partition(
+    def _partitions(
         self,
         data: Microdata,
         names: tuple[str, ...],
         states: npt.NDArray[np.uint8],
         rng: np.random.Generator,
         progress: Progress,
-    ) -> Partition:
+        *,
+        runs: int,
+    ) -> list[Partition]:
         columns, axes = self._mixed_columns(data, names)
 
-        def group(rows: IntArray, part: Progress) -> IntArray:
-            return self._mixed_groups(columns[rows], axes, rng, part)
+        def group(rows: IntArray, part: Progress) -> list[IntArray]:
+            return [self._mixed_groups(columns[rows], axes, rng, part)]
 
         alike = columns / np.where(axes.size > 0, axes.size, 1.0)
-        return Partition.of(self._labels(data, names, alike, states, group, progress))
+        return [Partition.of(labels) for labels in self._labels(data, names, alike, states, group, progress)]
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         mixed, axes = self._mixed_columns(records.data, records.attributes)

@@ -80,7 +80,7 @@ def calibrate(
     random method its mean over the seeds counts, and one lucky size does not end the search.
     """
     candidates = list(range(3, max(3, len(data) // 2) + 1) if sizes is None else sizes)
-    used = seeds if method.random or method.publish not in ("mean", "median") else seeds[:1]
+    used = seeds if method.draws else seeds[:1]
     tried: list[tuple[int, float]] = []
     for k, part in zip(candidates, parts(progress, len(candidates)), strict=True):
         sized = dataclasses.replace(method, k=k)

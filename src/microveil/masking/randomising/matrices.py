@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.errors import FileError, MicroveilError, ParameterError
+from microveil.microdata.files.inputs import read_text
 from microveil.microdata.hierarchy import node_text
 
 FloatArray = npt.NDArray[np.float64]
@@ -73,10 +75,7 @@ def _check_row(cells: Sequence[float], where: str) -> None:
 def read_matrix(path: str | Path) -> dict[str, dict[str, float]]:
     """A matrix from a CSV file: its first line names the published categories, its first column the original ones."""
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file) if line]
-    except OSError as problem:
-        raise FileError(path, f"cannot be read ({problem.strerror})") from None
+        lines = [line for line in csv.reader(io.StringIO(read_text(path), newline="")) if line]
     except (UnicodeDecodeError, csv.Error) as problem:
         raise FileError(path, f"is not a CSV file ({problem})") from None
     if len(lines) < 2:

@@ -63,6 +63,10 @@ class Rounding(Method):
         None, help="publish only these numbers instead of multiples of a base", min_length=1
     )
 
+    @property
+    def draws(self) -> bool:
+        return self.mode != "nearest"
+
     def __post_init__(self) -> None:
         if self.points is not None and (self.base is not None or self.k is not None):
             raise ParameterError("rounding: points are not allowed together with a base or with k")

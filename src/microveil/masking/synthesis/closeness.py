@@ -17,7 +17,7 @@ from microveil.microdata.pairs import Pair
 from microveil.numerics.counting import number_rows
 from microveil.numerics.standard import Scaling
 from microveil.progress import Progress, parts, silent
-from microveil.randomness import Streams
+from microveil.randomness import PublicStreams, Streams
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -81,7 +81,7 @@ def closeness(
     """
     pair = Pair.of(original, release, attributes)
     copies, unique_copies = _copies(pair)
-    sample = _sample(pair, records, streams or Streams(0))
+    sample = _sample(pair, records, streams or PublicStreams(0))
     between, beside = _distances(pair, sample, progress)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.median(beside[:, 0]) / np.median(between[:, 0])

@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 from microveil.errors import FileError
 
 EXACT_IN_DOUBLE = 2**53
+# with these a spreadsheet takes a text for a formula, or for something to carry out
+FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = r"[-=+@\t\r]"
 
 
 def text_of(column: pa.Array, name: str, path: Path) -> pa.Array:

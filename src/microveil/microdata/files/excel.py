@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import datetime
+import shutil
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from microveil.errors import FileError, nearest_name
-from microveil.microdata.files.columns import doubles_of, is_numeric, text_of, whole_if_possible
+from microveil.microdata.files.columns import FORMULA_MARKS, doubles_of, is_numeric, text_of, whole_if_possible
 from microveil.microdata.files.optional import need
-from microveil.microdata.microdata import Microdata
+
+if TYPE_CHECKING:
+    from microveil.microdata.microdata import Microdata
 
 MOST_RECORDS = 1_048_575
 MOST_COLUMNS = 16_384
 LONGEST_TEXT = 32_767
+MOST_UNPACKED, MOST_EXPANSION = 256 << 20, 200
 _FIXED_DATE = datetime.datetime(2000, 1, 1)
 
 
 def read_excel(path: Path, sheet: str | None) -> pa.Table:
     """The first sheet, or the one named; columns that mix numbers and text become text.
 
+    This runs in a process of its own (see `isolation`): a sheet whose cells lie far apart asks for immense memory.
     A formula that failed (#DIV/0!) reads as an empty cell: the package that opens workbooks gives no sign of it.
     """
     calamine = need("python_calamine", path, "reading a workbook")
+    _check_unpacked_size(path)
     try:
         workbook = calamine.CalamineWorkbook.from_path(str(path))
         name = _sheet_name(path, workbook.sheet_names, sheet)
@@ -39,6 +47,18 @@ def read_excel(path: Path, sheet: str | None) -> pa.Table:
     body = _body(path, name, rows, len(names))
     columns = [_column([row[i] for row in body]) for i in range(len(names))]
     return pa.table(columns, names=names)
+
+
+def _check_unpacked_size(path: Path) -> None:
+    """Refuse an archive that says it becomes far larger than any table does when it is unpacked."""
+    if not zipfile.is_zipfile(path):
+        return  # old workbooks are not compressed
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(part.file_size for part in archive.infolist())
+    if unpacked > MOST_UNPACKED and unpacked > MOST_EXPANSION * path.stat().st_size:
+        raise FileError(
+            path, f"would become {unpacked >> 20:,} MB when it is unpacked, so it is no table; save it again"
+        )
 
 
 def _sheet_name(path: Path, known: list[str], wanted: str | None) -> str:
@@ -105,17 +125,34 @@ def write_excel(data: Microdata, target: Path, staged: Path) -> None:
     if len(data.names) > MOST_COLUMNS:
         raise FileError(target, f"an Excel sheet holds at most {MOST_COLUMNS:,} columns; use .csv or .parquet")
     columns = [_cells(data.arrow(name), name, target) for name in data.names]
-    with xlsxwriter.Workbook(str(staged), {"constant_memory": True}) as workbook:
-        workbook.set_properties({"created": _FIXED_DATE})
-        sheet = workbook.add_worksheet("data")
-        for position, name in enumerate(data.names):
-            sheet.write_string(0, position, name)
-        for number, row in enumerate(zip(*columns, strict=True), start=1):
-            for position, cell in enumerate(row):
-                if isinstance(cell, str):
-                    sheet.write_string(number, position, cell)
-                elif cell is not None:
-                    sheet.write_number(number, position, cell)
+    parts = staged.with_name(f"{staged.name}.parts")  # not in the folder for temporary files, which is everybody's
+    parts.mkdir(mode=0o700)
+    try:
+        with xlsxwriter.Workbook(str(staged), {"constant_memory": True, "tmpdir": str(parts)}) as workbook:
+            workbook.set_properties({"created": _FIXED_DATE})
+            _fill(workbook, data.names, columns)
+    except xlsxwriter.exceptions.FileCreateError as problem:
+        raise OSError(*getattr(problem.args[0], "args", problem.args)) from None
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+
+
+def _fill(workbook: Any, names: Sequence[str], columns: Sequence[list[Any]]) -> None:
+    """Texts are written as texts: one that looks like a formula is never carried out, also not after it is edited."""
+    sheet = workbook.add_worksheet("data")
+    marked = workbook.add_format({"quote_prefix": True})
+
+    def put_text(number: int, position: int, text: str) -> None:
+        sheet.write_string(number, position, text, marked if text.startswith(FORMULA_MARKS) else None)
+
+    for position, name in enumerate(names):
+        put_text(0, position, name)
+    for number, row in enumerate(zip(*columns, strict=True), start=1):
+        for position, cell in enumerate(row):
+            if isinstance(cell, str):
+                put_text(number, position, cell)
+            elif cell is not None:
+                sheet.write_number(number, position, cell)
 
 
 def _cells(column: pa.Array, name: str, target: Path) -> list[Any]:

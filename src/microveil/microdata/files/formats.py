@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from microveil.errors import FileError
+from microveil.microdata.files.inputs import check_regular
 
 
 @dataclass(frozen=True)
@@ -115,13 +116,10 @@ def check_writable(path: Path) -> Format:
 def check_readable(path: Path) -> Format:
     """The format to read, after a look whether the file is there and is what its name says."""
     known = format_of(path)
-    if path.is_dir():
-        raise FileError(path, "this is a folder; name a file")
+    check_regular(path)
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
-    except FileNotFoundError:
-        raise FileError(path, "there is no such file") from None
     except PermissionError:
         raise FileError(path, "you do not have the permission to read it") from None
     except OSError as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,16 @@ def need(package: str, path: Path, words: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise FileError(
-            path, f'{words} needs the package {package}, which is not installed; run: pip install "microveil[files]"'
-        ) from None
+        raise _missing(package, path, words) from None
+
+
+def check_installed(package: str, path: Path, words: str) -> None:
+    """The same, without importing it."""
+    if importlib.util.find_spec(package) is None:
+        raise _missing(package, path, words)
+
+
+def _missing(package: str, path: Path, words: str) -> FileError:
+    return FileError(
+        path, f'{words} needs the package {package}, which is not installed; run: pip install "microveil[files]"'
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from microveil.errors import FileError
+from microveil.errors import FileError, is_short_of_memory
 from microveil.microdata.microdata import Microdata
 
 
@@ -18,7 +18,9 @@ def read_parquet(path: Path) -> pa.Table:
         table = parquet.ParquetFile(path).read()
     except PermissionError:
         raise FileError(path, "you do not have the permission to read it") from None
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError) as problem:
+        if is_short_of_memory(problem):
+            raise MemoryError from None
         raise FileError(path, "the Parquet file is damaged or cut off; fetch it again") from None
     return table.replace_schema_metadata(None)
 

@@ -8,13 +8,17 @@ from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from microveil.errors import FileError, MicroveilError
 from microveil.microdata.files.delimited.reader import Wishes, read_delimited
 from microveil.microdata.files.delimited.survey import Declared
 from microveil.microdata.files.formats import check_readable
+from microveil.microdata.files.optional import check_installed
 from microveil.microdata.files.origin import Origin
-from microveil.microdata.microdata import Microdata
-from microveil.microdata.schema import Attribute, Schema
+from microveil.microdata.microdata import Microdata, as_categories
+from microveil.microdata.orders import in_order
+from microveil.microdata.schema import Attribute, Schema, category_key, make_attribute
 from microveil.progress import Progress, silent
 
 
@@ -27,6 +31,7 @@ def read(
     decimal: str | None = None,
     sheet: str | None = None,
     like: Microdata | None = None,
+    neutralised: bool = False,
     progress: Progress = silent,
     **roles_and_kinds: Any,
 ) -> Microdata:
@@ -35,20 +40,26 @@ def read(
     Delimiter, encoding and decimal mark of a text file are detected unless they are given. What a statistics package
     stored about the variables (labels, missing codes, measurement level) becomes the schema; what the given schema says
     of an attribute replaces it. Columns that are text in the table `like` are read as text.
+    With `neutralised`, texts of a CSV file lose the apostrophe that `neutralise_formulas` put before them.
     Roles and kinds go to `Microdata.of`: `read("people.csv", keys=["age", "zip"])`.
     """
     path = Path(path)
     known = check_readable(path)
     given = Schema.read(schema) if isinstance(schema, str | Path) else schema
     described: list[Attribute] = []
-    if known.name in ("csv", "tsv"):
-        wishes = Wishes(delimiter, encoding, decimal, {**_text_columns(like), **_declared(given, roles_and_kinds)})
-        table, origin = read_delimited(path, known.name, wishes, progress)
-    else:
-        table, described = _read_other(path, known.name, encoding, sheet)
-        origin = Origin(str(path), known.name)
-    progress(1.0, "reading the file")
-    return Microdata.of(table, _merged(described, given), origin=origin, **roles_and_kinds)
+    try:
+        if known.name in ("csv", "tsv"):
+            declared = {**_text_columns(like), **_declared(given, roles_and_kinds)}
+            wishes = Wishes(delimiter, encoding, decimal, declared, neutralised)
+            table, origin = read_delimited(path, known.name, wishes, progress)
+        else:
+            table, described = _read_other(path, known.name, encoding, sheet)
+            described = [_with_known_order(attribute, table) for attribute in described]
+            origin = Origin(str(path), known.name)
+        progress(1.0, "reading the file")
+        return Microdata.of(table, _merged(described, given), origin=origin, **roles_and_kinds)
+    except MemoryError:
+        raise FileError(path, "there is not enough memory for this table") from None
 
 
 def _read_other(path: Path, name: str, encoding: str | None, sheet: str | None) -> tuple[pa.Table, list[Attribute]]:
@@ -56,13 +67,34 @@ def _read_other(path: Path, name: str, encoding: str | None, sheet: str | None) 
         from microveil.microdata.files.parquet import read_parquet
 
         return read_parquet(path), []
+    from microveil.microdata.files.isolation import read_isolated
+
     if name == "excel":
-        from microveil.microdata.files.excel import read_excel
+        check_installed("python_calamine", path, "reading a workbook")
+        return read_isolated(path, name, sheet=sheet)[0], []
+    check_installed("pyreadstat", path, "reading this format")
+    table, described = read_isolated(path, name, encoding=encoding)
+    return table, [_attribute(path, plain) for plain in described]
 
-        return read_excel(path, sheet), []
-    from microveil.microdata.files.labelled.reader import read_labelled
 
-    return read_labelled(path, name, encoding)
+def _attribute(path: Path, plain: dict[str, Any]) -> Attribute:
+    """An attribute from what a file of a statistics package says about it."""
+    try:
+        return make_attribute(plain)
+    except MicroveilError as problem:
+        raise FileError(
+            path, f"the file's description of this variable is wrong: {problem}", column=plain["name"]
+        ) from None
+
+
+def _with_known_order(attribute: Attribute, table: pa.Table) -> Attribute:
+    """What the file calls ordinal is that only where its order is known, too."""
+    if attribute.kind != "ordinal" or attribute.domain is not None:
+        return attribute
+    codes = set(map(category_key, attribute.missing_codes))
+    found = pc.unique(as_categories(table[attribute.name].combine_chunks())).drop_null().to_pylist()
+    known = in_order([value for value in found if category_key(value) not in codes])
+    return attribute if known is not None else attribute.changed(kind="nominal")
 
 
 def _text_columns(like: Microdata | None) -> dict[str, Declared]:

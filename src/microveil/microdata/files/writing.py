@@ -19,25 +19,27 @@ def write(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    neutralise_formulas: bool = False,
 ) -> None:
     """Write microdata; the ending tells the format. Never half a file; nothing is overwritten without `force`.
 
     A `private` file can be read by its owner alone.
 
     A CSV file is written like the one the table came from, unless delimiter, encoding or decimal mark are given.
+    A spreadsheet takes texts that begin with = + - @, a tab or a line end for formulas: with `neutralise_formulas`
+    they, and names of columns, get an apostrophe before them in a CSV file. In a workbook texts are never formulas.
     """
     path = Path(path)
     check_output(path, force=force)
-    made = writer(data, path, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    write_together({path: _privately(made) if private else made}, force=force)
-
-
-def _privately(made: Writer) -> Writer:
-    def put(staged: Path) -> None:
-        staged.touch(mode=0o600)
-        made(staged)
-
-    return put
+    made = writer(
+        data,
+        path,
+        delimiter=delimiter,
+        encoding=encoding,
+        decimal=decimal,
+        neutralise_formulas=neutralise_formulas,
+    )
+    write_together({path: made}, force=force, private=[path] if private else ())
 
 
 def writer(
@@ -47,12 +49,21 @@ def writer(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    neutralise_formulas: bool = False,
 ) -> Writer:
     """What `write_together` needs to write this table as `path`, next to other files."""
     path = Path(path)
     known = check_writable(path)
     if known.name in ("csv", "tsv"):
-        dialect = dialect_for(path, known, data.origin, delimiter=delimiter, encoding=encoding, decimal=decimal)
+        dialect = dialect_for(
+            path,
+            known,
+            data.origin,
+            delimiter=delimiter,
+            encoding=encoding,
+            decimal=decimal,
+            neutralise_formulas=neutralise_formulas,
+        )
         return lambda staged: write_delimited(data, path, staged, dialect)
     if known.name == "parquet":
         from microveil.microdata.files.parquet import write_parquet

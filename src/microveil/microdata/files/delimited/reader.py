@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.errors import FileError
+from microveil.microdata.files.columns import FORMULA
 from microveil.microdata.files.delimited.dialect import (
     DECIMALS,
     Header,
@@ -41,6 +43,7 @@ class Wishes:
     encoding: str | None = None
     decimal: str | None = None
     declared: Mapping[str, Declared] | None = None
+    neutralised: bool = False
 
 
 def read_delimited(path: Path, format_name: str, wishes: Wishes, progress: Progress) -> tuple[pa.Table, Origin]:
@@ -122,9 +125,10 @@ class _DelimitedFile:
                 if isinstance(column, KeptNumbers):
                     column.add(to_numbers(cells, column.kind, mark, tidy=survey.tidy))
                 else:
-                    column.add(cells)
+                    column.add(_as_before(cells) if self.wishes.neutralised else cells)
             progress(source.fraction, "reading the file")
-        return pa.table([column.whole() for column in kept], names=header.names)
+        names = _as_before(pa.array(header.names)).to_pylist() if self.wishes.neutralised else header.names
+        return pa.table([column.whole() for column in kept], names=names)
 
     def _batches(self, source: Utf8Source, header: Header) -> Iterator[pa.RecordBatch]:
         """The file's blocks, every cell as text."""
@@ -174,6 +178,12 @@ class _DelimitedFile:
     def _lines(self) -> Iterator[io.TextIOWrapper]:
         with Utf8Source(self.path, self.encoding) as source:
             yield io.TextIOWrapper(io.BufferedReader(cast(Any, source)), encoding="utf-8", newline="")
+
+
+def _as_before(cells: pa.Array) -> pa.Array:
+    """Texts without the apostrophe that keeps spreadsheets from taking them for formulas."""
+    marked = pc.match_substring_regex(cells, f"^'+{FORMULA}")
+    return pc.if_else(marked, pc.utf8_slice_codeunits(cells, 1), cells)
 
 
 def _open_arrow(source: Utf8Source, header: Header, block: int) -> Any:

@@ -20,6 +20,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# what Python knows too, but no file is written in
+_NOT_FOR_FILES = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined")
+_HEAD = 1024
 # the most UTF-8 bytes that one byte of another encoding can become
 _EXPANSION = 3
 _WIDEST_CHARACTER = 8
@@ -35,11 +38,14 @@ class UndecodableError(MicroveilError):
 
 def candidate_encodings(path: Path, given: str | None) -> list[str]:
     """The encodings to try, in order: the given one; what a byte order mark says; UTF-8, else the Western ones."""
-    marked = _marked_encoding(path)
-    if given is not None:
-        name = known_encoding(path, given)
-        return ["utf-8-sig"] if name == "utf-8" and marked == "utf-8-sig" else [name]
-    return [marked] if marked else ["utf-8", "cp1252", "latin-1"]
+    head = _head(path)
+    marked = next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
+    if given is None:
+        return [marked] if marked else ["utf-8", "cp1252", "latin-1"]
+    name = known_encoding(path, given)
+    if name == "utf-8" and marked == "utf-8-sig":
+        return ["utf-8-sig"]
+    return [_wide_encoding(path, name, head) if name.startswith(("utf-16", "utf-32")) and name != marked else name]
 
 
 def known_encoding(path: Path, encoding: str) -> str:
@@ -47,6 +53,8 @@ def known_encoding(path: Path, encoding: str) -> str:
     try:
         name = codecs.lookup(encoding).name
         "".encode(encoding)
+        if name in _NOT_FOR_FILES:
+            raise LookupError
     except (LookupError, ValueError):
         raise FileError(
             path, f"unknown encoding '{encoding}'; give one such as utf-8, utf-16, cp1252 or latin-1"
@@ -54,10 +62,22 @@ def known_encoding(path: Path, encoding: str) -> str:
     return "latin-1" if name == "iso8859-1" else name
 
 
-def _marked_encoding(path: Path) -> str | None:
+def _head(path: Path) -> bytes:
     with Utf8Source(path, "latin-1") as source:
-        head = source.raw_bytes(4)
-    return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
+        return source.raw_bytes(_HEAD)
+
+
+def _wide_encoding(path: Path, name: str, head: bytes) -> str:
+    """UTF-16 or UTF-32 without a byte order mark: where the bytes of its line ends and delimiters are zero tells the
+    order of the bytes, and whether it is what it is said to be.
+    """
+    width = 2 if name.startswith("utf-16") else 4
+    whole = len(head) // width * width
+    first, last = head[:whole:width].count(0), head[width - 1 : whole : width].count(0)
+    order = "le" if last > first else "be" if first > last else None
+    if order is None or (name[-2:] in ("le", "be") and name[-2:] != order):
+        raise FileError(path, f"is not a text in {name}; give its true encoding")
+    return f"{name[:6]}-{order}"
 
 
 class Utf8Source(io.RawIOBase):
@@ -132,8 +152,9 @@ class Utf8Source(io.RawIOBase):
     def _checked(self, raw: bytes, *, final: bool = False) -> bytes:
         try:
             text = self._decoder.decode(raw, final)
-        except UnicodeDecodeError as problem:
-            raise UndecodableError(self._lines + problem.object[: problem.start].count(b"\n")) from None
+        except UnicodeError as problem:
+            before = problem.object[: problem.start] if isinstance(problem, UnicodeDecodeError) else b""
+            raise UndecodableError(self._lines + before.count(b"\n")) from None
         block = raw if self._as_is else text.encode("utf-8", "surrogatepass")
         if (nul := block.find(b"\0")) >= 0:
             raise FileError(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import FileError
-from microveil.microdata.files.columns import text_of
+from microveil.microdata.files.columns import FORMULA, text_of
 from microveil.microdata.files.delimited.dialect import check_decimal, check_delimiter
 from microveil.microdata.files.delimited.records import QUOTE
 from microveil.microdata.files.delimited.source import known_encoding
@@ -32,6 +32,7 @@ class Dialect:
     delimiter: str
     encoding: str
     decimal: str
+    neutralise_formulas: bool = False
 
 
 def dialect_for(
@@ -42,6 +43,7 @@ def dialect_for(
     delimiter: str | None,
     encoding: str | None,
     decimal: str | None,
+    neutralise_formulas: bool = False,
 ) -> Dialect:
     """What the caller says; else as the table's own file was written; else the common form."""
     likewise = origin if origin is not None and origin.format in ("csv", "tsv") else None
@@ -56,7 +58,7 @@ def dialect_for(
             delimiter = usual
     check_delimiter(path, delimiter)
     check_decimal(path, decimal, delimiter)
-    return Dialect(delimiter, known_encoding(path, encoding), decimal)
+    return Dialect(delimiter, known_encoding(path, encoding), decimal, neutralise_formulas)
 
 
 def write_delimited(data: Microdata, target: Path, staged: Path, dialect: Dialect) -> None:
@@ -64,7 +66,7 @@ def write_delimited(data: Microdata, target: Path, staged: Path, dialect: Dialec
     encoder = _encoder(dialect.encoding)
     columns = [data.arrow(name) for name in data.names]
     with _opened(staged, compressed=is_compressed(target)) as file:
-        header = _quoted(pa.array(list(data.names)), dialect.delimiter).to_pylist()
+        header = _quoted(pa.array(list(data.names)), dialect).to_pylist()
         file.write(_encoded(encoder, dialect.delimiter.join(header) + "\n", target))
         for start in range(0, len(data), RECORDS_AT_ONCE):
             blocks = [column.slice(start, RECORDS_AT_ONCE) for column in columns]
@@ -121,13 +123,19 @@ def _cells(block: pa.Array, name: str, dialect: Dialect, target: Path) -> pa.Arr
     elif pa.types.is_integer(block.type):
         cells = text
     else:
-        cells = _quoted(text, dialect.delimiter)
+        cells = _quoted(text, dialect)
     return cells.fill_null("")
 
 
-def _quoted(text: pa.Array, delimiter: str) -> pa.Array:
-    """Quotes where they are needed, and around the empty text, which is not the same as nothing."""
-    special = pc.match_substring_regex(text, f"^$|[{QUOTE}\r\n\\x{ord(delimiter):02x}]")
+def _quoted(text: pa.Array, dialect: Dialect) -> pa.Array:
+    """Quotes where they are needed, and around the empty text, which is not the same as nothing.
+
+    With an apostrophe before it, a spreadsheet takes a text that looks like a formula for the text it is.
+    """
+    if dialect.neutralise_formulas:
+        marked = pc.match_substring_regex(text, f"^'*{FORMULA}")  # also after apostrophes, to be read back exactly
+        text = pc.if_else(marked, pc.binary_join_element_wise("'", text, ""), text)
+    special = pc.match_substring_regex(text, f"^$|[{QUOTE}\r\n\\x{ord(dialect.delimiter):02x}]")
     doubled = pc.replace_substring(text, QUOTE, QUOTE + QUOTE)
     enclosed = pc.binary_join_element_wise(QUOTE, doubled, QUOTE, "")
     return pc.if_else(special, enclosed, text)

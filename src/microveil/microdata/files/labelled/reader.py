@@ -1,4 +1,7 @@
-"""Reading SPSS, Stata and SAS files: the cells, and what the file says about its variables as attributes."""
+"""Reading SPSS, Stata and SAS files: the cells, and what the file says about its variables.
+
+This runs in a process of its own (see `isolation`), so it imports little, and what it says of a variable is plain.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import FileError, MicroveilError
+from microveil.errors import FileError
 from microveil.microdata.files.columns import EXACT_IN_DOUBLE, whole_if_possible
 from microveil.microdata.files.labelled.letters import letter_of, number_of
 from microveil.microdata.files.optional import need
-from microveil.microdata.schema import Attribute, Category, Kind, make_attribute
+
+Code = str | int | float
 
 _READERS = {
     "spss": "read_sav",
@@ -22,10 +26,10 @@ _READERS = {
     "sas-transport": "read_xport",
 }
 _WITH_USER_MISSING = ("spss", "stata", "sas")
-_KINDS: dict[str, Kind] = {"nominal": "nominal", "ordinal": "ordinal", "scale": "numeric"}
+_KINDS = {"nominal": "nominal", "ordinal": "ordinal", "scale": "numeric"}
 
 
-def read_labelled(path: Path, format_name: str, encoding: str | None) -> tuple[pa.Table, list[Attribute]]:
+def read_labelled(path: Path, format_name: str, encoding: str | None) -> tuple[pa.Table, list[dict[str, Any]]]:
     """The table and the description of its variables. Dates become ISO text; an empty text is a missing one."""
     pyreadstat = need("pyreadstat", path, "reading this format")
     options: dict[str, Any] = {"output_format": "dict"}
@@ -37,21 +41,26 @@ def read_labelled(path: Path, format_name: str, encoding: str | None) -> tuple[p
         cells, meta = getattr(pyreadstat, _READERS[format_name])(str(path), **options)
     except UnicodeDecodeError:
         raise FileError(path, "holds text that does not suit its encoding; give the true one") from None
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as problem:
+        if "memory" in str(problem).lower():
+            raise MemoryError from None
         raise FileError(path, "the file is damaged, cut off, protected or in an unknown encoding") from None
-    numeric = {name: _is_numeric(values, meta.readstat_variable_types[name]) for name, values in cells.items()}
-    attributes = [_attribute(path, name, meta, numeric=numeric[name]) for name in cells]
+    kinds = {name: set(map(type, values)) for name, values in cells.items()}
+    numeric = {name: _is_numeric(kinds[name], meta.readstat_variable_types[name]) for name in cells}
+    description = [_described(name, meta, numeric=numeric[name]) for name in cells]
     # each list of cells goes as soon as its column is there
-    columns = {name: _column(cells.pop(name), numeric=numeric[name]) for name in list(cells)}
-    return pa.table(columns), attributes
+    columns = {name: _column(cells.pop(name), kinds[name], numeric=numeric[name]) for name in list(cells)}
+    return pa.table(columns), description
 
 
-def _column(values: list[Any], *, numeric: bool) -> pa.Array:
+def _column(values: list[Any], kinds: set[type], *, numeric: bool) -> pa.Array:
     """The cells of a variable: numbers, or text; missing letters among numbers become their doubles."""
     if not numeric:
-        text = pa.array([None if value is None else _iso(value) for value in values], type=pa.string())
+        if not kinds <= {str, type(None)}:
+            values = [None if value is None else _iso(value) for value in values]
+        text = pa.array(values, type=pa.string())
         return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-    if any(isinstance(value, str) for value in values):
+    if str in kinds:
         values = [number_of(value) if isinstance(value, str) else value for value in values]
     return whole_if_possible(pa.array(values, type=pa.float64()))
 
@@ -60,33 +69,28 @@ def _iso(value: Any) -> str:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def _is_numeric(values: list[Any], stored_as: str) -> bool:
+def _is_numeric(kinds: set[type], stored_as: str) -> bool:
     """Dates are stored as numbers but come as dates; they stay what they are, as text."""
-    kinds = {type(value) for value in values}
     return not stored_as.startswith("string") and kinds <= {int, float, str, type(None)}
 
 
-def _attribute(path: Path, name: str, meta: Any, *, numeric: bool) -> Attribute:
+def _described(name: str, meta: Any, *, numeric: bool) -> dict[str, Any]:
+    """What the file says of a variable; the labels as pairs, because plain keys are texts."""
     labels = {_code(code, numeric=numeric): text for code, text in meta.variable_value_labels.get(name, {}).items()}
     codes, ranges = _missing(name, labels, meta, numeric=numeric)
     kind = _kind(meta.variable_measure.get(name, "unknown"), labels, codes, ranges, numeric=numeric)
-    try:
-        return make_attribute(
-            {
-                "name": name,
-                "kind": kind,
-                "label": meta.column_names_to_labels.get(name) or "",
-                "value_labels": labels,
-                "missing_codes": codes,
-                "missing_ranges": ranges,
-                "missing": "wildcard" if kind == "numeric" else "own category",
-            }
-        )
-    except MicroveilError as problem:
-        raise FileError(path, f"the file's description of this variable is wrong: {problem}", column=name) from None
+    return {
+        "name": name,
+        "kind": kind,
+        "label": meta.column_names_to_labels.get(name) or "",
+        "value_labels": list(labels.items()),
+        "missing_codes": codes,
+        "missing_ranges": ranges,
+        "missing": "wildcard" if kind == "numeric" else "own category",
+    }
 
 
-def _code(code: Any, *, numeric: bool) -> Category:
+def _code(code: Any, *, numeric: bool) -> Code:
     """A code as it stands in the column: whole numbers whole, missing letters as their doubles."""
     if isinstance(code, str):
         return number_of(code) if numeric else code
@@ -95,10 +99,10 @@ def _code(code: Any, *, numeric: bool) -> Category:
 
 
 def _missing(
-    name: str, labels: dict[Category, str], meta: Any, *, numeric: bool
-) -> tuple[tuple[Category, ...], tuple[tuple[float, float], ...]]:
+    name: str, labels: dict[Code, str], meta: Any, *, numeric: bool
+) -> tuple[tuple[Code, ...], tuple[tuple[float, float], ...]]:
     """The codes and ranges that mean missing: SPSS declares them, Stata and SAS use letters."""
-    codes: list[Category] = []
+    codes: list[Code] = []
     ranges: list[tuple[float, float]] = []
     for limits in meta.missing_ranges.get(name, []):
         low, high = limits["lo"], limits["hi"]
@@ -113,12 +117,12 @@ def _missing(
 
 def _kind(
     measure: str,
-    labels: dict[Category, str],
-    codes: tuple[Category, ...],
+    labels: dict[Code, str],
+    codes: tuple[Code, ...],
     ranges: tuple[tuple[float, float], ...],
     *,
     numeric: bool,
-) -> Kind:
+) -> str:
     """The measurement level; where the file has none, numbers with labels for valid codes are categories."""
     if not numeric:
         return "ordinal" if measure == "ordinal" else "nominal"

@@ -42,6 +42,8 @@ def write_labelled(data: Microdata, target: Path, staged: Path) -> None:
         else:
             _write_spss(pyreadstat, data, columns, target, staged)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as problem:
+        if "Unable to write" in str(problem):
+            raise FileError(target, "cannot be written (the disk may be full)") from None
         raise FileError(target, f"the table does not fit this format ({problem})") from None
 
 

@@ -1,0 +1,134 @@
+"""A method applied to households in the place of persons, so that all members of a household are changed alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from microveil.errors import ParameterError
+from microveil.masking.base import Masked, Method
+from microveil.masking.households import IntArray, household_of, shared_attributes
+from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
+from microveil.masking.partition import Partition
+from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
+from microveil.microdata.schema import KINDS
+from microveil.parameters import parameter, parameterised
+from microveil.progress import Part, Progress
+from microveil.randomness import Streams
+
+
+@parameterised
+class ByHousehold(Method):
+    """Masks what all members of a household share once for each household, and the rest record by record.
+
+    An attribute such as region, tenure or household income is the same for all members. Masked person by person it
+    comes out differently for them, and whoever sees two members sees that something was changed, or reads the value
+    emptied in one record from the other. This method masks such attributes on the table of households, one record
+    each, with the first member's sampling weight, and gives every member what became of the household. The attributes
+    in which members differ are masked by the same method on the table of persons. The groups of k are then groups of k
+    households, and those of the other attributes are groups of k persons.
+
+    Which attributes are shared is counted in the table. A record without a household number is a household of its own.
+
+    In plans the method is a table, `method = { name = "mdav", k = 5 }`; on the command line
+    `--set method="mdav k=5"`.
+
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> from microveil.microdata import Microdata
+    >>> homes = {"home": [1, 1, 2, 2, 2, 3, 4], "rent": [500, 500, 520, 520, 520, 900, 940]}
+    >>> people = Microdata.of(homes, household="home", keys=["rent"])
+    >>> ByHousehold(method=MDAV(k=2)).mask(people, seed=1).frame["rent"].to_pylist()
+    [510.0, 510.0, 510.0, 510.0, 510.0, 920.0, 920.0]
+    """
+
+    name: ClassVar[str] = "by-household"
+    family: ClassVar[str] = "combining"
+    summary: ClassVar[str] = "applies a method to households, so that all members are changed alike"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = "as the method inside treats them; members who all lack a value share that they do"
+    weights: ClassVar[str] = "a household has its first member's; otherwise as the method inside treats them"
+    source: ClassVar[str] = (
+        "Templ, Kowarik, Meindl (2015), Statistical disclosure control for micro-data using the R package sdcMicro, "
+        "Journal of Statistical Software 67(4): household variables are anonymised on a file of households and merged"
+    )
+    random: ClassVar[bool] = False  # no more than the method inside
+    joint: ClassVar[bool] = True
+    quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({})
+
+    method: Method = parameter(MDAVGeneric(), help="the method that masks households and persons")  # type: ignore[call-arg]
+
+    def __post_init__(self) -> None:
+        for name in ("kinds", "random"):  # this one takes what the method inside takes
+            object.__setattr__(self, name, getattr(self.method, name))
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        return self._mask_beside(None, data, attributes, streams, progress)
+
+    def _mask_beside(
+        self,
+        original: Microdata | None,
+        data: Microdata,
+        attributes: tuple[str, ...],
+        streams: Streams,
+        progress: Progress,
+    ) -> Masked:
+        household = household_of(data)
+        shared = shared_attributes(data, attributes)
+        own = tuple(name for name in attributes if name not in shared)
+        if household is None or not shared:
+            why = (
+                "no attribute has the role household"
+                if household is None
+                else f"members of a household differ in {', '.join(attributes)}"
+            )
+            masked = self.method._mask_beside(original, data, attributes, streams, progress)
+            return replace(masked, notes=(f"{why}, so every record was masked by itself", *masked.notes))
+        made = [self._of_households(original, data, household, shared, streams, Part(progress, 0.0, 0.5))]
+        if own:
+            persons = _PersonStreams(streams.seed, streams.step)
+            made.append(self.method._mask_beside(original, data, own, persons, Part(progress, 0.5, 1.0)))
+        if any(masked.rows is not None for masked in made):
+            raise ParameterError(
+                f"{self.name}: method = '{self.method.name}' is not allowed; it releases only some of the records"
+            )
+        return Masked(
+            {name: column for masked in made for name, column in masked.columns.items()},
+            {block: found for masked in made for block, found in masked.partitions.items()},
+            {name: matrix for masked in made for name, matrix in masked.matrices.items()},
+            tuple(note for masked in made for note in masked.notes),
+            tuple(attribute for masked in made for attribute in masked.attributes),
+        )
+
+    def _of_households(
+        self,
+        original: Microdata | None,
+        data: Microdata,
+        household: IntArray,
+        attributes: tuple[str, ...],
+        streams: Streams,
+        progress: Progress,
+    ) -> Masked:
+        """What the method makes of the table of households, given to every member."""
+        _, first = np.unique(household, return_index=True)
+        beside = None if original is None else original.take(first)
+        masked = self.method._mask_beside(beside, data.take(first), attributes, streams, progress)
+        members = pa.array(household)
+        said = f"masked alike for all members of {count(len(first), 'household')}: {', '.join(attributes)}"
+        return replace(
+            masked,
+            columns={name: column.take(members) for name, column in masked.columns.items()},
+            partitions={block: Partition.of(found.labels[household]) for block, found in masked.partitions.items()},
+            notes=(said, *masked.notes),
+        )
+
+
+class _PersonStreams(Streams):
+    """The random streams of the persons, other than those of the households."""
+
+    def generator(self, *labels: str) -> np.random.Generator:
+        return super().generator("persons", *labels)

@@ -1,0 +1,262 @@
+"""Files are written whole or not at all, also when the process is killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from microveil.errors import FileError, MicroveilError, OutputExistsError, ParameterError
+from microveil.microdata import Microdata
+from microveil.microdata.files import write
+from microveil.microdata.files.atomic import check_apart, check_output, recover, text_writer, write_text, write_together
+
+# a script that writes a pair and kills itself at the n-th call of one of the functions that change the folder
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from microveil.microdata.files import atomic
+
+folder, at = Path(sys.argv[1]), int(sys.argv[2])
+calls = 0
+
+def dying(real):
+    def call(*given, **named):
+        global calls
+        calls += 1
+        if calls == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*given, **named)
+    return call
+
+for name in ("open", "replace", "write", "unlink", "chmod", "close"):
+    setattr(os, name, dying(getattr(os, name)))
+Path.unlink = dying(Path.unlink)
+release, manifest = folder / "safe.csv", folder / "safe.csv.manifest.json"
+atomic.write_together(
+    {release: atomic.text_writer("new release"), manifest: atomic.text_writer("new seed")}, force=True,
+    private=[manifest],
+)
+os._exit(7)
+"""
+OLD, NEW = ("old release", "old seed"), ("new release", "new seed")
+
+
+def pair(folder: Path) -> tuple[str | None, str | None]:
+    paths = (folder / "safe.csv", folder / "safe.csv.manifest.json")
+    release, manifest = (path.read_text() if path.exists() else None for path in paths)
+    return release, manifest
+
+
+def names(folder: Path) -> set[str]:
+    return set(os.listdir(folder))
+
+
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_pair_survives_a_kill_at_every_step(tmp_path: Path, existing: bool) -> None:
+    before = OLD if existing else (None, None)
+    seen = set()
+    for at in range(1, 100):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        if existing:
+            (folder / "safe.csv").write_text(OLD[0])
+            (folder / "safe.csv.manifest.json").write_text(OLD[1])
+            (folder / "safe.csv.manifest.json").chmod(0o600)
+        status = subprocess.run([sys.executable, "-c", KILLED, folder, str(at)], check=False).returncode
+        for name in names(folder):
+            if name.startswith("."):
+                assert stat.S_IMODE((folder / name).stat().st_mode) in (0o600, 0o644), name
+                if "seed" in (folder / name).read_text() or name.endswith(".json"):
+                    assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+        recover(folder)
+        seen.add(pair(folder))
+        assert pair(folder) in (before, NEW), f"killed at call {at}"
+        assert names(folder) <= {"safe.csv", "safe.csv.manifest.json"}, f"killed at call {at}"
+        if status == 7:
+            break
+        assert status == -signal.SIGKILL
+    else:
+        pytest.fail("the script never came to its end")
+    assert seen == {before, NEW}
+
+
+def test_the_next_writing_cleans_the_folder(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path, "6"], check=False)
+    assert any(name.startswith(".microveil-") for name in names(tmp_path))
+    write_text(tmp_path / "other.txt", "x")
+    assert names(tmp_path) - {"safe.csv", "safe.csv.manifest.json"} == {"other.txt"}
+
+
+def test_what_a_living_process_writes_is_left_alone(tmp_path: Path) -> None:
+    def put(unfinished: Path) -> None:
+        recover(tmp_path)
+        unfinished.write_text("complete")
+
+    write_together({tmp_path / "a.txt": put, tmp_path / "b.txt": put}, force=False)
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text() == "complete"
+
+
+def test_recovery_does_not_overwrite_what_somebody_put_there_since(tmp_path: Path) -> None:
+    left_behind = set()
+    for at in range(1, 60):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        status = subprocess.run([sys.executable, "-c", KILLED, folder, str(at)], check=False).returncode
+        (folder / "safe.csv.manifest.json").unlink(missing_ok=True)
+        (folder / "safe.csv.manifest.json").write_text("of somebody else")
+        left_behind |= {pair(folder)[0]}
+        recover(folder)
+        assert pair(folder)[1] == "of somebody else"
+        assert not [name for name in names(folder) if name.startswith(".")]
+        if status == 7:
+            break
+    assert left_behind == {None, "new release"}
+
+
+def test_if_the_second_file_cannot_be_moved_the_first_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("old one")
+    real = os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(target) == two:
+            raise PermissionError(1, "Operation not permitted")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(FileError, match=r"two.txt: cannot be written \(Operation not permitted\)"):
+        write_together({one: text_writer("new one"), two: text_writer("new two")}, force=True)
+    assert one.read_text() == "old one"
+    assert names(tmp_path) == {"one.txt"}
+
+
+def test_private_files_are_for_their_owner_and_others_have_the_usual_mode(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    before = os.umask(0o027)
+    try:
+        write_together(
+            {tmp_path / "public": text_writer("x"), private: text_writer("y")}, force=False, private=[private]
+        )
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "public").stat().st_mode) == 0o640
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("link", ["same", "symbolic", "hard"])
+def test_an_output_that_is_an_input_is_refused_under_any_name(tmp_path: Path, link: str) -> None:
+    data, out = tmp_path / "z.csv", tmp_path / "out.csv"
+    data.write_text("a\n1\n")
+    if link == "same":
+        out = tmp_path / "folder" / ".." / "z.csv"
+        (tmp_path / "folder").mkdir()
+    elif link == "symbolic":
+        out.symlink_to(data)
+    else:
+        out.hardlink_to(data)
+    with pytest.raises(ParameterError, match="would overwrite the input"):
+        check_output(out, force=True, inputs=[None, data])
+    check_apart([tmp_path / "free.csv"], [data])
+
+
+def test_pipes_and_devices_are_no_outputs(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(FileError, match="pipe or a device"):
+        check_output(tmp_path / "pipe.csv", force=True)
+    (tmp_path / "nothing.csv").symlink_to(tmp_path / "gone")
+    with pytest.raises(OutputExistsError):
+        check_output(tmp_path / "nothing.csv", force=False)
+
+
+def test_a_name_that_is_too_long_is_refused_and_the_longest_one_is_not(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="File name too long"):
+        write_text(tmp_path / ("n" * 300), "x")
+    longest = tmp_path / ("n" * 251 + ".txt")
+    write_text(longest, "x")
+    assert longest.read_text() == "x"
+
+
+TABLE = Microdata.of(pa.table({"number": [float(i) for i in range(5000)], "text": [f"text {i}" for i in range(5000)]}))
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "xlsx", "sav", "zsav", "dta"])
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, ending: str) -> None:
+    """A limit on the size of files fails like a full disk, in the middle of writing."""
+    places = tmp_path / "places"
+    out, scratch = places / f"t.{ending}", tmp_path / "scratch"
+    places.mkdir()
+    scratch.mkdir()
+    if ending == "parquet":
+        import pyarrow.parquet  # noqa: F401 - before the limit
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            os.environ["TMPDIR"] = str(scratch)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+            write(TABLE, out)
+        except FileError as problem:
+            told = str(problem)
+            status = 42 if told.startswith(f"{out}: cannot be written (") and "\n" not in told else 2
+        except MicroveilError:
+            status = 3
+        finally:
+            os._exit(status)
+    _, ended = os.waitpid(process, 0)
+    assert os.waitstatus_to_exitcode(ended) == 42
+    assert names(places) == set()
+    assert names(scratch) == set()
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A folder that every user can enter, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        if any(not stat.S_IMODE(above.stat().st_mode) & stat.S_IXOTH for above in Path(folder).resolve().parents):
+            pytest.skip("the folder for temporary files cannot be entered by other users")
+        yield Path(folder)
+
+
+def test_a_folder_without_permission_is_refused_in_a_sentence(reachable: Path) -> None:
+    new, old = reachable / "new.txt", reachable / "t.csv"
+    old.write_text("a\n1\n")
+    told = _as_another_user(f"write_text({str(new)!r}, 'x')")
+    assert told == f"FileError: {new}: nothing can be written into the folder '{reachable}'"
+    reachable.chmod(0o000)
+    assert _as_another_user(f"read({str(old)!r})") == f"FileError: {old}: you do not have the permission to read it"
+    told = _as_another_user(f"write_text({str(new)!r}, 'x')")
+    assert told == f"FileError: {new}: cannot be written (Permission denied)"
+    reachable.chmod(0o755)
+
+
+def _as_another_user(statement: str) -> str:
+    """What a statement raises when somebody without special rights carries it out."""
+    script = f"""
+import os
+from microveil.microdata.files import read
+from microveil.microdata import Microdata
+from microveil.microdata.files.delimited import reader
+from microveil.microdata.files.atomic import write_text
+if os.getuid() == 0:
+    os.setuid(65534)
+try:
+    {statement}
+except Exception as problem:
+    print(f"{{type(problem).__name__}}: {{problem}}")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd="/")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -1,0 +1,72 @@
+"""Every example in the README and the documentation runs as it is printed, on the files in docs/examples."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from microveil.microdata import Schema
+
+ROOT = Path(__file__).parents[1]
+_GUIDES = ("guide", "choosing", "release", "missing", "studies", "deciding", "reporting")
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _GUIDES)]
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SET_UP = ("make demo", "make test")  # these two are run by whoever runs this test
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str]]:
+    yield from _BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_example_of_a_page_runs_as_printed(page: Path, tmp_path: Path, run: Callable[..., Any]) -> None:
+    for file in (ROOT / "docs" / "examples").iterdir():
+        if file.is_file():
+            shutil.copy(file, tmp_path)
+    names: dict[str, Any] = {}
+    for language, text in blocks(page):
+        if language == "python":
+            exec(compile(text, f"{page.name}: {text.splitlines()[0]}", "exec"), names)
+        elif language == "toml":
+            _keep(text, tmp_path)
+        else:
+            assert language == "", f"{page.name} has a block of {language}, which no test runs"
+            for line in filter(None, text.splitlines()):
+                _carry_out(line, page, run)
+
+
+def _keep(text: str, folder: Path) -> None:
+    """A block that begins with `# name.toml` is that file; another one shows a part of a schema."""
+    named = re.match(r"# (\S+\.toml)\n", text)
+    if named:
+        (folder / named[1]).write_text(text, encoding="utf-8")
+    else:
+        Schema.from_plain(tomllib.loads(text), folder)
+
+
+def _carry_out(line: str, page: Path, run: Callable[..., Any]) -> None:
+    if line.startswith(_SET_UP):
+        return
+    program, *arguments = shlex.split(line, comments=True)
+    assert program == "microveil", f"{page.name}: {line}"
+    done = run(*arguments)
+    assert done.status == 0, f"{page.name}: {line}\n{done.stderr}"
+
+
+def test_the_help_of_every_command_has_an_example_that_names_only_options_it_has(run: Callable[..., Any]) -> None:
+    from microveil.cli.app import app
+
+    for command in app.registered_commands:
+        assert command.epilog is not None
+        name = command.callback.__name__  # type: ignore[union-attr]
+        told = run(name, "--help").stdout
+        for line in re.findall(r"microveil \w+[^\n]*", command.epilog):
+            for option in re.findall(r"--[\w-]+", line):
+                assert option in told, f"{name}: {option}"
