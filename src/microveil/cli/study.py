@@ -47,7 +47,7 @@ def study(
     from microveil.study.design import read_design
     from microveil.study.running import cells_in, check_folder, run_study
 
-    folder = out or file.with_name(f"{file.stem}-results")
+    folder = out or file.parent / f"{file.stem}-results"
     design = read_design(file)
     if dry_run:
         cells, finished = cells_in(design, design.table(data), folder)

@@ -19,7 +19,7 @@ from microveil.errors import ParameterError
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.households import sentence_of
 from microveil.masking.partition import Partition
-from microveil.masking.plan import PRIVATE, Plan, Step
+from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.schema import category_key
 from microveil.randomness import Streams
@@ -204,7 +204,7 @@ class Release:
             output["schema"] = Schema(changed).to_plain()
         if neutralised:
             output["neutralised_formulas"] = True
-        version = self.provenance.versions["microveil"]
+        version = self.provenance.versions.get("microveil", "unknown")
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
@@ -230,24 +230,25 @@ class Release:
 
 def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Release:
     """A release read back from its file, with the provenance of the manifest beside it."""
-    origin = manifest.get("input", {})
-    output = manifest.get("output", {})
-    described = Schema.from_plain(output["schema"]) if "schema" in output else Schema(())
+    check_manifest(manifest)
+    origin, output = manifest.get("input") or {}, manifest.get("output") or {}
+    records = origin.get("records")
+    described = Schema.from_plain(output["schema"]) if output.get("schema") else Schema(())
     data = _as_released(data, plan.schema or Schema(()), described)
     provenance = Provenance(
         steps=plan.steps,
         seed=plan.seed,
-        input_digest=str(origin.get("digest", "")),
-        input_records=int(origin.get("records", len(data))),
+        input_digest=origin.get("digest") or "",
+        input_records=len(data) if records is None else records,
         schema=plan.schema or data.schema,
-        left_out=tuple(manifest.get("left_out", ())),
+        left_out=tuple(manifest.get("left_out") or ()),
         require=plan.require,
-        versions=dict(manifest.get("versions", {})),
+        versions=dict(manifest.get("versions") or {}),
         keep_household_ids=plan.keep_household_ids,
         shuffled=plan.shuffle,
-        members_differ=dict(manifest.get("members_differ", {})),
+        members_differ=dict(manifest.get("members_differ") or {}),
     )
-    said = (note for note in manifest.get("notes", ()) if note not in provenance.notes)
+    said = (note for note in (manifest.get("notes") or ()) if note not in provenance.notes)
     return Release(data, replace(provenance, step_notes=tuple(said)))
 
 
@@ -296,7 +297,7 @@ def check_place(path: str | Path, *, force: bool = False, inputs: Iterable[str |
 def manifest_path(path: str | Path) -> Path:
     """Where the manifest of a released file lies: `safe.csv` has `safe.csv.manifest.json`."""
     path = Path(path)
-    return path.with_name(path.name + MANIFEST_ENDING)
+    return path.parent / (path.name + MANIFEST_ENDING)
 
 
 def file_digest(path: Path) -> str:

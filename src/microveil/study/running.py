@@ -13,7 +13,7 @@ from microveil.microdata.microdata import as_microdata
 from microveil.progress import Part, Progress, Rising, silent
 from microveil.randomness import check_seed, draw_seed
 from microveil.study.cells import Candidate, Cell, Measures, bound_to, cells_of, compared, planned_cell, unfold
-from microveil.study.design import Design, check_whole, read_design
+from microveil.study.design import MOST_WORKERS, Design, check_whole, read_design
 from microveil.study.measuring import Outcome
 from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE, Started, Study, study_of
 from microveil.study.runner import run_cells
@@ -42,7 +42,7 @@ def run_study(
     [('mdav k=2', 15.3), ('mdav k=3', 45.6)]
     """
     design = as_design(design)
-    workers = design.workers if workers is None else check_whole("workers", workers, 0)
+    workers = design.workers if workers is None else check_whole("workers", workers, 0, MOST_WORKERS)
     folder = None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)

@@ -14,7 +14,7 @@ from microveil.microdata.columns import Columns
 from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import PublicStreams
 
@@ -116,12 +116,14 @@ class Classification(LossMeasure):
         "accuracy", help="the loss: accuracy that is gone, or the share of the records for which predictions differ"
     )
     learner: Literal["tree", "bayes"] = parameter("tree", help="what is learnt: a tree, or naive Bayes")
-    folds: int = parameter(5, help="parts of the records, each tested in turn", ge=2)
-    classes: int = parameter(2, help="classes that a numeric response is cut into", ge=2)
-    leaf: int = parameter(10, help="fewest records in a leaf of a tree", ge=1)
-    evidence: float = parameter(8.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0)
-    sample: int | None = parameter(100_000, help="so many records at most, drawn at random; unset (none): all", ge=10)
-    seed: int = parameter(0, help="decides the sample and the parts", ge=0)
+    folds: int = parameter(5, help="parts of the records, each tested in turn", ge=2, le=1_000)
+    classes: int = parameter(2, help="classes that a numeric response is cut into", ge=2, le=1_000)
+    leaf: int = parameter(10, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(8.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0, le=1e6)
+    sample: int | None = parameter(
+        100_000, help="so many records at most, drawn at random; unset (none): all", ge=10, le=MOST_RECORDS
+    )
+    seed: int = parameter(0, help="decides the sample and the parts", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)
