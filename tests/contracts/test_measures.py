@@ -87,10 +87,10 @@ def test_the_risk_is_made_of_the_records(sort: str, name: str, complete: Microda
 
 def test_more_disturbance_gives_more_loss_and_less_risk(sort: str, name: str, complete: Microdata) -> None:
     """On the mean of five releases each: a single small table may by chance look worse for a weak disturbance."""
-    kinds = find(sort, name).kinds
+    attributes = fitting(complete, find(sort, name).kinds)
     weak, strong = (
         np.mean([
-            measure(sort, name, complete, disturbed(sort, name, complete, strength, seed), fitting(complete, kinds)).value
+            measure(sort, name, complete, disturbed(sort, name, complete, strength, seed), attributes).value
             for seed in range(1, 6)
         ])
         for strength in (0.01, 0.9)
