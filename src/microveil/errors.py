@@ -6,6 +6,7 @@ import difflib
 import errno
 import json
 import math
+import os
 import reprlib
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -159,6 +160,12 @@ def is_short_of_memory(problem: BaseException) -> bool:
         return True
     before = problem.__cause__ or problem.__context__
     return before is not None and is_short_of_memory(before)
+
+
+def check_path(given: object, asker: str, otherwise: str) -> None:
+    """Refuse, in a sentence that says what to call, what is no path of a file."""
+    if not isinstance(given, str | os.PathLike):
+        raise ParameterError(f"{asker} takes the path of a file, not {type(given).__name__}; {otherwise}")
 
 
 def nearest_name(name: str, known: Sequence[str]) -> str:

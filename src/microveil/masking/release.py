@@ -8,6 +8,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import ParameterError
+from microveil.errors import ParameterError, check_path
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.households import sentence_of
 from microveil.masking.partition import Partition
@@ -190,6 +191,16 @@ class Release:
         methods = ", then ".join(step.method for step in self.provenance.steps)
         return f"Release({len(self):,} records, {methods} on {', '.join(self.provenance.attributes)})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the steps, and what the release guarantees."""
+        steps = "".join(
+            f"<tr><td>{step.method}</td><td>{escape(', '.join(step.attributes or ()))}</td></tr>"
+            for step in self.provenance.steps
+        )
+        head = "<tr><th>method</th><th>attributes</th></tr>"
+        made = f"<table><caption>{len(self):,} records</caption>{head}{steps}</table>"
+        return made + self.guarantees._repr_html_()
+
     def manifest(self, file_digest: str | None = None, *, neutralised: bool = False) -> dict[str, Any]:
         """What goes beside the file: enough to make the same bytes again, and to read them as they are meant.
 
@@ -212,6 +223,7 @@ class Release:
         from microveil.microdata.files import writer
         from microveil.microdata.files.atomic import text_writer, write_together
 
+        check_path(path, "save", "such as release.save('safe.csv')")
         path = check_place(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
         beside = manifest_path(path)
         digest: list[str] = []

@@ -20,6 +20,9 @@ _WHAT_TO_CALL = {
     "Series": "; a series is one column, which its to_frame() makes a table",
     "LazyFrame": "; its collect() makes the table",
     "RecordBatch": "; pyarrow.Table.from_batches([...]) makes it a table",
+    "str": "; read(path) reads a file",
+    "PosixPath": "; read(path) reads a file",
+    "WindowsPath": "; read(path) reads a file",
     "ndarray": "; give its columns names, as in {'age': matrix[:, 0]}",
 }
 # what the libraries raise where a column has no form in Arrow

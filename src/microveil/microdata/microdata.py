@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -13,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import DataError, SchemaError
+from microveil.errors import DataError, ParameterError, SchemaError
 from microveil.microdata.frames import Frame, arrow_column, open_frame, own_frame, type_words, with_arrow_columns
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.inference import infer_schema
@@ -106,6 +107,9 @@ class Microdata:
             frame, schema, origin = table.frame, schema or table.schema, origin or table.origin
         else:
             frame = open_frame(table)
+        if schema is not None and not isinstance(schema, Schema):
+            call = "Schema.from_plain(...) makes one of a dict" if isinstance(schema, Mapping) else "Schema.read(path)"
+            raise ParameterError(f"the schema must be a Schema, not {type(schema).__name__}; {call}")
         complete = infer_schema(frame, schema)
         domains = {name: domain for name, domain in ordinal.items() if domain} if isinstance(ordinal, Mapping) else {}
         named = list(ordinal) if isinstance(ordinal, Mapping) else ordinal
@@ -147,6 +151,14 @@ class Microdata:
 
     def __repr__(self) -> str:
         return f"Microdata({len(self):,} records, {self.schema!r})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the attributes with their kinds and roles, and no record."""
+        rows = "".join(
+            f"<tr><td>{escape(a.name)}</td><td>{a.kind}</td><td>{', '.join(a.roles)}</td></tr>" for a in self.schema
+        )
+        head = "<tr><th>attribute</th><th>kind</th><th>role</th></tr>"
+        return f"<table><caption>{len(self):,} records</caption>{head}{rows}</table>"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -478,6 +490,8 @@ def resolve_attributes(
     if isinstance(attributes, str):
         attributes = [attributes]
     if attributes is not None:
+        if not isinstance(attributes, Iterable) or not all(isinstance(name, str) for name in attributes):
+            raise ParameterError("attributes are a list of column names, such as ['age', 'income']")
         named = tuple(dict.fromkeys(attributes))
     elif data.schema.keys:
         named = data.schema.keys
