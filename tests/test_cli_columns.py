@@ -181,7 +181,14 @@ def test_the_report_of_a_shuffled_release_is_about_its_own_originals(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("suppress", ["suppress (method, coarsening)", "k: whole number, at least 1; default 3", "--method suppress"]),
+        (
+            "suppress",
+            [
+                "suppress (method, coarsening)",
+                "k: whole number, at least 1, at most 1,000,000,000; default 3",
+                "--method suppress",
+            ],
+        ),
         ("distance-linkage", ["(attack,", "metric: euclidean or manhattan", "--attacks distance-linkage"]),
         ("il1", ["il1 (loss,", "Reads as:", "--losses il1"]),
         ("classic", ["classic (score,", "Source:", "--score classic"]),

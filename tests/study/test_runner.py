@@ -93,14 +93,14 @@ def test_a_study_that_is_cancelled_keeps_what_is_finished_and_leaves_no_process(
         assert worked_on[0] == f"cell {len(kept)} of {len(cells)}"
 
 
-SLOW: dict[str, Any] = {"name": "best", "set": {"k": 5, "polish": 500_000_000}}  # long enough to be caught at work
+SLOW: dict[str, Any] = {"name": "best", "set": {"k": 5, "polish": 10_000_000}}  # long enough to be caught at work
 
 
 def test_a_worker_that_is_killed_fails_its_cell_and_the_others_go_on(people: Microdata) -> None:
     before = children()
 
     def kill_the_slow_one(fraction: float, label: str, /) -> None:
-        if label == "cell 0 of 5: best k=5 polish=500000000":
+        if label == "cell 0 of 5: best k=5 polish=10000000":
             for process in children() - before:
                 os.kill(process, signal.SIGKILL)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from microveil.cli.options import Json
-from microveil.cli.printing import console, print_json, say
+from microveil.cli.printing import console, number, print_json, say
 from microveil.errors import UnknownNameError
 
 EXAMPLE = "Example: microveil methods suppress\n\nAll attacks: microveil methods --kind attack"
@@ -109,7 +109,7 @@ def _allowed(parameter: Mapping[str, Any]) -> str:
         allowed = " or ".join(str(choice) for choice in (*parameter["choices"], *unset))
     else:
         allowed = " or ".join(_type(part) for part in parameter["type"].split(" or "))
-    limits = [f"{words} {_shown(parameter[limit])}" for limit, words in _LIMITS.items() if limit in parameter]
+    limits = [f"{words} {number(parameter[limit])}" for limit, words in _LIMITS.items() if limit in parameter]
     default = "must be given" if parameter["required"] else f"default {_shown(parameter['default'])}"
     return ", ".join([allowed, *limits]) + f"; {default}"
 
