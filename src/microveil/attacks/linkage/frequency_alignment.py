@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from microveil.attacks.linkage.rank_alignment import Cells, RankAlignmentLinkage, correlation, reversed_told
 from microveil.microdata.common_codes import common_codes
@@ -80,13 +81,13 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
 
     @classmethod
     def _alignable(cls, pair: Pair) -> list[str]:
-        plain = [name for name in pair.of_kinds(cls.kinds) if name not in pair.recoded]
+        plain = [name for name in pair.of_kinds(cls.kinds) if not _coarsened(pair, name)]
         return [name for name in plain if pair.original[name].is_categorical or _written(pair, name) is not None]
 
     @classmethod
     def noticed(cls, pair: Pair) -> bool:
         """Whether the categories of some attribute agree clearly better by their frequencies than by their names."""
-        attributes = [name for name in pair.of_kinds(cls.kinds) if name not in pair.recoded]
+        attributes = [name for name in pair.of_kinds(cls.kinds) if not _coarsened(pair, name)]
         found = cls()._coded(pair, attributes)  # type: ignore[call-arg]
         return any(one.agreement > one.plain_agreement + _CLEARLY for one in found.values())
 
@@ -113,7 +114,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
         unsure: dict[str, CodedAttribute] = {}
         for name in attributes:
             placed = self._places(pair, name)
-            written = None if name in pair.recoded else _written(pair, name)
+            written = None if _coarsened(pair, name) else _written(pair, name)
             in_order = 0.0 if placed is None else correlation(placed[0].before, placed[0].after)
             as_written = 0.0 if written is None else agreement(written.before, written.after)
             if placed is not None and (written is None or in_order >= _PLAIN):
@@ -134,6 +135,19 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
             f"An intruder knows the true values of {', '.join(attributes)} of everyone in the file, takes for the same "
             "category what is as frequent in both files, and takes for a person the released record that agrees best."
         )
+
+
+def _coarsened(pair: Pair, name: str) -> bool:
+    """Whether an attribute was released as labels that stand for several values: fewer than the original has.
+
+    Labels that are as many as the categories may be the categories under new names.
+    """
+    if name not in pair.recoded:
+        return False
+    if not pair.original[name].is_categorical:
+        return True
+    before, after = (len(pc.unique(table.arrow(name).drop_null())) for table in (pair.original, pair.masked))
+    return after < before
 
 
 def _classes(cells: Cells) -> CodedAttribute:

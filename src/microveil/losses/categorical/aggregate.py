@@ -31,9 +31,10 @@ class ILCategorical(LossMeasure):
     code that is a category of its own) is not given another.
 
     >>> from microveil.microdata import Microdata
-    >>> one, other = ({"job": list(text)} for text in ("cook", "cool"))
-    >>> ILCategorical().measure(Microdata.of(one), Microdata.of(other)).details
-    {'ctbil': 25.0, 'dbil': 25.0, 'ebil': 0.0}
+    >>> one, other = ({"job": list(text)} for text in ("cook", "cock"))
+    >>> found = ILCategorical().measure(Microdata.of(one), Microdata.of(other)).details
+    >>> {name: round(value, 1) for name, value in found.items()}
+    {'ctbil': 25.0, 'dbil': 25.0, 'ebil': 31.5}
     """
 
     name: ClassVar[str] = "il-categorical"

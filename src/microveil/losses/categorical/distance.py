@@ -24,7 +24,7 @@ class DBIL(LossMeasure):
     steps over L - 1; `nominal` does not look at the order.
 
     >>> from microveil.microdata import Microdata
-    >>> one, other = ({"job": list(text)} for text in ("cook", "cool"))
+    >>> one, other = ({"job": list(text)} for text in ("cook", "cock"))
     >>> DBIL().measure(Microdata.of(one), Microdata.of(other)).value
     25.0
     """

@@ -23,7 +23,7 @@ class CTBIL(LossMeasure):
     mean per cell of the tables (`actbil`), which has no upper bound, and how many cells differ (`differing`).
 
     >>> from microveil.microdata import Microdata
-    >>> one, other = ({"job": list(text)} for text in ("cook", "cool"))
+    >>> one, other = ({"job": list(text)} for text in ("cook", "cock"))
     >>> CTBIL().measure(Microdata.of(one), Microdata.of(other)).value
     25.0
     """
