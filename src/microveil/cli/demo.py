@@ -47,7 +47,7 @@ def demo(
         table.add_row(str(place), label, *cells, style=style)
     console().print(table)
     say("loss: what an analyst loses; risk: what an intruder gains; score: their mean; 0 to 100, lower is better")
-    say("links: records that an intruder who knows all masked attributes links to the right person")
+    say(f"links: records that are linked to the right person; {made.study.knowledge}")
     say()
     say(f"best release   {made.release_file}")
     say(f"its manifest   {made.manifest_file}")
