@@ -134,9 +134,10 @@ def test_missing_data_is_told_in_one_sentence_before_any_work(tmp_path: Path, mo
 def test_the_page_counts_recomputed_values_apart_from_print_and_lists_them_beside_it() -> None:
     page = as_page(run_all([Counted().reproduction(), Counted().reproduction("made-2")], quick=False))
     assert (
-        "Of 6 printed values that were measured, 2 come out as printed and 0 near print; 2 are not as printed but equal "
-        "a correction or an independent recomputation; 2 differ. Apart from these, 0 of 0 printed results follow from "
-        "printed parts by arithmetic, and of 0 values that are not in print 0 agree with an independent recomputation."
+        "Of 6 printed values that were measured, 2 come out as printed and 0 near print; 2 are not as printed but "
+        "equal a correction or an independent recomputation; 2 differ. Apart from these, 0 of 0 printed results "
+        "follow from printed parts by arithmetic, and of 0 values that are not in print 0 agree with an independent "
+        "recomputation."
     ) in page
     assert f"All values on this page were measured on {date.today().isoformat()} by Microveil" in page
     assert "quick form" not in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -142,7 +143,8 @@ class Reproduction:
 
     `rows` computes it, whole or (if there is one) in its quick form; `length` is how many rows there are, `seconds`
     about how long that takes; `needs` are the reference files; `why` explains what does not come out; `in_full` if the
-    page shows every row and not only those that are not as printed.
+    page shows every row and not only those that are not as printed; `judges` if the printed values of its tables get
+    their verdict here and not in another reproduction.
     """
 
     name: str
@@ -155,6 +157,24 @@ class Reproduction:
     quick: Quick | None = None
     why: str = ""
     in_full: bool = False
+    judges: bool = True
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The printed tables by work and number.
+
+        >>> Reproduction("x-1", "", "Nin (2008), Tables 4.8 to 4.10 and 4.12", whole(lambda: iter(())), 0, 0).tables
+        ('Nin (2008) 4.8', 'Nin (2008) 4.9', 'Nin (2008) 4.10', 'Nin (2008) 4.12')
+        """
+        work, _, places = self.source.partition(", Table")
+        numbers: list[str] = []
+        for first, last in re.findall(r"([\d.]+)(?: to ([\d.]+))?", places):
+            chapter, _, number = first.rpartition(".")
+            numbers += [
+                f"{chapter}.{place}" if chapter else str(place)
+                for place in range(int(number), int((last or first).rpartition(".")[2]) + 1)
+            ]
+        return tuple(f"{work} {number}" for number in numbers)
 
     @property
     def family(self) -> str:

@@ -349,6 +349,7 @@ TABLES = (
         0.3,
         FILES,
         why="the printed trees are lost or garbled; independent recomputations stand for them",
+        judges=False,
     ),
     Reproduction(
         "k-ward-improvements",
@@ -357,6 +358,7 @@ TABLES = (
         whole(savings),
         91,
         0.1,
+        judges=False,
     ),
     Reproduction(
         "k-ward-times",
@@ -370,6 +372,7 @@ TABLES = (
             "seconds of another machine and an O(n^3) program; here kW itself is fast, so that little is left to save, "
             "and the shares are other ones in every run"
         ),
+        judges=False,
     ),
     Reproduction(
         "k-ward-effort",

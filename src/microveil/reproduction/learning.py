@@ -553,14 +553,16 @@ TABLES = (
         FILES,
         Quick(9, 1, "16 of 20 simulated trees"),
         why="the table is in words",
+        judges=False,
     ),
     Reproduction(
         "learning-errors",
         "The register of wrong printed values",
-        "recomputed from Fayyoumi (2008)",
+        "Fayyoumi (2008), Tables 4.3, 4.4, 5.1, 5.2, 6.4, 6.5 and 6.6",
         whole(errors),
         62,
         1,
         FILES,
+        judges=False,
     ),
 )

@@ -144,5 +144,6 @@ TABLES = (
         54,
         0.1,
         why="every printed SI of Census is (G_IL + 39) / 2",
+        judges=False,
     ),
 )

@@ -166,12 +166,13 @@ TABLES = (
     Reproduction(
         "projected-order",
         "ProjLD of Census in the order of the file",
-        "recomputed from Nin (2008)",
+        "Nin (2008), Table 4.10",
         lambda quick: file_order(),
         18,
         8,
         ("census",),
         why="the source does not say in which order it took the attributes",
+        judges=False,
     ),
     Reproduction(
         "projected-strongest",

@@ -335,11 +335,12 @@ TABLES = (
         tuple(sorted(MEASURED_THERE)),
         Quick(48, 5, "eight of ten draws"),
         why="a reading of the text that does not come nearer to print",
+        judges=False,
     ),
     Reproduction(
         "representatives-baselines",
         "Linkage by one score",
-        "recomputed from Nin (2008)",
+        "Nin (2008), chapter 5",
         baselines,
         24,
         5,

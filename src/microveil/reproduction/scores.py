@@ -104,6 +104,7 @@ TABLES = (
         214,
         0.2,
         why="two roundings can add up to 0.01",
+        judges=False,
     ),
     Reproduction(
         "scores-4.3",
@@ -113,6 +114,7 @@ TABLES = (
         58,
         0.1,
         why="with the weights that the tables were made with, not those of the text; two of 58 look like misprints",
+        judges=False,
     ),
     Reproduction(
         "scores-4.8",
@@ -122,6 +124,7 @@ TABLES = (
         270,
         0.2,
         why="ScoreNew of EIA was made without DLD, against its formula",
+        judges=False,
     ),
     Reproduction(
         "scores-6.5",
@@ -130,6 +133,7 @@ TABLES = (
         whole(series_scores),
         180,
         0.1,
+        judges=False,
     ),
     Reproduction(
         "scores-pram",
@@ -138,5 +142,6 @@ TABLES = (
         whole(pram_scores),
         42,
         0.1,
+        judges=False,
     ),
 )
