@@ -4,7 +4,7 @@ BIN = .venv/bin
 READY = .venv/.ready
 DOCS_READY = .venv/.docs-ready
 
-.PHONY: setup demo test lint bench docs clean
+.PHONY: setup demo test test-lowest fuzz lint bench mutants docs clean
 
 setup: $(READY)
 
@@ -30,8 +30,21 @@ test: lint
 	$(BIN)/python -m pytest --numprocesses auto
 	$(BIN)/python -m pytest --doctest-modules src/microveil
 
+# the lowest versions that pyproject.toml allows, in an environment of their own
+test-lowest:
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/lowest.txt --editable ".[all]" hypothesis pytest pytest-xdist
+	.venv-lowest/bin/python -m pytest --numprocesses auto tests/test_cli.py tests/test_parameters.py tests/microdata tests/reporting tests/contracts
+
+# damaged files and nonsense of every kind; see tests/fuzz/run.py
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/run.py --cases 10000
+
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
+
+mutants: $(READY)
+	$(BIN)/python benchmarks/mutation.py --sample 100
 
 docs: $(DOCS_READY)
 	$(BIN)/python docs/generate.py
@@ -39,4 +52,4 @@ docs: $(DOCS_READY)
 	@echo "docs/_build/html/index.html"
 
 clean:
-	rm -rf .venv demo-output docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-lowest demo-output docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

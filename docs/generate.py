@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from microveil.registry import SHELVES, describe, find, names
 
@@ -29,12 +30,26 @@ def reference_page(sort: str) -> str:
         lines += [f"- Formula: {entry['formula']}"] if entry.get("formula") else []
         lines += [f"- Source: {entry['source']}", f"- In Python: `{module}.{cls}`", ""]
         if entry["parameters"]:
-            lines += ["| parameter | type | default | what it is |", "|---|---|---|---|"]
+            lines += ["| parameter | type | allowed | default | what it is |", "|---|---|---|---|---|"]
             for p in entry["parameters"]:
                 kind = ", ".join(map(str, p["choices"])) if "choices" in p else p["type"]
-                lines.append(f"| `{p['name']}` | {kind} | {p['default']} | {p['help']} |")
+                lines.append(f"| `{p['name']}` | {kind} | {_allowed(p)} | {p['default']} | {p['help']} |")
             lines.append("")
     return "\n".join(lines)
+
+
+def _allowed(parameter: dict[str, Any]) -> str:
+    """The limits of a number, such as `2 to 1,000,000,000`."""
+    low, high = parameter.get("minimum"), parameter.get("maximum")
+    least = f"{low:,}" if low is not None else f"above {parameter['above']:,}" if "above" in parameter else ""
+    most = f"{high:,}" if high is not None else f"below {parameter['below']:,}" if "below" in parameter else ""
+    if least and most:
+        return f"{least} to {most}" if low is not None and high is not None else f"{least}, {_at_most(high, most)}"
+    return least or most
+
+
+def _at_most(limit: float | None, words: str) -> str:
+    return words if limit is None else f"at most {words}"
 
 
 def marked_tests() -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:

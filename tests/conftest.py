@@ -8,8 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import settings
 
 from microveil.microdata import Microdata, datasets
+
+settings.register_profile("microveil", deadline=None)  # how long a case takes says nothing about whether it is right
+settings.load_profile("microveil")
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from microveil.attacks.base import Risk
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.singling_out import SinglingOut
 from microveil.battery import explain_risk, run_battery
@@ -207,11 +208,13 @@ def test_variants_that_take_too_long_say_for_how_many_records_they_are(mixed: Mi
 
 def test_contributions_of_a_long_file_are_those_of_a_draw(people: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
+    kept: list[Risk] = []
     assess_pair = DistanceLinkage.assess_pair
 
     def watched(self: DistanceLinkage, *arguments: Any, **options: Any) -> Any:
         risk = assess_pair(self, *arguments, **options)
         seen.append(risk.attacked)
+        kept.append(risk)
         return risk
 
     release = Noise(alpha=0.05).mask(people, seed=1)
@@ -222,7 +225,11 @@ def test_contributions_of_a_long_file_are_those_of_a_draw(people: Microdata, mon
     found = run_battery(people, release, attacks=["distance-linkage"])
     assert seen == [120, 60, 60, 60]  # the attack itself, then without each of three attributes on a few
     assert found.contributions["flat"] == 0.0  # the records with and without it are the same
-    assert found.contributions["a"] == pytest.approx(exact.contributions["a"], abs=15)
+    whole, without_a = exact.risks["distance-linkage"].per_record, kept[1]
+    drawn = ~np.isnan(without_a.per_record)
+    expected = 100 * whole[drawn].mean() - 100 * without_a.per_record[drawn].mean()
+    assert without_a.known == ("b", "flat")
+    assert found.contributions["a"] == pytest.approx(expected)
 
 
 def test_attacks_that_cannot_read_labels_are_named_and_the_labels_too(mixed: Microdata) -> None:

@@ -145,3 +145,40 @@ def test_what_is_no_method_is_refused_in_one_sentence(inside: object, problem: s
     with pytest.raises((ParameterError, UnknownNameError), match=problem) as refusal:
         make("method", "within", {"method": inside})
     assert "\n" not in str(refusal.value)
+
+
+# --- numbers that nobody can mean ---------------------------------------------------------------------------------
+
+
+def test_a_bound_is_said_in_the_error() -> None:
+    with pytest.raises(
+        ParameterError, match=r"mdav: k = 10000000000 is not allowed; it must be at most 1,000,000,000$"
+    ):
+        MDAV(k=10**10)
+    assert describe_parameters(MDAV)[0]["maximum"] == 1_000_000_000
+
+
+@pytest.mark.parametrize("digits", [200, 4300, 5000])
+def test_numbers_of_thousands_of_digits_are_refused_on_a_command_line_and_in_python(digits: int) -> None:
+    with pytest.raises(
+        ParameterError, match=r"mdav: k = .* is not allowed; it must be (at most|a whole number)"
+    ) as said:
+        from_text(MDAV, {"k": "9" * digits})
+    assert len(str(said.value)) < 200
+    with pytest.raises(ParameterError, match=rf"mdav: k = a number of {digits:,} digits is not allowed"):
+        MDAV(k=10 ** (digits - 1))
+
+
+def test_lists_hold_no_number_beyond_all_limits_either() -> None:
+    with pytest.raises(ParameterError, match=r"interval-disclosure: widths = 1e\+200 is not allowed"):
+        IntervalDisclosure(widths=(1.0, 1e200))
+    with pytest.raises(ParameterError, match="widths = nan is not allowed; it must be a finite number"):
+        IntervalDisclosure(widths=(1.0, float("nan")))
+
+
+def test_values_that_are_nested_deeply_are_refused() -> None:
+    deep: object = 1
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(ParameterError, match="matrix: mixing is nested too deeply"):
+        Matrix(mixing=deep)  # type: ignore[arg-type]

@@ -72,7 +72,7 @@ def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False
     _, manifest_file = release.save(release_file, force=force)
     inputs = ["microveil", "protect", str(survey_file), "--plan", str(manifest_file)]
     again = shlex.join([*inputs, "--out", str(folder / "again.csv")])
-    lead = f"{records:,} fictional persons; {len(study.results)} candidates; keys: {', '.join(data.schema.keys)}."
+    lead = f"{records:,} fictional persons; {len(study.results)} candidates; {study.knowledge}."
     write_text(page, study_page(study, again=again, lead=lead), force=force)
     progress(1.0, "demo: writing")
     return Demo(data, study, survey_file, schema_file, release_file, manifest_file, page, again)

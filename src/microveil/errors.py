@@ -5,9 +5,13 @@ from __future__ import annotations
 import difflib
 import errno
 import json
+import math
+import os
+import reprlib
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 _SIGNS_OF_SHORT_MEMORY = (
     "cannot allocate memory",
@@ -31,7 +35,7 @@ class UnknownNameError(MicroveilError, LookupError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         self.name = name
-        super().__init__(f"unknown {what} '{name}'{nearest_name(name, list(known))}")
+        super().__init__(f"unknown {what} '{shortened(name)}'{nearest_name(name, list(known))}")
 
 
 class SchemaError(MicroveilError, ValueError):
@@ -55,9 +59,36 @@ class FileError(MicroveilError, ValueError):
         super().__init__(f"{path}{place}: {problem}")
 
 
+_DEEPEST = 100  # lists and tables in each other that anything here reads
+
+
+def parsed(read: Callable[[str], Any], text: str) -> Any:
+    """What a reader of JSON or TOML makes of a text; what later work could not stand is refused here, once for all."""
+    try:
+        content = read(text)
+    except RecursionError:
+        raise ParameterError("is nested too deeply") from None
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError):
+        raise
+    except ValueError:
+        raise ParameterError("has a number with too many digits") from None
+    open_ends = [(0, content)]
+    while open_ends:
+        depth, value = open_ends.pop()
+        if depth > _DEEPEST:
+            raise ParameterError("is nested too deeply")
+        if isinstance(value, str) and not value.isascii() and value.encode("utf-8", "ignore").decode() != value:
+            raise ParameterError("has a text that is not valid Unicode")
+        inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
+        open_ends += [(depth + 1, item) for item in inside]
+    return content
+
+
 @contextmanager
 def errors_of_file(path: object, form: str = "is not a TOML file") -> Iterator[None]:
     """Whatever is wrong with a file or what it says becomes an error that names it."""
+    if "\0" in str(path):
+        raise FileError(brief(str(path)), "is no name of a file")
     try:
         yield
     except FileError:
@@ -66,8 +97,43 @@ def errors_of_file(path: object, form: str = "is not a TOML file") -> Iterator[N
         raise FileError(path, str(problem)) from None
     except OSError as problem:
         raise FileError(path, f"cannot be read ({problem.strerror})") from None
+    except UnicodeEncodeError:
+        raise FileError(brief(str(path)), "is no name of a file") from None
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as problem:
         raise FileError(path, f"{form} ({problem})") from None
+
+
+def shortened(name: str) -> str:
+    """A name as an error shows it: the beginning of a very long one."""
+    return name if len(name) <= 80 else f"{name[:77]}..."
+
+
+def brief(value: object) -> str:
+    """A value as an error shows it: never longer than a line, however long, deep or large the value is.
+
+    >>> brief("five"), brief(10**5000), brief([[1, 2], "x" * 100])
+    ("'five'", 'a number of 5,001 digits', "[[1, 2], 'xxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxx']")
+    """
+    return _SHORT.repr(value)
+
+
+class _Short(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxstring = self.maxother = self.maxlong = 42
+
+    def repr_int(self, value: int, level: int) -> str:
+        # Python refuses to write out very long numbers
+        digits = int(abs(value).bit_length() * math.log10(2)) + 1
+        return f"a number of {digits:,} digits" if digits > self.maxlong else repr(value)
+
+    def repr_instance(self, value: object, level: int) -> str:
+        shown = super().repr_instance(value, level)
+        return shown if "\n" not in shown else f"a value of type {type(value).__name__}"
+
+
+_SHORT = _Short()
 
 
 class OutputExistsError(FileError):
@@ -96,6 +162,12 @@ def is_short_of_memory(problem: BaseException) -> bool:
     return before is not None and is_short_of_memory(before)
 
 
+def check_path(given: object, asker: str, otherwise: str) -> None:
+    """Refuse, in a sentence that says what to call, what is no path of a file."""
+    if not isinstance(given, str | os.PathLike):
+        raise ParameterError(f"{asker} takes the path of a file, not {type(given).__name__}; {otherwise}")
+
+
 def nearest_name(name: str, known: Sequence[str]) -> str:
     """The end of a sentence that helps: the nearest known name, else all of them.
 
@@ -105,8 +177,8 @@ def nearest_name(name: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.6)
     if close:
         original = next(k for k in known if k.lower() == close[0])
-        return f"; did you mean '{original}'?"
+        return f"; did you mean '{shortened(original)}'?"
     if not known:
         return "; there are none"
-    listed = ", ".join(sorted(known)[:12]) + (", ..." if len(known) > 12 else "")
+    listed = ", ".join(map(shortened, sorted(known)[:12])) + (", ..." if len(known) > 12 else "")
     return f"; there are: {listed}"

@@ -5,24 +5,38 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import math
+import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import numpy as np
 import pydantic
 from pydantic.dataclasses import dataclass as validated_dataclass
 
-from microveil.errors import ParameterError, nearest_name
+from microveil.errors import ParameterError, brief, nearest_name, shortened
 
+_LONG_LIMIT = re.compile(r"(?<=at most )\d{5,}$")
+_DEEPEST = 32  # lists in lists, or methods inside methods
 Component = TypeVar("Component", bound="Parameterised")
+# What no parameter exceeds, whatever the table: a typing error must not start work without end.
+MOST_RECORDS = 1_000_000_000
+MOST_ATTRIBUTES = 100_000
+LARGEST_NUMBER = 1e150  # its square is still a number
+LARGEST_SEED = 2**64 - 1  # of what attacks and losses draw; the seed of a release is longer
+
 # strict: a truth value or a text is never taken for a number
 _CONFIG = pydantic.ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 
 def parameter(default: Any = dataclasses.MISSING, *, help: str, **limits: Any) -> Any:  # noqa: A002
-    """A documented parameter; `limits` are those of pydantic (`ge`, `gt`, `le`, `lt`, `min_length`)."""
+    """A documented parameter; `limits` are those of pydantic (`ge`, `gt`, `le`, `lt`, `min_length`).
+
+    Every number has an upper bound. Where the table itself is the bound (k cannot exceed the records), `MOST_RECORDS`
+    and `MOST_ATTRIBUTES` stand for it; a number in the units of the data has `LARGEST_NUMBER`.
+    """
     if default is dataclasses.MISSING:
         return pydantic.Field(description=help, **limits)
     return pydantic.Field(default=default, description=help, **limits)
@@ -57,14 +71,14 @@ def parameterised(cls: type[Component]) -> type[Component]:
             raise ParameterError(f"{label} takes {len(names)} parameters at most, got {len(args)}")
         for name in kwargs:
             if name not in names:
-                raise ParameterError(f"{label} has no parameter '{name}'{nearest_name(name, names)}")
+                raise ParameterError(f"{label} has no parameter '{shortened(name)}'{nearest_name(name, names)}")
         for name in names[: len(args)]:
             if name in kwargs:
                 raise ParameterError(f"{label}: {name} is given twice")
         given = dict(zip(names, args, strict=False)) | kwargs
+        limited = _limited_above(typing.cast(Hashable, type(self)))
         for name, value in given.items():
-            if not _is_finite(value):
-                raise ParameterError(f"{label}: {name} = {value!r} is not allowed; it must be a finite number")
+            _check_numbers(f"{label}: {name}", value, alone=name not in limited)
         try:
             original_init(self, **{name: _as_python(value) for name, value in given.items()})
         except pydantic.ValidationError as problem:
@@ -80,11 +94,12 @@ def _sentence(label: str, problem: pydantic.ValidationError) -> str:
     location = first["loc"][0] if first["loc"] else ""
     what = first["msg"].removeprefix("Value error, ")
     what = what.replace("Input should be", "it must be").replace("a valid integer", "a whole number")
+    what = _LONG_LIMIT.sub(lambda limit: f"{int(limit[0]):,}", what.replace("less than or equal to", "at most"))
     if first["type"] == "missing":
         return f"{label}: parameter {location} must be given"
     if not location:
         return what if what.startswith(label) else f"{label}: {what}"
-    return f"{label}: {location} = {first['input']!r} is not allowed; {what}"
+    return f"{label}: {location} = {brief(first['input'])} is not allowed; {what}"
 
 
 def _as_python(value: Any) -> Any:
@@ -96,10 +111,43 @@ def _as_python(value: Any) -> Any:
     return value
 
 
-def _is_finite(value: Any) -> bool:
-    if isinstance(value, tuple | list):
-        return all(map(_is_finite, value))
-    return not isinstance(value, float | np.floating) or bool(np.isfinite(value))
+@functools.cache
+def _limited_above(cls: Hashable) -> frozenset[str]:
+    """The parameters that say themselves how large they may be."""
+    fields: Mapping[str, Any] = cls.__pydantic_fields__  # type: ignore[attr-defined]
+    return frozenset(
+        name
+        for name, field in fields.items()
+        if any(hasattr(limit, "le") or hasattr(limit, "lt") for limit in field.metadata)
+    )
+
+
+def _check_numbers(where: str, value: Any, *, alone: bool) -> None:
+    """Refuse what no parameter can mean, also inside lists and tables: infinite, no number, or beyond all limits.
+
+    A number that stands alone is looked at where its parameter has no limit of its own.
+    """
+    for depth, item in _items(value):
+        if depth > _DEEPEST:
+            raise ParameterError(f"{where} is nested too deeply")
+        if isinstance(item, float | np.floating) and not np.isfinite(item):
+            raise ParameterError(f"{where} = {item!r} is not allowed; it must be a finite number")
+        if (
+            (alone or depth)
+            and isinstance(item, float | np.floating | int)
+            and not -LARGEST_NUMBER <= item <= LARGEST_NUMBER
+        ):
+            raise ParameterError(f"{where} = {brief(item)} is not allowed; it must be at most {LARGEST_NUMBER:g}")
+
+
+def _items(value: Any) -> Iterator[tuple[int, Any]]:
+    """A value and all that lies in it, each with how deep it lies."""
+    open_ends = [(0, value)]
+    while open_ends:
+        depth, item = open_ends.pop()
+        yield depth, item
+        inside = item.values() if isinstance(item, Mapping) else item if isinstance(item, tuple | list) else ()
+        open_ends += [(depth + 1, part) for part in inside]
 
 
 def plain(value: Any) -> Any:
@@ -241,9 +289,11 @@ def _read_text(text: str) -> Any:
         return _read_list(text, _read_text)
     for read in _READERS:
         try:
-            return read(lowered)
+            value = read(lowered)
         except ValueError:
             continue
+        # more digits than a number can have stay a text: nobody has typed "infinite"
+        return text.strip() if value in (math.inf, -math.inf) and "inf" not in lowered else value
     return text.strip()
 
 
@@ -251,7 +301,7 @@ def _read_list(text: str, read: Callable[[str], Any]) -> list[Any]:
     """The items between commas; JSON where it is that, so that an item can have a comma in it."""
     try:
         items = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         items = None
     if isinstance(items, list) and (read is _read_text or all(isinstance(item, str) for item in items)):
         return items

@@ -8,7 +8,7 @@ from typing import Any
 
 from microveil.attacks.reidentification import check_risk
 from microveil.errors import ParameterError
-from microveil.masking import Method, Plan, Release
+from microveil.masking import Method, Plan, Release, Step
 from microveil.masking.guarantees import RISK, check_requirements
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import as_microdata
@@ -27,6 +27,7 @@ def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progres
     3
     """
     table = as_microdata(data)
+    _check_plan(plan)
     if plan.schema is not None:
         table = table.with_schema(plan.schema)
     # all steps are built first: a wrong parameter in the last one must not cost the work of the others
@@ -53,6 +54,19 @@ def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progres
         release = replace(release, provenance=replace(release.provenance, require=require))
         check_required(table, release, require)
     return release
+
+
+def _check_plan(plan: object) -> None:
+    """Refuse, in a sentence that says what to call, what is no plan."""
+    if not isinstance(plan, Plan):
+        call = "Plan.from_plain(...) makes one of a dict" if isinstance(plan, Mapping) else "read_plan(path) reads one"
+        raise ParameterError(f"protect takes a Plan, not {type(plan).__name__}; {call}")
+    for step in plan.steps:
+        if not isinstance(step, Step):
+            raise ParameterError(
+                f"the steps of a plan are Step objects, not {type(step).__name__}: Step('mdav', {{'k': 5}}), or "
+                "Plan.from_plain(...) for a dict"
+            )
 
 
 def check_required(original: Any, release: Release, require: Mapping[str, float], progress: Progress = silent) -> None:

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from microveil.errors import ParameterError, UnknownNameError, nearest_name
+from microveil.errors import ParameterError, UnknownNameError, nearest_name, shortened
 from microveil.parameters import (
     Parameterised,
     component_parameters,
@@ -175,7 +175,9 @@ def make(sort: str, name: str, parameters: Mapping[str, Any] | None = None, *, t
     known = parameter_names(cls)
     for parameter in given:
         if parameter not in known:
-            raise ParameterError(f"{name} has no parameter '{parameter}'{nearest_name(parameter, known)}")
+            raise ParameterError(
+                f"{name} has no parameter '{shortened(str(parameter))}'{nearest_name(str(parameter), known)}"
+            )
     for parameter in component_parameters(cls):
         if parameter in given:
             given[parameter] = _made_inside(f"{name}: {parameter}", given[parameter])

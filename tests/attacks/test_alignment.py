@@ -72,6 +72,61 @@ def test_warping_finds_the_runs_of_the_toy_file() -> None:
     assert aligned_runs(values, np.array([2.0, 8.0]), 2, np.array([3, 3])) is None  # seven values, room for six
 
 
+def warped(original: list[float], released: list[float | None]) -> dict[str, float]:
+    """The counters, in records, of the runs of 2 to 3 values."""
+    attack = AlignmentLinkage(align="warping", k=2)
+    risk = attack.assess(Microdata.of({"a": original}), Microdata.of({"a": released}))
+    return {name: risk.counters[name] * len(original) / 100 for name in ("lost", "candidates")}
+
+
+@pytest.mark.spec("04:ARL-OPT")
+def test_a_run_has_at_most_2k_minus_1_values() -> None:
+    """Four values near 2 would be the nearest run; of two to three values it ends before the 4, which stands by 10."""
+    found = warped([1, 2, 3, 4, 10, 11], [2, 2, 2, 10, 10, 10])
+    assert found == pytest.approx({"lost": 0, "candidates": 3})
+
+
+@pytest.mark.spec("04:ARL-OPT")
+def test_a_run_may_have_2k_minus_1_values_though_its_mean_is_released_less_often() -> None:
+    found = warped([1, 2, 3, 10, 11], [2, 2, None, 10.5, 10.5])
+    assert found == pytest.approx({"lost": 0, "candidates": (3 + 3 + 5 + 2 + 2) / 5})
+
+
+@pytest.mark.spec("04:ARL-OPT")
+def test_a_mean_released_more_than_2k_minus_1_times_has_a_run_as_long() -> None:
+    found = warped([5, 5, 5, 5, 9, 9.5], [5, 5, 5, 5, 9.25, 9.25])
+    assert found == pytest.approx({"lost": 0, "candidates": (4 * 4 + 2 * 2) / 6})
+
+
+def test_links_are_proved_only_where_the_provenance_says_that_groups_are_in_order() -> None:
+    release = OptimalUnivariate(k=2).mask(TOY)
+    proved, guessed = (AlignmentLinkage().assess(TOY, released) for released in (release, release.data))
+    assert proved.certain.tolist() == [1, 3, 4, 5, 6]
+    assert proved.proof.startswith("Every group is a run of neighbouring values")
+    assert (guessed.certain.tolist(), guessed.proof) == ([], "")
+    assert guessed.per_record.tolist() == proved.per_record.tolist()
+
+
+def test_nothing_is_proved_where_a_right_person_does_not_fit() -> None:
+    """Medians pull the runs to the wrong places: one of seven records is lost, so that being alone proves nothing."""
+    data = Microdata.of({"a": [0, 0, 7, 7, 8, 8, 10], "b": [0, 9, 5, 11, 5, 5, 5]})
+    release = OptimalUnivariate(k=2, publish="median").mask(data)
+    assert release.data.numbers("a").values.tolist() == [0, 0, 7, 7, 7, 9, 9]
+    risk = AlignmentLinkage(align="warping").assess(data, release)
+    assert {name: round(7 * risk.counters[name] / 100, 6) for name in ("lost", "alone", "misled")} == {
+        "lost": 1,
+        "alone": 4,
+        "misled": 1,
+    }
+    assert (risk.certain.tolist(), risk.proof) == ([], "")
+
+
+def test_nothing_is_proved_where_nobody_is_alone_in_the_runs() -> None:
+    twice = Microdata.of({"a": [1, 1, 5, 5], "b": [2, 2, 9, 9]})
+    risk = AlignmentLinkage().assess(twice, OptimalUnivariate(k=2).mask(twice))
+    assert (risk.certain.tolist(), risk.proof, risk.value) == ([], "", 50.0)
+
+
 @pytest.mark.spec("04:EXP-48..49", "04:ARL-OPT")
 @pytest.mark.parametrize(
     ("name", "k", "known"),

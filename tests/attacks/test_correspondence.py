@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -190,6 +192,15 @@ def test_a_release_is_trusted_to_be_in_the_order_of_the_table_it_was_made_from(p
     """A shuffle of whole records by exchange is what the method did, and its provenance says so."""
     release = DataSwapping(share=1.0, together=True).mask(people, [*people.schema.keys, "benefit"], seed=1)
     assert corresponding(people, release).by is None
+
+
+def test_a_release_in_random_order_is_trusted_only_while_it_knows_the_order(people: Microdata) -> None:
+    release = MDAV(k=3).mask(people, NUMBERS, seed=1).shuffled()
+    assert corresponding(people, release).by is None
+    forgetful = replace(release, rows=None)
+    found = corresponding(people, forgetful)
+    assert found.by == "content"
+    assert found.release.data.arrow("benefit").equals(people.arrow("benefit"))
 
 
 def test_the_groups_of_a_release_follow_its_records_into_the_order_of_another_original(

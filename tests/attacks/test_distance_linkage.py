@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.attacks.linkage.distance import DistanceLinkage, _mean_distance, _mean_square, _over_common_range
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
 
@@ -431,3 +431,39 @@ def test_the_risk_of_a_sample_is_that_of_the_persons_in_it() -> None:
     assert risk.counters["of all"] == pytest.approx(risk.value / 4)
     assert "that of the 5 of 20 persons who are in the released sample" in risk.scenario
     assert "of all" not in DistanceLinkage().assess(data, data).counters
+
+
+# --- what a missing cell adds ---------------------------------------------------------------------------------------
+
+
+def with_gaps(seed: int, size: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(size) < 0.2, np.nan, rng.integers(0, 6, size).astype(float))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_wildcard_adds_the_mean_over_all_pairs_of_values(seed: int) -> None:
+    one, other = with_gaps(seed, 15), with_gaps(seed + 10, 22)
+    pairs = [(x, y) for x in one for y in other if not np.isnan(x) and not np.isnan(y)]
+    assert _mean_square(one, other) == pytest.approx(np.mean([(x - y) ** 2 for x, y in pairs]))
+    plain = np.mean([0.3 + 0.1 * abs(x - y) if x != y else 0.0 for x, y in pairs])
+    assert _mean_distance(one, other, 0.3, 0.1) == pytest.approx(plain)
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_a_wildcard_adds_nothing_where_a_file_has_no_value(empty: int) -> None:
+    sides = [np.array([1.0, 4.0]), np.array([2.0, 7.0])]
+    sides[empty] = np.full(2, np.nan)
+    assert _mean_square(*sides) == 0.0
+    assert _mean_distance(*sides, 0.3, 0.1) == 0.0
+
+
+def test_numbers_are_divided_by_the_range_of_both_files() -> None:
+    gap = np.nan
+    before, after = _over_common_range(np.array([2.0, 4.0, gap]), np.array([3.0, gap, 10.0]))
+    assert before == pytest.approx([0.0, 0.25, gap], nan_ok=True)
+    assert after == pytest.approx([0.125, gap, 1.0], nan_ok=True)
+    constant = _over_common_range(np.array([5.0, 5.0]), np.array([5.0, gap]))
+    assert constant[0].tolist() == [0.0, 0.0]
+    assert constant[1][0] == 0.0
+    assert np.isnan(_over_common_range(np.full(2, gap), np.full(2, gap))).all()

@@ -127,6 +127,13 @@ def test_a_permutation_protects_nothing_from_who_knows_it() -> None:
     assert ExpectedRatio().assess(data, release).value == 0.0
 
 
+def test_one_record_is_known_without_its_release() -> None:
+    data = Microdata.of({"sex": ["f"]}, nominal=["sex"])
+    data = data.with_schema(data.schema.replacing(data["sex"].changed(domain=("f", "m"))))
+    risk = MapDisclosure().assess(data, PRAM(p=0.8).mask(data, ["sex"], seed=1))
+    assert risk.counters["baseline"] == 100
+
+
 def test_the_share_right_is_near_what_the_matrix_promises_and_beats_the_baseline() -> None:
     data = people(4000)
     risk = MapDisclosure().assess(data, PRAM(p=0.8).mask(data, ["job"], seed=2))

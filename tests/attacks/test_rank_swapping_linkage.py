@@ -94,6 +94,18 @@ def test_leaving_out_the_own_rank_gives_the_known_counts() -> None:
     assert example(exclude_self=True)[1:] == [7, 8, 10]
 
 
+def test_a_value_that_several_released_records_have_leaves_none_of_them_out() -> None:
+    """Every released record is within reach. One has a 1, one a 3, two have a 2 and none has the 4 that was known."""
+    known, swapped = np.array([[1], [2], [2], [3], [4]]), np.array([[2], [1], [3], [2], [5]])
+    sure = RankSwappingLinkage(p=4, unit="positions", exclude_self=True).assess(table(known), table(swapped))
+    assert sure.counters["candidates"] == pytest.approx(100 * (4 + 5 + 5 + 4 + 5) / 25)
+    assert sure.counters["lost"] == 0
+    unsure = RankSwappingLinkage(p=4, unit="positions").assess(table(known), table(swapped))
+    assert unsure.counters["candidates"] == 100
+    stayed = RankSwappingLinkage(p=4, unit="positions", exclude_self=True).assess(table(known), table(known))
+    assert stayed.counters["lost"] == pytest.approx(100 * 3 / 5)  # 1, 3 and 4 are at their places, the twos may be
+
+
 def test_one_assignment_of_all_records_leaves_only_the_true_one() -> None:
     assert example(propagate=True) == [0, 2, 10, 10]
     assert example("alone", propagate=True) == [0, 2, 10, 10]

@@ -75,6 +75,38 @@ def test_the_same_seed_gives_the_same_predicates_whatever_the_order_of_the_recor
     )
 
 
+def test_a_number_may_be_as_far_as_the_width_in_released_deviations() -> None:
+    """Half of the deviation of 0 and 10, which is 5: the first original is 2.5 away, the second 2.6."""
+    people, release = Microdata.of({"a": [2.5, 12.6, 50.0]}), Microdata.of({"a": [0.0, 10.0, None]})
+    risk = SinglingOut(width=50.0).assess(people, release)
+    assert risk.per_record.tolist() == [1.0, 0.0, 0.0]
+    assert risk.counters["own"] == pytest.approx(100 / 3)
+    wider = SinglingOut(width=52.0).assess(people, release)
+    assert wider.per_record.tolist() == [1.0, 1.0, 0.0]
+
+
+def test_predicates_have_different_attributes_as_long_as_there_are_any() -> None:
+    every = SinglingOut(size=2)._choices(4, np.random.default_rng(1))
+    assert sorted(choice.tolist() for choice in every) == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    few = SinglingOut(size=2, predicates=3)._choices(4, np.random.default_rng(1))
+    assert [choice.tolist() for choice in few] == [choice.tolist() for choice in every[:3]]
+    assert [choice.tolist() for choice in SinglingOut(size=3)._choices(2, np.random.default_rng(1))] == [[0, 1]]
+
+
+def test_whoever_is_alone_in_the_file_is_singled_out_by_chance_too() -> None:
+    alone = Microdata.of({"a": [4.0], "b": ["x"]})
+    risk = SinglingOut().assess(alone, alone, ["a", "b"])
+    assert (risk.value, risk.counters) == (100.0, {"chance": 100.0, "gain": 0.0, "own": 100.0})
+
+
+def test_shares_are_means_over_the_predicates() -> None:
+    """By `a` everyone is alone, by `b` nobody is; one attribute in a predicate."""
+    people = Microdata.of({"a": ["p", "q", "r", "s"], "b": ["x", "x", "x", "x"]})
+    risk = SinglingOut(size=1).assess(people, people, ["a", "b"])
+    assert risk.per_record.tolist() == [0.5] * 4
+    assert risk.counters == pytest.approx({"chance": 50, "gain": 0, "own": 50})
+
+
 def test_records_can_be_drawn() -> None:
     data = numbers(100)
     risk = SinglingOut(records=10, seed=3).assess(data, data)

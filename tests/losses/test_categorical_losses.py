@@ -6,7 +6,7 @@ import pytest
 
 from microveil.losses.categorical.distance import DBIL
 from microveil.losses.categorical.tables import CTBIL
-from microveil.microdata import Microdata
+from microveil.microdata import Attribute, Microdata, Schema
 
 
 def toy() -> tuple[Microdata, Microdata]:
@@ -69,7 +69,9 @@ def test_missing_categories_count_once_and_suppressed_cells_whole() -> None:
 
 
 def test_new_categories_of_a_recoded_file_are_compared_too() -> None:
-    before, after = Microdata.of({"v": ["a", "b", "c", "c"]}), Microdata.of({"v": ["a or b", "a or b", "c", "c"]})
+    declared = Schema([Attribute(name="v", kind="nominal", domain=("a", "b", "c", "a or b"))])
+    before = Microdata.of({"v": ["a", "b", "c", "c"]}, declared)
+    after = Microdata.of({"v": ["a or b", "a or b", "c", "c"]})
     assert DBIL().measure(before, after).value == 50
     assert CTBIL().measure(before, after).value == 50
 

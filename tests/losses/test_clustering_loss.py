@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.losses.clustering.similarity import Clustering
+from microveil.losses.clustering.similarity import Clustering, _for_means, _for_medians
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
+from microveil.microdata.columns import Columns
+from microveil.microdata.drawing import in_drawn_order
+from microveil.microdata.pairs import Pair
+from microveil.numerics.generic import MEDIAN, MODE
 
 
 def people(seed: int, size: int = 240) -> Microdata:
@@ -84,15 +88,60 @@ def test_another_seed_starts_elsewhere_and_repeats_average() -> None:
 
 
 def test_a_sample_of_a_long_file_comes_with_its_error() -> None:
-    data = people(5, 6000)
-    masked = Noise(alpha=0.5).mask(data, ["x", "y"], seed=1).data
-    whole = Clustering(clusters=4).measure(data, masked, ["x", "y"])
-    some = Clustering(clusters=4, sample=2000).measure(data, masked, ["x", "y"])
-    assert whole.details["sampled"] == 6000
+    """Categories need no scale of the whole file, so that each of the five samples can be measured by itself."""
+    data, known = people(5, 3000), ["a", "b"]
+    masked = PRAM(p=0.8).mask(data, known, seed=1).data
+    whole = Clustering(clusters=3).measure(data, masked, known)
+    some = Clustering(clusters=3, sample=1000).measure(data, masked, known)
+    assert whole.details["sampled"] == 3000
     assert "standard_error" not in whole.details
-    assert some.details["sampled"] == 2000
-    assert abs(some.value - whole.value) < 6 * some.details["standard_error"] + 0.5
-    assert Clustering(clusters=4, sample=2000).measure(data, data, ["x", "y"]).value == 0
+    assert some.details["sampled"] == 1000
+    codes = np.vstack([table.categories(name, data.domain(name)).codes for table in (data, masked) for name in known])
+    drawn = np.array_split(in_drawn_order(codes.astype(float), 0, "clustering")[:1000], 5)
+    by_sample = [
+        Clustering(clusters=3, sample=None).measure(data.take(rows), masked.take(rows), known).value for rows in drawn
+    ]
+    assert some.value == pytest.approx(np.mean(by_sample))
+    assert some.details["standard_error"] == pytest.approx(np.std(by_sample, ddof=1) / np.sqrt(5))
+    assert Clustering(clusters=3, sample=1000).measure(data, data, known).value == 0
+
+
+def both_tables() -> Columns:
+    """A number, a constant and a category; the third number is missing in the original, the last in the release."""
+    before = Microdata.of({"x": [2.0, 10.0, None, 4.0], "c": [3.0] * 4, "a": list("pqpr")})
+    after = Microdata.of({"x": [2.0, 9.0, 5.0, None], "c": [3.0] * 4, "a": list("pqqr")})
+    return Columns.of(Pair.of(before, after, ["x", "c", "a"]), ("x", "c", "a"))
+
+
+def test_numbers_lie_on_axes_as_long_as_their_range_and_missing_ones_in_their_middle() -> None:
+    tables = _for_medians(both_tables(), "inclusive")
+    assert tables.before.tolist() == [[2, 3, 0, 0], [10, 3, 1, 0], [4, 3, 0, 1], [4, 3, 2, 0]]
+    assert tables.after.tolist() == [[2, 3, 0, 0], [9, 3, 1, 0], [5, 3, 1, 0], [4, 3, 2, 1]]
+    assert tables.axes is not None
+    assert tables.axes.offset.tolist() == [0, 0, 0, 0]
+    assert tables.axes.size.tolist() == [8, 1, 0, 0]
+    assert tables.axes.centre.tolist() == [MEDIAN, MEDIAN, MODE, MODE]
+
+
+def test_for_means_all_columns_are_standardised_as_in_the_original() -> None:
+    tables = _for_means(both_tables())
+    present = np.array([2.0, 10.0, 4.0])
+
+    def standard(values: list[float]) -> np.ndarray:
+        return (np.array(values) - present.mean()) / present.std()
+
+    assert tables.axes is None
+    assert tables.before[[0, 1, 3], 0] == pytest.approx(standard([2, 10, 4]))
+    assert tables.after[:3, 0] == pytest.approx(standard([2, 9, 5]))
+    assert (tables.before[2, 0], tables.after[3, 0]) == (0, 0)
+    assert (tables.before[:, 1] == 0).all()
+    assert (tables.after[:, 1] == 0).all()
+    shares = np.array([2, 1, 1]) / 4
+    for cells, categories in ((tables.before, "pqpr"), (tables.after, "pqqr")):
+        indicators = np.array([[c == d for d in "pqr"] for c in categories])
+        assert cells[:, 2:5] == pytest.approx((indicators - shares) / np.sqrt(shares * (1 - shares)))
+    assert tables.before[:, 5].tolist() == [0, 0, 1, 0]
+    assert tables.after[:, 5].tolist() == [0, 0, 0, 1]
 
 
 def test_missing_cells_are_a_state_of_their_own() -> None:

@@ -45,7 +45,7 @@ def test_wider_intervals_leave_more_open(ages: list[int], width: int) -> None:
 def test_an_assessment_of_labels_has_a_score() -> None:
     people = survey(200, seed=3)
     keys = ["age", "income", "education"]
-    weak, strong = (assess(people, Mondrian(k=k, publish="interval").mask(people, keys)) for k in (3, 40))
+    weak, strong = (assess(people, Mondrian(k=k, publish="interval").mask(people, keys), known=keys) for k in (3, 40))
     assert weak.losses["generalisation"].value < strong.losses["generalisation"].value
     assert weak.score.loss < strong.score.loss
     assert weak.risks["distance-linkage"].value > strong.risks["distance-linkage"].value

@@ -74,6 +74,19 @@ def test_pmse_of_a_category_is_that_of_its_shares() -> None:
 
 
 @pytest.mark.parametrize("model", ["logistic", "tree"])
+def test_a_missing_category_is_told_from_every_other(model: str) -> None:
+    """All a are gone and all missing ones are new: half of the records are recognised, the others are not at all."""
+    before, after = Microdata.of({"v": ["a"] * 50 + ["b"] * 50}), Microdata.of({"v": [None] * 50 + ["b"] * 50})
+    loss = Propensity(model=model).measure(before, after, ["v"])  # type: ignore[arg-type]
+    assert loss.value == pytest.approx(50, abs=0.1)  # the penalty keeps a logistic regression from 0 and 1
+
+
+def test_a_leaf_of_one_record_is_told_apart_wholly() -> None:
+    before, after = Microdata.of({"x": [1.0]}), Microdata.of({"x": [5.0]})
+    assert Propensity(model="tree", leaf=1, evidence=0.0).measure(before, after).value == 100
+
+
+@pytest.mark.parametrize("model", ["logistic", "tree"])
 def test_files_that_have_nothing_in_common_are_told_apart(model: str) -> None:
     before, after = Microdata.of({"x": np.arange(200.0)}), Microdata.of({"x": 1000 + np.arange(200.0)})
     assert Propensity(model=model).measure(before, after).value > 99  # type: ignore[arg-type]
@@ -95,11 +108,13 @@ def test_synthetic_records_have_a_ratio_of_one_and_independent_files_of_two() ->
 
 
 def test_permutations_expect_what_the_formula_does() -> None:
+    """Six parameters: under permutation pMSE is chi-square with 5 degrees of freedom; the mean of 400 has an error."""
     data = people(2, 300)
     formula, permuted = (
-        Propensity(permutations=p).measure(data, disturbed(data, 0.5), KNOWN).details["expected"] for p in (None, 60)
+        Propensity(permutations=p).measure(data, disturbed(data, 0.5), KNOWN).details["expected"] for p in (None, 400)
     )
-    assert permuted == pytest.approx(formula, rel=0.3)
+    assert formula == pytest.approx((6 - 1) / (16 * 300))
+    assert permuted == pytest.approx(formula, rel=5 * np.sqrt(2 / 5 / 400))
 
 
 @pytest.mark.parametrize("model", ["logistic", "tree"])
@@ -244,3 +259,17 @@ def test_iris_is_classified_as_well_as_is_known(reference: Reference) -> None:
         assert loss.details["error_original"] < 10
         noisy = Noise(alpha=2.0).mask(data, measures, seed=1).data
         assert Classification(target=(response,), learner=learner).measure(data, noisy, measures).value > 3  # type: ignore[arg-type]
+
+
+def test_several_responses_are_averaged() -> None:
+    data = people(5, 200)
+    masked = disturbed(data, 0.4)
+    both, *single = (
+        Classification(target=target).measure(data, masked, ["age"]) for target in (("ill", "job"), ("ill",), ("job",))
+    )
+    for name in ("error_original", "error_release", "error_guess", "disagreement"):
+        assert both.details[name] == pytest.approx(np.mean([loss.details[name] for loss in single]))
+    assert both.raw == pytest.approx(np.mean([loss.raw for loss in single]))
+    assert both.per_attribute == pytest.approx({**single[0].per_attribute, **single[1].per_attribute})
+    guesses = [1 - data.categories(name).frequencies.max() / 200 for name in ("ill", "job")]
+    assert both.details["error_guess"] == pytest.approx(100 * np.mean(guesses))

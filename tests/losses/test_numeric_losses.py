@@ -15,6 +15,7 @@ from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
+from microveil.microdata.drawing import in_drawn_order
 from microveil.numerics.squares import squares
 from microveil.numerics.standard import standardise
 
@@ -322,10 +323,22 @@ def test_nearest_records_of_a_long_table_are_sought_for_a_sample() -> None:
     before, after = (Microdata.of({"a": c[:, 0], "b": c[:, 1]}) for c in (cells, cells + rng.normal(size=cells.shape)))
     whole = IL1(correspondence="nearest", sample=None).measure(before, after)
     assert "sampled" not in whole.details
-    drawn = [IL1(correspondence="nearest", sample=300, seed=seed).measure(before, after) for seed in range(30)]
-    assert all(loss.details["sampled"] == 300 for loss in drawn)
-    said = np.mean([loss.details["standard_error"] for loss in drawn])
-    assert said == pytest.approx(np.std([loss.value for loss in drawn]), rel=0.5)
-    assert np.mean([loss.value for loss in drawn]) == pytest.approx(whole.value, abs=3 * said / 30**0.5)
-    of_all = IL(correspondence="nearest", sample=300).measure(before, after)
-    assert of_all.details["standard_error"] == pytest.approx(said / 5, rel=0.5)
+    # of 3,000 records, each with its own mean change: the error of a mean of 300 drawn without replacement
+    masked = np.column_stack([after.numbers(name).values for name in "ab"])
+    deviations = cells.std(axis=0)
+    apart = [(((masked - record) / deviations) ** 2).sum(axis=1).argmin() for record in cells]
+    changes = 100 * (np.abs(cells - masked[apart]) / np.abs(cells)).mean(axis=1)
+    assert whole.value == pytest.approx(changes.mean())
+    drawn = []
+    for seed in range(10):
+        rows = in_drawn_order(np.hstack([cells, masked]).T, seed, "il1")[:300]
+        loss = IL1(correspondence="nearest", sample=300, seed=seed).measure(before, after)
+        assert loss.details["sampled"] == 300
+        assert loss.value == pytest.approx(changes[rows].mean())
+        assert loss.details["standard_error"] == pytest.approx(changes[rows].std() * np.sqrt(1 / 300 - 1 / 3000))
+        drawn.append(loss.value)
+    true = changes.std() * np.sqrt(1 / 300 - 1 / 3000)
+    assert np.mean(drawn) == pytest.approx(whole.value, abs=5 * true / np.sqrt(10))
+    rows = in_drawn_order(np.hstack([cells, masked]).T, 0, "il")[:300]
+    of_all = IL(correspondence="nearest", sample=300).measure(before, after).details["standard_error"]
+    assert of_all == pytest.approx(changes[rows].std() * np.sqrt(1 / 300 - 1 / 3000) / 5)

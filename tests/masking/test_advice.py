@@ -9,7 +9,7 @@ import pytest
 
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.losses.numeric.sse import SSE
-from microveil.masking.microaggregation.advice import advise, advise_k, skewness
+from microveil.masking.microaggregation.advice import advise, advise_k, share_far_out, skewness
 from microveil.masking.microaggregation.fixed import Fixed
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
@@ -81,3 +81,21 @@ def test_constant_and_empty_attributes_are_no_trouble() -> None:
     assert constant.publish == empty.publish == "mean"
     assert "1 different value" in constant.remarks[0]
     assert "0 different values" in empty.remarks[0]
+
+
+def test_one_value_in_a_hundred_far_out_is_many_and_one_in_more_is_not() -> None:
+    publish = [advise({"x": [*range(size - 1), 10_000]})[0].publish for size in (100, 101)]
+    assert publish == ["median", "mean"]
+
+
+def test_a_value_is_far_out_beyond_three_interquartile_ranges() -> None:
+    """Of 0 to 8 and one more the quartiles are 2.25 and 6.75, and three times their distance reaches to 20.25."""
+    assert [share_far_out(np.array([*range(9), last], dtype=float)) for last in (20.25, 20.26)] == [0.0, 0.1]
+    assert [share_far_out(np.array([*range(1, 10), low], dtype=float)) for low in (-11.25, -11.26)] == [0.0, 0.1]
+    assert share_far_out(np.array([np.nan])) == 0.0
+    assert share_far_out(np.array([*range(9), 20.26, np.nan])) == 0.1
+
+
+@pytest.mark.parametrize(("k", "says"), [(2, "is small"), (3, "is usual"), (4, "is usual"), (5, "protects better")])
+def test_three_and_four_are_usual_sizes(k: int, says: str) -> None:
+    assert f"k = {k} {says}" in advise_k(k)

@@ -69,6 +69,59 @@ def test_every_attribute_is_in_one_block_and_no_block_is_larger_than_asked(
         assert len(blocks.blocks) == -(-d // size)
 
 
+def plain_correlations(matrix: np.ndarray) -> np.ndarray:
+    return np.abs(np.corrcoef(matrix, rowvar=False))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("size", [2, 3])
+def test_no_exchange_of_two_attributes_puts_more_correlation_within_blocks(seed: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(30, 7)) @ rng.normal(size=(7, 7))
+    together = correlated_blocks(matrix, [str(j) for j in range(7)], size)
+    blocks = [[int(name) for name in block] for block in together.blocks]
+    correlations = plain_correlations(matrix)
+
+    def within(layout: list[list[int]]) -> float:
+        return float(sum(correlations[a, b] for block in layout for a in block for b in block if a < b))
+
+    for a in range(7):
+        for b in range(a):
+            swap = {a: b, b: a}
+            assert within([[swap.get(x, x) for x in block] for block in blocks]) <= within(blocks) + 1e-9
+    # whole blocks come first, in order, and every block is in order
+    assert [len(block) for block in blocks] == [size] * (7 // size) + [7 % size]
+    assert all(block == sorted(block) for block in blocks)
+    assert blocks[:-1] == sorted(blocks[:-1])
+
+
+def test_the_means_are_those_of_the_pairs_within_and_across_blocks() -> None:
+    matrix = np.random.default_rng(3).normal(size=(20, 5)) @ np.random.default_rng(4).normal(size=(5, 5))
+    correlations = plain_correlations(matrix)
+    for blocks in (correlated_blocks(matrix, list("01234"), 2), spread_blocks(matrix, list("01234"), 2)):
+        block_of = {int(name): number for number, block in enumerate(blocks.blocks) for name in block}
+        pairs = [(a, b) for a in range(5) for b in range(a)]
+        within = [correlations[pair] for pair in pairs if block_of[pair[0]] == block_of[pair[1]]]
+        between = [correlations[pair] for pair in pairs if block_of[pair[0]] != block_of[pair[1]]]
+        assert (blocks.within, blocks.between) == pytest.approx((np.mean(within), np.mean(between)))
+    alone = correlated_blocks(matrix, list("01234"), 1)
+    assert np.isnan(alone.within)
+    assert np.isnan(correlated_blocks(matrix, list("01234"), 5).between)
+
+
+@pytest.mark.spec("03:GR-2")
+def test_the_points_of_the_circle_lie_every_eighteen_degrees_from_nine() -> None:
+    x, y = values(circle_file())[:, :2].T
+    degrees = np.degrees(np.arctan2(y, x)) % 360
+    assert sorted(degrees) == pytest.approx(np.arange(9.0, 360.0, 18.0))
+    sphere = values(sphere_file())[:, :3]
+    assert sorted(np.degrees(np.arctan2(sphere[:, 1], sphere[:, 0])) % 360) == pytest.approx(
+        np.repeat(np.arange(9.0, 360.0, 18.0), 10)
+    )
+    heights = np.degrees(np.arcsin(sphere[:, 2]))
+    assert sorted(heights) == pytest.approx(np.repeat([-81.0, -63, -45, -27, -9, 9, 27, 45, 63, 81], 20))
+
+
 @pytest.mark.spec("03:GR-2")
 def test_the_files_are_a_circle_and_a_sphere() -> None:
     circle, sphere = values(circle_file()), values(sphere_file())

@@ -83,3 +83,20 @@ def test_a_single_record_has_no_distance_to_compare_with() -> None:
     found = closeness(one, one)
     assert found.copies == 100.0
     assert len(found.sentences) == 1
+
+
+def test_ratios_are_those_of_plain_distances_to_the_nearest() -> None:
+    """All pairs of records, in standard deviations of the original."""
+    rng = np.random.default_rng(9)
+    before = rng.normal(size=(25, 2)) * [1.0, 50.0]
+    after = before + 0.3 * rng.normal(size=(25, 2)) * [1.0, 50.0]
+    one, other = (Microdata.of({"a": cells[:, 0], "b": cells[:, 1]}) for cells in (before, after))
+    found = closeness(one, other)
+    z, masked = ((cells - before.mean(axis=0)) / before.std(axis=0) for cells in (before, after))
+    between = np.sort(np.linalg.norm(z[:, None] - z, axis=2), axis=1)[:, 1:3]  # but for the record itself
+    beside = np.sort(np.linalg.norm(masked[:, None] - z, axis=2), axis=1)[:, :2]
+    assert found.distance_ratio == pytest.approx(np.median(beside[:, 0]) / np.median(between[:, 0]))
+    assert found.neighbour_ratio == pytest.approx(np.median(beside[:, 0] / beside[:, 1]))
+    closest = np.quantile(between[:, 0], 0.05)
+    assert found.closer == pytest.approx(100 * (beside[:, 0] < closest).mean())
+    assert (found.copies, found.unique_copies, found.compared, found.records) == (0, 0, 25, 25)

@@ -122,6 +122,35 @@ def test_codes_that_k_records_share_and_codes_of_wildcards_stay() -> None:
     assert released("wildcard", [1.0, 3.0, 2.0, -9.0]).count(-9.0) == 1
 
 
+def with_values(present: int) -> list[float | None]:
+    """A group of three with so many values, beside one that has all of them."""
+    return [1.0, 2.0, 3.0][:present] + [None] * (3 - present) + [90.0, 91.0, 92.0]
+
+
+@pytest.mark.parametrize("name", ["mdav", "mondrian", "projection"])
+def test_a_group_publishes_only_what_at_least_k_of_its_members_have(name: str) -> None:
+    """The missing cell is a wildcard, so k would hold with k-1 values too; but their mean is that of k-1 persons."""
+    schema = Schema([Attribute(name=a, kind="numeric", roles=("key",), missing="wildcard") for a in ("a", "b")])
+    method = make("method", name, {"k": 3} | ({"publish": "mean"} if name == "mondrian" else {}))
+    place = [0.0, 1.0, 2.0, 70.0, 71.0, 72.0]
+    full, short = (
+        method.mask(Microdata.of({"a": with_values(present), "b": place}, schema), seed=1) for present in (3, 2)
+    )
+    assert full.data.arrow("a").to_pylist() == [2.0] * 3 + [91.0] * 3
+    assert short.data.arrow("a").to_pylist() == [None] * 3 + [91.0] * 3
+    assert short.data.arrow("b").to_pylist() == [1.0] * 3 + [71.0] * 3
+    assert short.provenance.notes[0] == "2 cells suppressed because of missing values"
+
+
+def test_moved_means_are_published_only_where_at_least_k_members_have_a_value() -> None:
+    schema = Schema([Attribute(name="a", kind="numeric", roles=("key",), missing="wildcard")])
+    method = make("method", "secure-k-ward", {"k": 3})
+    full, short = (method.mask(Microdata.of({"a": with_values(present)}, schema), seed=1) for present in (3, 2))
+    for release, published in ((full, [True] * 6), (short, [False] * 3 + [True] * 3)):
+        assert [len(rows) for rows in release.partitions["a",].groups] == [3, 3]
+        assert [cell is not None for cell in release.data.arrow("a").to_pylist()] == published
+
+
 def test_two_codes_in_one_group_become_alike() -> None:
     states, groups = np.array([2, 3, 2, 2, 0, 0, 1, 1], dtype=np.uint8), Partition.of([0, 0, 1, 1, 2, 2, 3, 3])
     emptied = cells_to_empty(states, groups, 2, missing_matches=False)

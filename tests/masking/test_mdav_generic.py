@@ -48,6 +48,23 @@ def test_the_worked_example_of_seven_records() -> None:
     assert values(release.data) == [(0, 0), (0, 0), (2, 0), (2, 0), (4, 2), (4, 2), (2, 0)]
 
 
+def test_published_categories_go_by_the_weights_of_their_records() -> None:
+    """Three of five say b and 2 at the median; weighed, a has 7 of 10 and half the weight lies at 1 or below."""
+    schema = Schema(
+        [
+            Attribute(name="job", kind="nominal", roles=("key",), domain=("a", "b")),
+            Attribute(name="level", kind="ordinal", roles=("key",), domain=(1, 2, 3)),
+            Attribute(name="w", kind="numeric", roles=("weight",)),
+        ]
+    )
+    columns = {"job": ["b", "b", "b", "a", "a"], "level": [2, 3, 2, 1, 1], "w": [1.0, 1.0, 1.0, 3.0, 4.0]}
+    data = Microdata.of(columns, schema)
+    plain = MDAVGeneric(k=5).mask(data).data
+    assert [set(plain.arrow(name).to_pylist()) for name in ("job", "level")] == [{"b"}, {2}]
+    weighed = MDAVGeneric(k=5, weighted=True).mask(data).data
+    assert [set(weighed.arrow(name).to_pylist()) for name in ("job", "level")] == [{"a"}, {1}]
+
+
 def plain_mdav(matrix: FloatArray, axes: Axes, k: int) -> list[int]:
     """The steps as they are written down, record by record."""
     labels = [-1] * len(matrix)

@@ -216,3 +216,10 @@ def test_progress_rises_to_one_and_every_region_has_k_records() -> None:
     labels = mondrian_regions(matrix, span, [None, None], 5, lambda fraction, label: reports.append(fraction), "")
     assert reports[-1] == 1.0
     assert np.bincount(labels).min() >= 5
+
+
+def test_a_set_of_the_only_category_there_is() -> None:
+    data = Microdata.of({"town": ["x"] * 4, "age": [20.0, 21.0, 60.0, 61.0]}, nominal=["town"])
+    released = Mondrian(k=2, publish="set").mask(data, ["town", "age"]).data
+    assert released.arrow("town").to_pylist() == ["{x}"] * 4
+    assert released.arrow("age").to_pylist() == ["{20, 21}"] * 2 + ["{60, 61}"] * 2

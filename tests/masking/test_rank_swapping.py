@@ -18,6 +18,7 @@ from microveil.masking.plan import Plan
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
+from microveil.masking.swapping.ranks import Unit, ranks
 from microveil.microdata import Microdata, datasets
 from microveil.numerics.swapping import is_valid_rank_swap
 from microveil.protection import protect
@@ -258,6 +259,22 @@ def test_fewer_buckets_move_values_farther() -> None:
     distances = [np.abs(moves(RankSwappingBuckets(buckets=b), 1000, seed=1)).mean() for b in (75, 35, 15, 5)]
     assert distances == sorted(distances)
     assert (moves(RankSwappingBuckets(buckets=900), 1000, seed=1) != 0).all()
+
+
+@pytest.mark.parametrize(
+    ("p", "unit", "values", "expected"),
+    [
+        (0, "percent", 50, 0),
+        (0, "positions", 50, 0),
+        (20, "percent", 50, 10),
+        (1, "percent", 50, 1),
+        (3, "positions", 50, 3),
+    ],
+)
+def test_a_distance_in_ranks_is_at_least_one_unless_nothing_moves(
+    p: float, unit: Unit, values: int, expected: float
+) -> None:
+    assert ranks(p, unit, values) == expected
 
 
 # --- published losses ------------------------------------------------------------------------------------------------

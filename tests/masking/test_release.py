@@ -11,7 +11,7 @@ from microveil.errors import FileError, OutputExistsError, ParameterError, Unkno
 from microveil.masking import Partition, Plan, Step
 from microveil.masking.plan import read_plan
 from microveil.masking.randomising.noise import Noise
-from microveil.microdata import Microdata, files
+from microveil.microdata import Attribute, Microdata, Schema, files
 from microveil.microdata.sample import survey
 from microveil.protection import protect
 
@@ -27,6 +27,27 @@ def test_a_release_is_saved_with_its_manifest(tmp_path: Path) -> None:
     assert content["output"]["digest"] == release.data.digest()
     assert files.read(table).digest() == release.data.digest()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["safe.csv", "safe.csv.manifest.json"]
+
+
+def test_a_manifest_names_identifiers_and_none_of_their_values(tmp_path: Path) -> None:
+    people = Schema(
+        [
+            Attribute(
+                name="name", kind="nominal", roles=("identifier",), domain=("Ada", "Ben"), missing_codes=("Eve",)
+            ),
+            Attribute(name="file", kind="numeric", roles=("identifier",), range=(4711.0, 4712.0)),
+            Attribute(name="age", kind="numeric", roles=("key",), range=(0.0, 99.0)),
+        ]
+    )
+    data = Microdata.of({"name": ["Ada", "Ben"], "file": [4711, 4712], "age": [20, 30]}, people)
+    _, manifest = Noise().mask(data, seed=4).save(tmp_path / "safe.csv")
+    text = manifest.read_text()
+    assert not any(told in text for told in ("Ada", "Ben", "X0", "4711", "4712"))
+    plan, _ = read_plan(manifest)
+    assert plan.schema is not None
+    assert plan.schema["name"] == Attribute(name="name", kind="nominal", roles=("identifier",))
+    assert plan.schema["file"] == Attribute(name="file", kind="numeric", roles=("identifier",))
+    assert plan.schema["age"].range == (0.0, 99.0)
 
 
 @pytest.mark.parametrize("existing", ["safe.csv", "safe.csv.manifest.json"])

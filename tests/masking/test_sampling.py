@@ -70,6 +70,18 @@ def test_weights_are_divided_by_the_probability_of_being_released() -> None:
     assert set(kept.data.arrow("w").to_pylist()) <= {1.0, 2.0}
 
 
+@pytest.mark.spec("01:MK-7")
+def test_weights_go_by_the_probability_of_the_own_stratum() -> None:
+    """Half of 3 is 2 and half of 5 is 3, rounded up, so 2 of 3 and 3 of 5 records are released."""
+    data = Microdata.of({"s": ["a"] * 3 + ["b"] * 5, "w": [2.0] * 3 + [3.0] * 5}, strata=["s"], weight="w")
+    released = Sampling(share=0.5, stratified=True).mask(data, ["s"], seed=1).data
+    assert released.numbers("w").values == pytest.approx([2 * 3 / 2] * 2 + [3 * 5 / 3] * 3)
+    assert released.numbers("w").values.sum() == pytest.approx(2 * 3 + 3 * 5)
+    simple = Sampling(share=0.5).mask(data, ["s"], seed=1)
+    assert simple.rows is not None
+    assert simple.data.numbers("w").values == pytest.approx(np.where(simple.rows < 3, 4.0, 6.0))
+
+
 def test_a_declared_range_does_not_cut_the_weights_of_a_sample() -> None:
     data = Microdata.of({"a": ["x"] * 10, "w": [5.0] * 10}, weight="w")
     data = data.with_schema(data.schema.replacing(data["w"].changed(range=(0.0, 6.0))))

@@ -192,6 +192,18 @@ def test_a_highest_risk_is_a_smallest_class() -> None:
     assert Suppress(k=1, risk=0.25).mask(data).data.digest() == Suppress(k=4).mask(data).data.digest()
 
 
+@pytest.mark.spec("01:MK-10")
+@pytest.mark.parametrize(("risk", "fewest"), [(0.3, 4), (0.4, 3), (1 / 3, 3), (0.09, 12), (0.1, 10), (1.0, 1)])
+def test_a_risk_between_two_class_sizes_asks_for_the_larger_one(risk: float, fewest: int) -> None:
+    """One over the size of a class is at most the risk: 1/3 is above 0.3, 1/4 is not."""
+    safe, rare = [[0, 0]] * fewest, [[1, 0]] * (fewest - 1)
+    data = table(np.array(safe + rare))
+    release = Suppress(k=1, risk=risk).mask(data)
+    assert release.guarantees.k == 2 * fewest - 1  # the emptied cells could have either value
+    kept = [cell is not None for cell in release.data.arrow("a0").to_pylist()]
+    assert kept == [True] * fewest + [False] * (fewest - 1)
+
+
 def test_a_risk_in_the_population_goes_by_the_weights() -> None:
     codes = random_codes(12, blanks=False)
     weights = np.random.default_rng(2).uniform(1.0, 30.0, len(codes))

@@ -292,6 +292,22 @@ def test_the_moving_average_follows_the_order_of_the_values() -> None:
     assert part == pytest.approx([(5 * 20 + 10 * 50) / 70, (1 * 50 + 2 * 30) / 80, 5.9, 2.7])
 
 
+def test_a_value_without_shares_of_its_own_and_its_neighbour_stays() -> None:
+    """Everything goes to the value before: the first has none, so nothing is known to average it with."""
+    values = Microdata.of({"a": [10.0, 1.0, 5.0, 2.0]})
+    before = MovingAverage(shares=(100, 0, 0), ends="renormalise").mask(values).frame["a"].to_pylist()
+    assert before == [5.0, 1.0, 2.0, 1.0]
+    behind = MovingAverage(shares=(0, 0, 100), ends="renormalise").mask(values).frame["a"].to_pylist()
+    assert behind == [10.0, 2.0, 10.0, 5.0]
+
+
+def test_three_values_are_enough_for_the_moving_average_and_none_are_left_alone() -> None:
+    data = Microdata.of({"a": [1.0, 2.0, 7.0], "b": np.array([np.nan] * 3)})
+    masked = MovingAverage().mask(data, ["a", "b"]).data
+    assert masked.numbers("a").values.tolist() == [3.0, 3.0, 3.0]
+    assert np.isnan(masked.numbers("b").values).all()
+
+
 def test_the_moving_average_needs_three_values_and_shares_of_100() -> None:
     with pytest.raises(DataError, match="needs at least 3"):
         MovingAverage().mask(Microdata.of({"a": [1.0, 2.0]}))

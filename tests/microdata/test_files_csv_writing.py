@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import math
+import os
 import tempfile
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -143,6 +146,41 @@ def test_a_table_is_written_together_with_other_files(tmp_path: Path) -> None:
     made = writer(table(a=[1]), tmp_path / "t.csv")
     write_together({tmp_path / "t.csv": made, tmp_path / "m.txt": lambda at: at.write_text("m") and None}, force=False)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.txt", "t.csv"]
+
+
+@pytest.mark.parametrize("problem", [OSError("no more room"), KeyboardInterrupt()])
+@pytest.mark.parametrize("existing", [(), ("m.txt",), ("t.csv",), ("m.txt", "t.csv")])
+def test_files_written_together_all_appear_or_all_stay_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, existing: tuple[str, ...], problem: BaseException
+) -> None:
+    """Whichever move fails, the files of before are back and nothing else is left; without a failure all are new."""
+    moves = {name: getattr(os, name) for name in ("replace", "rename", "link")}
+    left = 0
+
+    def fails_at_last(move: Callable[..., None]) -> Callable[..., None]:
+        def moved(*places: object, **options: object) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise problem
+            move(*places, **options)
+
+        return moved
+
+    for name, move in moves.items():
+        monkeypatch.setattr(os, name, fails_at_last(move))
+    for name in existing:
+        (tmp_path / name).write_text("before")
+    writers = {tmp_path / name: lambda at: at.write_text("after") and None for name in ("t.csv", "m.txt")}
+    for failing in range(1, 20):
+        left = failing
+        with contextlib.suppress(FileError, KeyboardInterrupt):
+            write_together(writers, force=True)
+        if left > 0:
+            break  # there were fewer moves
+        assert {p.name: p.read_text() for p in tmp_path.iterdir()} == dict.fromkeys(existing, "before")
+    assert failing > 2
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"t.csv": "after", "m.txt": "after"}
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ def test_kinds_are_guessed_from_the_column_types() -> None:
         }
     )  # fmt: skip
     data = Microdata.of(frame)
-    assert [a.kind for a in data.schema] == ["numeric", "numeric", "nominal", "nominal", "nominal", "ordinal"]
+    assert [a.kind for a in data.schema] == ["numeric", "numeric", "nominal", "nominal", "numeric", "ordinal"]
     assert data.domain("level") == ("low", "high")
-    assert data.domain("day") == ("2024-01-01", "2024-01-02")
+    assert Microdata.of(frame, nominal=["day"]).domain("day") == ("2024-01-01", "2024-01-02")
 
 
 def test_a_guess_can_be_overridden_and_a_partial_schema_completed() -> None:
@@ -157,7 +157,7 @@ def test_pandas_types_come_back(series: pd.Series, masked: list[object]) -> None
 def test_polars_categories_and_dates_come_back() -> None:
     days = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
     frame = pl.DataFrame({"c": pl.Series(["a", "b"], dtype=pl.Categorical), "day": days})
-    data = Microdata.of(frame)
+    data = Microdata.of(frame, nominal=["day"])
     for name in ("c", "day"):
         column = data.categories(name)
         swapped = data.category_column(Categories(name, 1 - column.codes, column.domain))

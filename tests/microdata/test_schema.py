@@ -167,3 +167,40 @@ def test_a_level_or_category_that_does_not_exist_is_refused() -> None:
     for call in (lambda: hierarchy.generalise("Graz", 2), lambda: hierarchy.generalise("Gratz", 1)):
         with pytest.raises(MicroveilError):
             call()
+
+
+@pytest.mark.parametrize("value", [5, -1.5, True, [], [[1]], {}, {"a": 1}, None, float("nan"), 10**400, [10**5000]])
+@pytest.mark.parametrize(
+    "entry", ["kind", "role", "domain", "range", "hierarchy", "missing", "missing_codes", "missing_ranges", "label",
+              "value_labels", "name", "nothing"],
+)  # fmt: skip
+def test_values_of_wrong_types_are_refused_in_one_sentence(entry: str, value: object) -> None:
+    refusals = []
+    for kind in ("numeric", "nominal"):
+        try:
+            Schema.from_plain({"attributes": {"age": {"kind": kind, entry: value}}})
+        except SchemaError as problem:
+            refusals.append(str(problem))
+    assert all(sentence and "\n" not in sentence and len(sentence) < 300 for sentence in refusals)
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"role": 5}, "attribute 'age': roles: it must be 'identifier'"),
+        ({"value_labels": [5]}, "attribute 'age': value_labels must be pairs of a code and a text"),
+        ({"domain": [float("nan")]}, "attribute 'age': a category must be a text or a finite number"),
+        ({"domain": [10**400]}, "attribute 'age': a category must be a text or a finite number"),
+        ({"hierarchy": [5]}, "attribute 'age': hierarchy: it must be a list of paths"),
+        ({"hierarchy": [[{}]]}, "attribute 'age': hierarchy: {} is no category; it must be a text or a number"),
+        ({"name": "sex"}, "attribute 'age': its name stands before its entry, not in it"),
+    ],
+)
+def test_the_sentence_says_what_is_wrong(entry: dict[str, object], sentence: str) -> None:
+    with pytest.raises(SchemaError, match=sentence):
+        Schema.from_plain({"attributes": {"age": {"kind": "nominal", **entry}}})
+
+
+def test_a_name_of_any_length_is_shown_by_its_beginning() -> None:
+    with pytest.raises(SchemaError, match=r"attribute 'x{77}\.\.\.': kind: it must be given"):
+        Schema.from_plain({"attributes": {"x" * 10_000: {}}})

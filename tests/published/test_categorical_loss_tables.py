@@ -75,6 +75,7 @@ def test_clustered_protections_serve_clustering_in_better_balance_than_the_origi
     original = preclustering.most_balanced([preclustering.clustering_point("micro", 1, k) for k in (10, 25, 40)])
     printed = preclustering.printed_tables()
     for kind, k in (("micro", 80), ("global-median", 30)):
-        clustered = preclustering.clustering_point(kind, 2, k)
-        assert clustered.larger < original.larger - 3
+        # clusters depend on a random start, and one in some ends in a poor local optimum: the middle of five
+        clustered = np.median([preclustering.clustering_point(kind, 2, k, seed).larger for seed in range(1, 6)])
+        assert clustered < original.larger - 3
         assert printed["5.3", "german", f"clustered {kind}"].larger < printed["5.3", "german", "original"].larger - 3

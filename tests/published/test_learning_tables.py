@@ -194,7 +194,7 @@ def test_larger_groups_lose_more_and_risk_less_on_the_map(scores: ModuleType) ->
 
 @pytest.mark.spec("02:LM33")
 def test_simulated_files_are_scored_too(scores: ModuleType) -> None:
-    """In small; P up to 30 as in the source. In the wrong order of records nothing is disclosed."""
+    """In small; P up to 30 as in the source. Records in another order are matched again, so nothing looks safer."""
     data = simulated("uniform-b", 240)
     (release, index) = scores.scores(data, data.schema.keys, (3,), ("iamat",), widths=30)["iamat", 3]
     assert index.score.risk > 1
@@ -204,8 +204,9 @@ def test_simulated_files_are_scored_too(scores: ModuleType) -> None:
     other = score_index(
         data, Microdata.of(shuffled, data.schema), data.names, known=data.schema.keys, widths=range(1, 31)
     )
-    assert other.risks["interval-disclosure"].value < index.risks["interval-disclosure"].value / 4
-    assert other.losses["g-il"].details["m1"] > 2 * index.losses["g-il"].details["m1"]
+    assert other.warnings
+    assert other.score.risk == pytest.approx(index.score.risk)
+    assert other.losses["g-il"].details["m1"] == pytest.approx(index.losses["g-il"].details["m1"], rel=1e-4)
 
 
 # --- dependence ---------------------------------------------------------------------------------------------------

@@ -680,14 +680,14 @@ def test_the_command_overwrites_nothing_unasked(folder: Path, tmp_path: Path) ->
     with pytest.raises(OutputExistsError, match="exists already"):
         microveil("report", *tables, "--out", out)
     assert out.read_text() == "mine"
-    with pytest.raises(ParameterError, match="would overwrite the table"):
+    with pytest.raises(ParameterError, match="would overwrite the input"):
         microveil("report", *tables, "--out", tables[0], "--force")
     manifest = folder / "safe.csv.manifest.json"
-    with pytest.raises(ParameterError, match="would overwrite the manifest"):
+    with pytest.raises(ParameterError, match="would overwrite the input"):
         microveil("report", *tables, "--out", manifest, "--force")
     assert json.loads(manifest.read_text())
     unwritten = folder / "people.csv.manifest.json"
-    with pytest.raises(ParameterError, match="would overwrite the manifest"):
+    with pytest.raises(ParameterError, match="would overwrite the input"):
         microveil("report", tables[0], tables[0], "--out", unwritten)
 
 

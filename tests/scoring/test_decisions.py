@@ -108,12 +108,12 @@ def test_the_knee_lies_on_the_front_and_knows_no_units(candidates: list[Outcome]
     assert found is not None
     assert again is not None
     kept = front(candidates)
-    if _bend(kept, found) > 1e-9:
-        assert _bend(front(scaled), again) == pytest.approx(_bend(kept, found))
-        assert _bend(kept, found) == pytest.approx(max(_bend(kept, c) for c in kept))
+    if _height(kept, found) > 1e-9:
+        assert _height(front(scaled), again) == pytest.approx(_height(kept, found))
+        assert _height(kept, found) == pytest.approx(max(_height(kept, c) for c in kept))
 
 
-def _bend(kept: list[Outcome], c: Outcome) -> float:
+def _height(kept: list[Outcome], c: Outcome) -> float:
     """How far below the line between the ends of the front a candidate lies, in shares of its width and height."""
     safest, truest = kept[0], kept[-1]
     width, height = truest.risk - safest.risk, safest.loss - truest.loss

@@ -72,6 +72,38 @@ def test_a_score_lies_within_its_parts_and_rises_with_each(rule: str, data: st.D
         assert worse.value >= found.value - 1e-9
 
 
+@pytest.mark.parametrize(
+    ("rule", "loss", "risk"),
+    [
+        ("mean", 1, 2),
+        ("max", 1, 2),
+        ("worst", 1, 2),
+        ("classic", 1, 2 / 4 + 4 / 4 + 8 / 2),
+        ("projected", 1, (2 + 4 + 8) / 6 + 16 / 2),
+        ("projected-used", 1, (2 + 4) / 4 + 8 / 2),
+        ("projected-max", 1, 8 / 2 + 16 / 2),
+        ("swapping", 1, 2 / 3 + 4 / 6 + 8 / 6 + 16 / 3),
+        ("swapping-stated", 1, 0.166 * (2 + 4 + 8) + 16 / 2),
+        ("score-index", 1, (2 + 4) / 2),
+        ("categorical", (1 + 2 + 4) / 3, (8 + 32) / 2),
+        ("categorical-source", (1 + 2 + 4) / 3, (8 + 32) / 2),
+        ("clustering", 1, (2 + 8) / 2),
+        ("time-series", (1 + 2 + 4) / 3, (8 + 16) / 4 + 32 / 2),
+    ],
+)
+def test_a_rule_combines_its_parts_as_its_formula_says(rule: str, loss: float, risk: float) -> None:
+    """The symbols have the values 1, 2, 4, 8, ... in their order."""
+    made = score(rule)
+    found = made.combine({symbol: 2.0**place for place, symbol in enumerate(made.symbols)})
+    assert (found.loss, found.risk) == pytest.approx((loss, risk))
+    assert found.value == pytest.approx(max(loss, risk) if rule == "max" else (loss + risk) / 2)
+
+
+def test_every_rule_has_its_formula_checked() -> None:
+    checked = test_a_rule_combines_its_parts_as_its_formula_says.pytestmark[0].args[1]  # type: ignore[attr-defined]
+    assert sorted(rule for rule, _, _ in checked) == sorted(RULES)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_part_that_is_missing_or_no_number_is_named(rule: str) -> None:
     made = score(rule)

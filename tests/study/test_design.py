@@ -240,3 +240,25 @@ def test_the_example_of_the_documentation_is_a_study() -> None:
 def test_the_study_of_two_hundred_cells_has_them() -> None:
     design = read_design(Path(__file__).parents[2] / "studies" / "two_hundred_cells.toml")
     assert sum(design.repeats if candidate.is_random else 1 for candidate in design.candidates) == 200
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"repeats": 10**9}, "repeats = 1000000000 is not allowed; it must be a whole number .* at most 10,000"),
+        ({"workers": 10**23}, "workers = .* is not allowed; it must be a whole number of at least 0 and at most 1,000"),
+        ({"repeats": 10**5000}, "repeats = a number of 5,001 digits is not allowed"),
+        ({"title": [[[[[5]]]]]}, r"title = \[\[\[\[\.\.\.\]\]\]\] is not allowed; it must be a text"),
+        ({"method": [{"name": "mdav", "grid": {"k": [*range(1000)], "block": [*range(1000)]}}]}, "1,000,000 combi"),
+    ],
+)  # fmt: skip
+def test_numbers_that_would_never_end_are_refused(entry: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        Design.from_plain({"method": [{"name": "mdav"}], **entry})
+
+
+@pytest.mark.parametrize("text", ["seed = " + "9" * 5000, "x = " + "[" * 5000, "a." * 400 + "b = 1"])
+def test_a_study_that_no_reader_can_hold_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(FileError, match=r"study\.toml: (is nested too deeply|has a number|is not a TOML)"):
+        read_design(tmp_path / "study.toml")

@@ -191,7 +191,7 @@ def test_a_study_passes_over_a_candidate_whose_plan_breaks_the_bound(
     assert study.plan().seed == strong.again.seed
 
 
-def test_a_front_of_two_has_no_bend() -> None:
+def test_a_front_of_two_has_no_knee() -> None:
     assert made_up((0, 50), (60, 5), (90, 90)).knee is None
     assert made_up((0, 50), (60, 5), (60, 5)).knee is None
 

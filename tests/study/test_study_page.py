@@ -73,10 +73,10 @@ def test_the_larger_of_loss_and_risk_has_no_line_of_equal_score_over_repeats(stu
     assert "dotted" not in study_page(worse, again="")
 
 
-def test_a_front_without_a_bend_has_no_box(people: Microdata) -> None:
+def test_a_front_without_a_knee_has_no_box(people: Microdata) -> None:
     ways = [Candidate(f"mdav {k}", (Step("mdav", {"k": k}, ("age",)),)) for k in (3, 20)]
     page = study_page(compare(people, ways, seed=1), again="")
-    assert "bend" not in page
+    assert "knee" not in page
 
 
 def test_one_record_is_one_record(study: Study) -> None:

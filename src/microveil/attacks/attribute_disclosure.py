@@ -19,7 +19,7 @@ from microveil.attacks.confidential import (
 from microveil.attacks.linkage.candidates import RECORDS, attacked
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 
@@ -52,9 +52,9 @@ class AttributeDisclosure(ConfidentialAttack):
     source: ClassVar[str] = "specification 01, 3.1 and DR-1; Machanavajjhala et al. (2007) on homogeneous candidates"
 
     confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
-    width: float = parameter(10.0, help=WIDTH, ge=0)
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    width: float = parameter(10.0, help=WIDTH, ge=0, le=1e6)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         targets = self.targets(pair, attributes)

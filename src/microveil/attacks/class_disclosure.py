@@ -23,7 +23,7 @@ from microveil.attacks.linkage.candidates import RECORDS, attacked
 from microveil.errors import ParameterError
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ class ClassDisclosure(ConfidentialAttack):
     groups: Literal["partition", "values"] | None = parameter(
         None, help="the groups of the release, or records with equal released values; unset: the first where known"
     )
-    parts: int = parameter(5, help="how many classes a numeric attribute is divided into", ge=1)
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    parts: int = parameter(5, help="how many classes a numeric attribute is divided into", ge=1, le=10_000)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.class_divergence import ClassReport

@@ -44,6 +44,7 @@ _FEWEST_LOOKED_AT = 50
 _ASSOCIATED = 20_000  # records by which attributes are compared with themselves
 _FEWEST = 100  # records without which no association means nothing
 _OTHER_SCALE = 0.25  # standardised quantiles that differ by more on average are those of transformed values
+_NUMBERED = {"identifier", "household"}
 _ADVICE = "if both have an identifier, match by it (match_by, or --match-by on the command line)"
 _AGREE = 0.95  # of the identifiers must be those of the same record
 _BETTER = 0.1  # by so much other attributes agree better in the order of an identifier; a declared one may be worse
@@ -134,7 +135,8 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     by_identifier = _by_identifier(before, columns)
     if by_identifier is not None:
         return by_identifier
-    told = {name: one for name, one in columns.items() if "identifier" not in before[name].roles and one.varies}
+    # persons and households get new numbers on release
+    told = {name: one for name, one in columns.items() if one.varies and not _NUMBERED & set(before[name].roles)}
     if not told:
         return None
     return _by_equal_records(told) or _by_no_association(told)
@@ -284,9 +286,11 @@ def _matched(columns: dict[str, _Column], kept: Sequence[int]) -> IntArray:
 
 
 def _made_from(before: Microdata, release: Any) -> bool:
-    """Whether the provenance says that the release was made from this very table."""
+    """Whether the provenance says that the release was made from this very table, and which record is which."""
     provenance = getattr(release, "provenance", None)
-    return provenance is not None and provenance.input_digest == before.digest()
+    if provenance is None or (provenance.shuffled and release.rows is None):
+        return False
+    return bool(provenance.input_digest == before.digest())
 
 
 def _in_order(

@@ -19,7 +19,7 @@ from microveil.attacks.confidential import (
 from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 
 FloatArray = npt.NDArray[np.float64]
@@ -57,10 +57,10 @@ class Inference(ConfidentialAttack):
 
     confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
     learner: Literal["tree", "ridge"] = parameter("tree", help="what is learnt: a tree, or a linear regression")
-    leaf: int = parameter(5, help="fewest released records in a leaf of a tree", ge=1)
-    evidence: float = parameter(2.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0)
-    penalty: float = parameter(1.0, help="how strongly a regression shrinks its coefficients", gt=0)
-    width: float = parameter(10.0, help=WIDTH, ge=0)
+    leaf: int = parameter(5, help="fewest released records in a leaf of a tree", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(2.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0, le=1e6)
+    penalty: float = parameter(1.0, help="how strongly a regression shrinks its coefficients", gt=0, le=1e12)
+    width: float = parameter(10.0, help=WIDTH, ge=0, le=1e6)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         right: dict[str, FloatArray] = {}

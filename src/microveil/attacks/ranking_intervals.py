@@ -49,7 +49,7 @@ class RankingIntervals(Attack):
     source: ClassVar[str] = "specification 01, 3.7 and DR-8"
 
     narrow: float = parameter(
-        0.1, help="an interval is narrow if it is less than so many deviations of the released column", gt=0
+        0.1, help="an interval is narrow if it is less than so many deviations of the released column", gt=0, le=1e6
     )
 
     @classmethod

@@ -12,7 +12,7 @@ from microveil.attacks.linkage.candidates import RECORDS, attacked
 from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import PublicStreams
 
@@ -46,11 +46,13 @@ class SinglingOut(Attack):
     missing: ClassVar[str] = "a missing cell fulfils no predicate; a predicate that needs one isolates nobody"
     source: ClassVar[str] = "Article 29 Working Party, opinion 05/2014 on singling out; Cohen and Nissim (2020)"
 
-    size: int = parameter(3, help="attributes in a predicate, or all if there are fewer", ge=1)
-    predicates: int = parameter(10, help="predicates made of each released record", ge=1)
-    width: float = parameter(5.0, help="how far a number may be, in per cent of the released deviation", ge=0)
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for the attributes of the predicates and the records to attack", ge=0)
+    size: int = parameter(3, help="attributes in a predicate, or all if there are fewer", ge=1, le=MOST_ATTRIBUTES)
+    predicates: int = parameter(10, help="predicates made of each released record", ge=1, le=10_000)
+    width: float = parameter(5.0, help="how far a number may be, in per cent of the released deviation", ge=0, le=1e6)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(
+        0, help="seed for the attributes of the predicates and the records to attack", ge=0, le=LARGEST_SEED
+    )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.predicates import isolated

@@ -73,9 +73,12 @@ class Uniqueness(Attack):
         help="the chance for a sample: the expected 1/F, 1 over the estimated F, or that of the file as the population",
     )
     population: int | None = parameter(
-        None, help="how many units the population has; unset: by the sampling weights, or the file is all", ge=1
+        None,
+        help="how many units the population has; unset: by the sampling weights, or the file is all",
+        ge=1,
+        le=10_000_000_000,
     )
-    classes: int = parameter(5, help="parts of the file by which masked numbers are compared", ge=1)
+    classes: int = parameter(5, help="parts of the file by which masked numbers are compared", ge=1, le=10_000)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         shared = Shared.of(pair, attributes, self.classes, self._weights(pair))

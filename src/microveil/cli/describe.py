@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from microveil.cli.options import Force, Input, Json, TableOptions, with_table_options
-from microveil.cli.printing import bar_for, console, number, print_json, say
+from microveil.cli.printing import bar_for, console, number, print_json, printable, say
 from microveil.cli.tables import read_table
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(title=Text(title), title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    shown = Table(title=Text(printable(title)), title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
     shown.add_column("name", overflow="fold")
     shown.add_column("kind", no_wrap=True)
     shown.add_column("role", overflow="fold")
@@ -68,5 +68,5 @@ def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
         cells = [row["name"], row["kind"], ", ".join(row["roles"])]
         cells += [number(row[key]) for key in ("distinct", "missing", "mean", "standard_deviation")]
         cells.append({None: "", "problem": "problem"}.get(row["looks_like"], f"{row['looks_like']}?"))
-        shown.add_row(*map(Text, cells))
+        shown.add_row(*(Text(printable(cell)) for cell in cells))
     return shown

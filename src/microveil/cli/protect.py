@@ -128,7 +128,8 @@ def protect(
     check_place(out, force=force, inputs=[path, plan, table.schema])
     wishes = table.reading
     if manifest is not None:
-        wishes.update({k: v for k, v in manifest["input"].get("dialect", {}).items() if wishes[k] is None})
+        dialect = (manifest.get("input") or {}).get("dialect") or {}
+        wishes.update({k: v for k, v in dialect.items() if wishes[k] is None})
     with bar_for(f"protecting {path.name}") as bar:
         # the plan's schema decides how columns are read; what is said on the command line goes on top of it
         data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
@@ -246,10 +247,10 @@ def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> 
     """Say where a release made from a manifest differs from the one the manifest came with."""
     from microveil.masking.release import file_digest
 
-    if manifest.get("input", {}).get("digest") != release.provenance.input_digest:
+    if (manifest.get("input") or {}).get("digest") != release.provenance.input_digest:
         note("the input is not the one this manifest was made from, so the release is a new one, with another seed")
         return
-    expected = manifest.get("output", {})
+    expected = manifest.get("output") or {}
     if expected.get("file_sha256") == file_digest(written):
         note("the same bytes as the release this manifest came with")
     elif expected.get("digest") == release.data.digest():

@@ -47,7 +47,7 @@ def study(
     from microveil.study.design import read_design
     from microveil.study.running import cells_in, check_folder, run_study
 
-    folder = out or file.with_name(f"{file.stem}-results")
+    folder = out or file.parent / f"{file.stem}-results"
     design = read_design(file)
     if dry_run:
         cells, finished = cells_in(design, design.table(data), folder)
@@ -105,14 +105,16 @@ def _print_ranking(study: Study) -> None:
 
     from microveil.microdata.microdata import count
 
+    if study.knowledge is not None:
+        say(str(study.knowledge))
     table = Table(title=f"{study.title}: {count(study.records, 'record')}, best score first", title_justify="left")
-    for column in ("", "candidate", "loss", "risk", "score", "deviation", ""):
+    for column in ("", "candidate", "loss", "risk", "score", "std. dev.", ""):
         table.add_column(column, justify="left" if column == "candidate" else "right")
     best = study.best if study.admissible else None
     front = set(map(id, study.front))
     for place, result in enumerate(study.results[:_SHOWN], start=1):
         deviation = f"{result.deviation('score'):.2f}" if len(result.runs) > 1 else ""
-        marks = ["best"] * (result is best) + ["bend"] * (result is study.knee) + ["front"] * (id(result) in front)
+        marks = ["best"] * (result is best) + ["knee"] * (result is study.knee) + ["front"] * (id(result) in front)
         marks += [f"only {count(result.records, 'record')}"] * study.is_part(result)
         cells = (f"{result.loss:.2f}", f"{result.risk:.2f}", f"{result.score:.2f}", deviation, ", ".join(marks))
         table.add_row(str(place), result.candidate.label, *cells, style="bold" if result is best else None)

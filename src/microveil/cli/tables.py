@@ -58,7 +58,7 @@ def from_manifest(masked: Path) -> Made:
     if not (beside.is_file() and masked.is_file()):
         return None, None
     plan, manifest = read_plan(beside)
-    if manifest is None or manifest.get("output", {}).get("file_sha256") != file_digest(masked):
+    if manifest is None or (manifest.get("output") or {}).get("file_sha256") != file_digest(masked):
         note(f"{masked.name} is not the file its manifest was written for, so the manifest is not used")
         return None, None
     return plan, manifest
@@ -79,7 +79,7 @@ def read_back(before: Microdata, after: Microdata, plan: Plan, manifest: dict[st
         again = protect(before, replace(plan, schema=None, require={}))
     except MicroveilError:
         again = None
-    if again is None or again.data.digest() != manifest.get("output", {}).get("digest"):
+    if again is None or again.data.digest() != (manifest.get("output") or {}).get("digest"):
         if plan.shuffle:
             raise DataError(
                 "the records of this release are in random order, and its manifest does not make the same release of "

@@ -66,9 +66,12 @@ def print_versions(files: Sequence[str], versions: Sequence[Versions]) -> None:
         table.add_row(best.name, *each, f"{best.low:.2f} to {best.high:.2f}")
     console().print(table)
     for name, gain in versions[0].gains.items():
-        say(f"{name}: a guess is off by {gain.error:.2f} % of the deviation, with one version {gain.error_alone:.2f} %")
+        say(
+            f"{name}: a guess is off by {gain.error:.2f} % of the standard deviation, with one version "
+            f"{gain.error_alone:.2f} %"
+        )
         if gain.contained == 100:  # masked in order: the intervals hold, and their intersection too
             say(
-                f"{name}: every value lies in an interval as wide as {gain.width:.2f} % of the deviation, with one "
-                f"version {gain.width_alone:.2f} %"
+                f"{name}: every value lies in an interval as wide as {gain.width:.2f} % of the standard deviation, "
+                f"with one version {gain.width_alone:.2f} %"
             )

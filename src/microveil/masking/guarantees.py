@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import GuaranteeError, ParameterError, nearest_name
+from microveil.errors import GuaranteeError, ParameterError, brief, nearest_name
 from microveil.microdata import Microdata
 from microveil.microdata.hierarchies import equal_frequency
 from microveil.microdata.hierarchy import Hierarchy
 from microveil.microdata.microdata import count, resolve_attributes
 from microveil.microdata.schema import KINDS
+from microveil.parameters import MOST_RECORDS
 from microveil.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -338,11 +339,11 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
     checked = {}
     for name, wanted in required.items():
         if name not in REQUIREMENTS:
-            raise ParameterError(f"'{name}' is not a guarantee{nearest_name(name, list(REQUIREMENTS))}")
-        lowest, highest = (0.0, 1.0) if name in AT_MOST else (1.0, np.inf)
+            raise ParameterError(f"'{name}' is not a guarantee{nearest_name(str(name), list(REQUIREMENTS))}")
+        lowest, highest = (0.0, 1.0) if name in AT_MOST else (1.0, MOST_RECORDS)
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not lowest <= wanted <= highest:
-            what = "a number from 0 to 1" if name in AT_MOST else "a number of at least 1"
-            raise ParameterError(f"{name} must be {what}, not {wanted!r}")
+            what = "from 0 to 1" if name in AT_MOST else f"of at least 1 and at most {MOST_RECORDS:,}"
+            raise ParameterError(f"{name} must be a number {what}, not {brief(wanted)}")
         checked[name] = float(wanted)
     return checked
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from microveil.errors import ParameterError, errors_of_file, nearest_name
+from microveil.errors import ParameterError, brief, errors_of_file, nearest_name, parsed, shortened
 from microveil.masking.guarantees import check_requirements
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.schema import Schema
@@ -94,8 +94,10 @@ class Plan:
         schema = plain.get("schema")
         if isinstance(schema, str):
             schema = Schema.read((folder or Path()) / schema)
-        elif schema is not None:
+        elif isinstance(schema, Mapping):
             schema = Schema.from_plain(schema, folder)
+        elif schema is not None:
+            raise ParameterError("the schema of a plan is the name of a file or a table, [schema.attributes]")
         seed = None if plain.get("seed") is None else check_seed(plain["seed"])
         require = plain.get("require", {})
         if not isinstance(require, Mapping):
@@ -111,7 +113,7 @@ class Plan:
 def _only_known(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
     for key in plain:
         if key not in known:
-            raise ParameterError(f"{what} has no entry '{key}'{nearest_name(str(key), list(known))}")
+            raise ParameterError(f"{what} has no entry '{shortened(str(key))}'{nearest_name(str(key), list(known))}")
 
 
 def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
@@ -119,6 +121,54 @@ def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
     path = Path(path)
     with errors_of_file(path, "is neither a plan (TOML) nor a manifest (JSON)"):
         text = read_text(path)
-        content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-        manifest = content if isinstance(content, dict) and "plan" in content else None
+        content = parsed(json.loads if text.lstrip().startswith("{") else tomllib.loads, text)
+        manifest = content if "plan" in content else None
+        if manifest is not None:
+            check_manifest(manifest)
         return Plan.from_plain(manifest["plan"] if manifest else content, path.parent), manifest
+
+
+_TABLES = ("input", "output", "versions", "members_differ")
+_LISTS = ("left_out", "notes")
+_DIGESTS = (("input", "digest"), ("output", "digest"), ("output", "file_sha256"))
+_COUNTS = (("input", "records"), ("output", "records"))
+_DIALECT = ("delimiter", "encoding", "decimal", "sheet")
+
+
+def check_manifest(manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest that no release can have written: parts of other types than those of `Release.manifest`.
+
+    Parts may be absent, for nothing but the plan is needed to make a release again.
+    """
+    for name in _TABLES:
+        _of_type(manifest, name, Mapping, "a table")
+    for name in _LISTS:
+        _of_type(manifest, name, list, "a list of texts")
+        for text in manifest.get(name) or ():
+            _fits(isinstance(text, str), name, text, "a list of texts")
+    _of_type(manifest.get("output") or {}, "schema", Mapping, "a table", "output")
+    for table, name in _DIGESTS:
+        _of_type(manifest.get(table) or {}, name, str, "a text", table)
+    for table, name in _COUNTS:
+        _of_type(manifest.get(table) or {}, name, int, "a whole number", table)
+    for package, version in (manifest.get("versions") or {}).items():
+        _fits(isinstance(version, str), f"versions.{package}", version, "a text")
+    for attribute, households in (manifest.get("members_differ") or {}).items():
+        whole = isinstance(households, int) and not isinstance(households, bool)
+        _fits(whole, f"members_differ.{attribute}", households, "a whole number")
+    dialect = (manifest.get("input") or {}).get("dialect") or {}
+    _fits(isinstance(dialect, Mapping), "input.dialect", dialect, "a table")
+    _only_known(dialect, _DIALECT, "the dialect in a manifest")
+    for name, text in dialect.items():
+        _fits(isinstance(text, str), f"input.dialect.{name}", text, "a text")
+
+
+def _of_type(table: Mapping[str, Any], name: str, kind: type, allowed: str, where: str = "") -> None:
+    value = table.get(name)
+    fits = value is None or (isinstance(value, kind) and not isinstance(value, bool))
+    _fits(fits, f"{where}.{name}" if where else name, value, allowed)
+
+
+def _fits(fits: bool, name: str, value: Any, allowed: str) -> None:
+    if not fits:
+        raise ParameterError(f"{shortened(name)} = {brief(value)} is no part of a manifest; it must be {allowed}")

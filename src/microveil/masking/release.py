@@ -8,6 +8,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import ParameterError
+from microveil.errors import ParameterError, check_path
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.households import sentence_of
 from microveil.masking.partition import Partition
-from microveil.masking.plan import PRIVATE, Plan, Step
+from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.schema import category_key
 from microveil.randomness import Streams
@@ -190,6 +191,16 @@ class Release:
         methods = ", then ".join(step.method for step in self.provenance.steps)
         return f"Release({len(self):,} records, {methods} on {', '.join(self.provenance.attributes)})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the steps, and what the release guarantees."""
+        steps = "".join(
+            f"<tr><td>{step.method}</td><td>{escape(', '.join(step.attributes or ()))}</td></tr>"
+            for step in self.provenance.steps
+        )
+        head = "<tr><th>method</th><th>attributes</th></tr>"
+        made = f"<table><caption>{len(self):,} records</caption>{head}{steps}</table>"
+        return made + self.guarantees._repr_html_()
+
     def manifest(self, file_digest: str | None = None, *, neutralised: bool = False) -> dict[str, Any]:
         """What goes beside the file: enough to make the same bytes again, and to read them as they are meant.
 
@@ -198,12 +209,13 @@ class Release:
         """
         output: dict[str, Any] = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
         before = self.provenance.schema
-        changed = [a for a in self.data.schema if a.name not in before or a != before[a.name]]
+        changed = [_without_found_domain(a, before) for a in self.data.schema]
+        changed = [a for a in changed if a.name not in before or a != before[a.name]]
         if changed:
             output["schema"] = Schema(changed).to_plain()
         if neutralised:
             output["neutralised_formulas"] = True
-        version = self.provenance.versions["microveil"]
+        version = self.provenance.versions.get("microveil", "unknown")
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
@@ -211,6 +223,7 @@ class Release:
         from microveil.microdata.files import writer
         from microveil.microdata.files.atomic import text_writer, write_together
 
+        check_path(path, "save", "such as release.save('safe.csv')")
         path = check_place(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
         beside = manifest_path(path)
         digest: list[str] = []
@@ -229,25 +242,33 @@ class Release:
 
 def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Release:
     """A release read back from its file, with the provenance of the manifest beside it."""
-    origin = manifest.get("input", {})
-    output = manifest.get("output", {})
-    described = Schema.from_plain(output["schema"]) if "schema" in output else Schema(())
+    check_manifest(manifest)
+    origin, output = manifest.get("input") or {}, manifest.get("output") or {}
+    records = origin.get("records")
+    described = Schema.from_plain(output["schema"]) if output.get("schema") else Schema(())
     data = _as_released(data, plan.schema or Schema(()), described)
     provenance = Provenance(
         steps=plan.steps,
         seed=plan.seed,
-        input_digest=str(origin.get("digest", "")),
-        input_records=int(origin.get("records", len(data))),
+        input_digest=origin.get("digest") or "",
+        input_records=len(data) if records is None else records,
         schema=plan.schema or data.schema,
-        left_out=tuple(manifest.get("left_out", ())),
+        left_out=tuple(manifest.get("left_out") or ()),
         require=plan.require,
-        versions=dict(manifest.get("versions", {})),
+        versions=dict(manifest.get("versions") or {}),
         keep_household_ids=plan.keep_household_ids,
         shuffled=plan.shuffle,
-        members_differ=dict(manifest.get("members_differ", {})),
+        members_differ=dict(manifest.get("members_differ") or {}),
     )
-    said = (note for note in manifest.get("notes", ()) if note not in provenance.notes)
+    said = (note for note in (manifest.get("notes") or ()) if note not in provenance.notes)
     return Release(data, replace(provenance, step_notes=tuple(said)))
+
+
+def _without_found_domain(released: Attribute, before: Schema) -> Attribute:
+    """A released attribute as a manifest may describe it: categories that no schema declared were found in the data."""
+    declared = released.name in before and before[released.name].domain is not None
+    labels = before[released.name].value_labels if released.name in before else {}
+    return released if declared else released.changed(domain=None, hierarchy=None, value_labels=labels)
 
 
 def _as_released(data: Microdata, before: Schema, released: Schema) -> Microdata:
@@ -288,7 +309,7 @@ def check_place(path: str | Path, *, force: bool = False, inputs: Iterable[str |
 def manifest_path(path: str | Path) -> Path:
     """Where the manifest of a released file lies: `safe.csv` has `safe.csv.manifest.json`."""
     path = Path(path)
-    return path.with_name(path.name + MANIFEST_ENDING)
+    return path.parent / (path.name + MANIFEST_ENDING)
 
 
 def file_digest(path: Path) -> str:

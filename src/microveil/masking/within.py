@@ -27,7 +27,7 @@ from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS, Category, category_key
 from microveil.numerics.c_medians import Merge
 from microveil.numerics.generic import MEDIAN
-from microveil.parameters import Parameterised, component_parameters, parameter, parameterised
+from microveil.parameters import MOST_RECORDS, Parameterised, component_parameters, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 
@@ -76,10 +76,13 @@ class Within(Method):
 
     method: Method = parameter(MDAVGeneric(), help="the method that masks each part")  # type: ignore[call-arg]
     by: Literal["clusters", "strata"] = parameter("clusters", help="what the parts are")
-    clusters: int = parameter(10, help="how many clusters to begin with", ge=1)
-    starts: int = parameter(20, help="how many runs of the clustering, of which the best is kept", ge=1)
+    clusters: int = parameter(10, help="how many clusters to begin with", ge=1, le=1_000_000)
+    starts: int = parameter(20, help="how many runs of the clustering, of which the best is kept", ge=1, le=10_000)
     smallest: int | None = parameter(
-        None, help="fewest records in a cluster; unset: the k of the method or of one inside it, else 2", ge=1
+        None,
+        help="fewest records in a cluster; unset: the k of the method or of one inside it, else 2",
+        ge=1,
+        le=MOST_RECORDS,
     )
     merge: Merge = parameter(
         "two-smallest",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from microveil.errors import DataError
+from microveil.microdata.frames import distinct_values
 from microveil.microdata.hints import hints
 from microveil.microdata.microdata import Microdata
 from microveil.microdata.schema import Attribute, Schema
@@ -29,7 +30,7 @@ def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
             "kind": attribute.kind,
             "roles": list(attribute.roles),
             "label": attribute.label,
-            "distinct": data.frame[attribute.name].drop_nulls().n_unique(),
+            "distinct": distinct_values(data.frame, attribute.name),
             "missing": None,
             "missing_share": None,
             "missing_codes": None,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.microdata.ordered import is_ordered, numbers_in
 from microveil.microdata.pairs import Pair
 from microveil.numerics.content_lots import content_lots
 from microveil.randomness import PublicStreams
@@ -49,8 +51,8 @@ def content_of(pair: Pair, attributes: Sequence[str]) -> FloatArray:
 def _cells(column: pa.Array) -> FloatArray:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    if is_ordered(column.type):
+        return cast(FloatArray, numbers_in(column))
     encoded = pc.dictionary_encode(column.cast(pa.large_string()))
     texts = encoded.dictionary.to_pylist()
     place = np.empty(len(texts) + 1)

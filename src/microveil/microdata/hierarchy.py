@@ -10,15 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import FileError, SchemaError, UnknownNameError
+from microveil.errors import FileError, SchemaError, UnknownNameError, brief
 from microveil.microdata.files.inputs import read_text
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_LARGEST_NODE = 1e300
 _EMPTY = "a category is empty; what is missing has no place in a hierarchy"
 
 
@@ -38,7 +40,10 @@ class Hierarchy:
     @classmethod
     def of(cls, paths: Iterable[Sequence[object]]) -> Hierarchy:
         """Build and check: equal lengths, no empty node, every category once, and one parent for every node."""
-        hierarchy = cls(tuple(tuple(checked_node(node) for node in path) for path in paths))
+        listed = list(paths)
+        if any(isinstance(path, str) or not isinstance(path, Sequence | np.ndarray) for path in listed):
+            raise SchemaError("hierarchy: it must be a list of paths such as ['Graz', 'South', '*']")
+        hierarchy = cls(tuple(tuple(checked_node(node) for node in path) for path in listed))
         problem = hierarchy._problem()
         if problem:
             raise SchemaError(f"hierarchy: {problem}")
@@ -199,7 +204,7 @@ class Intervals:
         """Build and check: ascending cut points, each level's among those of the level before."""
         try:
             intervals = cls(tuple(tuple(float(cut) for cut in level) for level in cuts))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SchemaError("hierarchy: the cut points of a level must be a list of numbers") from None
         problem = intervals._problem()
         if problem:
@@ -283,6 +288,9 @@ def checked_node(value: object) -> str:
     """The same, where something must be written."""
     if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
         raise SchemaError(f"hierarchy: {_EMPTY}")
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not (isinstance(value, str) or (is_number and -_LARGEST_NODE <= cast(float, value) <= _LARGEST_NODE)):
+        raise SchemaError(f"hierarchy: {brief(value)} is no category; it must be a text or a number")
     return node_text(value)
 
 

@@ -8,16 +8,17 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from microveil.errors import SchemaError, nearest_name
-from microveil.microdata.frames import Frame
+from microveil.errors import DataError, SchemaError, nearest_name
+from microveil.microdata.frames import Frame, arrow_column, ordered_intervals
+from microveil.microdata.ordered import is_ordered
 from microveil.microdata.schema import Attribute, Category, Schema
 
 
 def infer_schema(frame: Frame, given: Schema | None = None) -> Schema:
     """A schema for every column: what is given stays, the rest is guessed from the column types.
 
-    Numbers are numeric, truth values and text are nominal, ordered categories are ordinal. Missing numbers are
-    wildcards, a missing category is a category of its own.
+    Numbers, dates, times and durations are numeric, truth values and text are nominal, ordered categories are ordinal.
+    Missing numbers are wildcards, a missing category is a category of its own.
     """
     columns = list(frame.columns)
     if given is not None:
@@ -32,9 +33,9 @@ def infer_schema(frame: Frame, given: Schema | None = None) -> Schema:
 def guess_attribute(frame: Frame, name: str) -> Attribute:
     """The guess for one column, from its type alone."""
     dtype = frame.schema[name]
-    if dtype.is_numeric():
+    if dtype.is_numeric() or dtype.is_temporal() or _holds_ordered_values(frame, name):
         return Attribute(name=name, kind="numeric", missing="wildcard")
-    ordered = _ordered_categories(frame, name)
+    ordered = ordered_intervals(frame, name) or _ordered_categories(frame, name)
     if ordered is not None:
         return Attribute(name=name, kind="ordinal", domain=ordered, missing="own category")
     return Attribute(name=name, kind="nominal", missing="own category")
@@ -52,3 +53,13 @@ def _ordered_categories(frame: Frame, name: str) -> tuple[Category, ...] | None:
             categories = column.unify_dictionaries().chunk(0).dictionary.to_pylist()
     plain = categories and all(isinstance(category, str | int | float | bool) for category in categories)
     return tuple(categories) if plain else None
+
+
+def _holds_ordered_values(frame: Frame, name: str) -> bool:
+    """Whether a column of Python objects holds decimals, dates or long whole numbers."""
+    if not isinstance(frame.schema[name], nw.Object | nw.Unknown):
+        return False
+    try:
+        return is_ordered(arrow_column(frame, name).type)
+    except DataError:
+        return False

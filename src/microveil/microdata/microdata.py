@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -13,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import DataError, SchemaError
-from microveil.microdata.frames import Frame, arrow_column, open_frame, own_frame, with_arrow_columns
+from microveil.errors import DataError, ParameterError, SchemaError
+from microveil.microdata.frames import Frame, arrow_column, open_frame, own_frame, type_words, with_arrow_columns
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.inference import infer_schema
+from microveil.microdata.ordered import cells_from, numbers_in
 from microveil.microdata.orders import in_order
 from microveil.microdata.schema import Attribute, Category, Schema, category_key
 
@@ -105,6 +107,9 @@ class Microdata:
             frame, schema, origin = table.frame, schema or table.schema, origin or table.origin
         else:
             frame = open_frame(table)
+        if schema is not None and not isinstance(schema, Schema):
+            call = "Schema.from_plain(...) makes one of a dict" if isinstance(schema, Mapping) else "Schema.read(path)"
+            raise ParameterError(f"the schema must be a Schema, not {type(schema).__name__}; {call}")
         complete = infer_schema(frame, schema)
         domains = {name: domain for name, domain in ordinal.items() if domain} if isinstance(ordinal, Mapping) else {}
         named = list(ordinal) if isinstance(ordinal, Mapping) else ordinal
@@ -147,6 +152,14 @@ class Microdata:
     def __repr__(self) -> str:
         return f"Microdata({len(self):,} records, {self.schema!r})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the attributes with their kinds and roles, and no record."""
+        rows = "".join(
+            f"<tr><td>{escape(a.name)}</td><td>{a.kind}</td><td>{', '.join(a.roles)}</td></tr>" for a in self.schema
+        )
+        head = "<tr><th>attribute</th><th>kind</th><th>role</th></tr>"
+        return f"<table><caption>{len(self):,} records</caption>{head}{rows}</table>"
+
     @property
     def names(self) -> tuple[str, ...]:
         return self.schema.names
@@ -175,24 +188,21 @@ class Microdata:
         return arrow_column(self.frame, name)
 
     def numbers(self, name: str) -> Numbers:
-        """A numeric attribute as numbers. Infinite values and text are refused."""
+        """A numeric attribute as numbers; dates count in days, times and durations in seconds.
+
+        Infinite values and text are refused.
+        """
         attribute = self.schema[name]
         if attribute.kind != "numeric":
             raise DataError(f"attribute '{name}' is {attribute.kind}, not numeric")
         column = self.arrow(name)
-        if not (
-            pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
-        ):
-            if pa.types.is_null(column.type):
-                column = column.cast(pa.float64())
-            else:
-                raise DataError(
-                    f"attribute '{name}' should be numeric, but its column holds {_type_words(column.type)}"
-                )
-        values = np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        values = numbers_in(column)
+        if values is None:
+            raise DataError(f"attribute '{name}' should be numeric, but its column holds {type_words(column.type)}")
         state = self._missing_state(attribute, column, values)
         values[state != PRESENT] = np.nan
-        self._refuse_unusable(attribute, values, state, whole=pa.types.is_integer(column.type))
+        whole = pa.types.is_integer(column.type) or (pa.types.is_decimal(column.type) and column.type.scale <= 0)
+        self._refuse_unusable(attribute, values, state, whole=whole)
         return Numbers(name, values, state)
 
     def _missing_state(self, attribute: Attribute, column: pa.Array, values: FloatArray) -> npt.NDArray[np.uint8]:
@@ -319,19 +329,19 @@ class Microdata:
     def number_column(self, name: str, values: FloatArray, suppressed: BoolArray | None = None) -> pa.Array:
         """Masked numbers as a column: missing cells keep what they held, suppressed cells become empty.
 
-        Numbers stay inside the declared range.
+        Numbers stay inside the declared range; decimals, dates, times and durations come back in their own type.
         """
         attribute, before = self.schema[name], self.arrow(name)
         state = self.numbers(name).state
-        held = np.array(before.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+        held = numbers_in(before)
+        assert held is not None
         if attribute.range is not None:
             values = np.clip(values, *attribute.range)
         cells = np.where(state == PRESENT, values, held)
         empty = before.is_null().to_numpy(zero_copy_only=False) | np.isnan(cells)
         if suppressed is not None:
             empty = empty | suppressed
-        column = pa.array(cells, mask=empty)
-        return column.cast(before.type, safe=False) if pa.types.is_floating(before.type) else column
+        return cells_from(cells, empty, before)
 
     def category_column(self, masked: Categories) -> pa.Array:
         """Masked categories as a column of the former type; cells with code -1 keep what they held."""
@@ -344,7 +354,17 @@ class Microdata:
         kept = masked.codes < 0
         if kept.any():
             column = pc.if_else(pa.array(kept), text, column)
-        return column if column.type == before.type else column.cast(before.type)
+        return column if column.type == before.type else self._in_former_type(column, text, before)
+
+    def _in_former_type(self, column: pa.Array, text: pa.Array, before: pa.Array) -> pa.Array:
+        """Categories as cells of the original column, each as the first record with it has it."""
+        first = pc.index_in(column, value_set=text)
+        if first.null_count == column.null_count:
+            return before.take(first)
+        try:
+            return column.cast(before.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # not every type can be written as text and read again
+            return column
 
     def reordered_column(self, name: str, order: IntArray) -> pa.Array:
         """The column's own cells in another order: record i gets the cell of record `order[i]`."""
@@ -359,9 +379,15 @@ class Microdata:
         seal = hashlib.sha256()
         for name in self.names:
             seal.update(f"{len(name)}:{name}:{len(self)}".encode())
-            for part in _canonical(self.arrow(name)):
+            for part in self._parts_of_digest(name):
                 seal.update(part)
         return seal.hexdigest()
+
+    def _parts_of_digest(self, name: str) -> list[bytes]:
+        try:
+            return _canonical(self.arrow(name))
+        except DataError:  # a column that Arrow cannot hold passes through, and counts by how its cells are shown
+            return [repr(cell).encode("utf-8", "backslashreplace") for cell in self.frame[name].to_list()]
 
 
 def _with_domain(frame: Frame, attribute: Attribute, domain: Sequence[Category]) -> Attribute:
@@ -411,7 +437,7 @@ def as_categories(column: pa.Array) -> pa.Array:
     try:
         return column.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(f"columns of {_type_words(kind)} cannot be used as categories") from None
+        raise DataError(f"columns of {type_words(kind)} cannot be used as categories") from None
 
 
 def _category_state(attribute: Attribute, value: Category) -> int:
@@ -426,16 +452,6 @@ def _category_state(attribute: Attribute, value: Category) -> int:
     return PRESENT
 
 
-def _type_words(kind: pa.DataType) -> str:
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return "text"
-    if pa.types.is_boolean(kind):
-        return "truth values"
-    if pa.types.is_temporal(kind):
-        return "dates or times"
-    return str(kind)
-
-
 def _canonical(column: pa.Array) -> list[bytes]:
     """The bytes of a column that do not depend on how the frame stores it."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
@@ -445,6 +461,8 @@ def _canonical(column: pa.Array) -> list[bytes]:
         if pa.types.is_integer(column.type) and np.nanmax(np.abs(values), initial=0.0) >= _EXACT_IN_DOUBLE:
             parts += _canonical(column.cast(pa.large_string()))  # digits that a double cannot tell apart
         return parts
+    if pa.types.is_duration(column.type):
+        column = column.cast(pa.int64())
     try:
         text = column.cast(pa.large_string()) if not pa.types.is_large_string(column.type) else column
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # lists, records and the like have no text form in Arrow
@@ -472,6 +490,8 @@ def resolve_attributes(
     if isinstance(attributes, str):
         attributes = [attributes]
     if attributes is not None:
+        if not isinstance(attributes, Iterable) or not all(isinstance(name, str) for name in attributes):
+            raise ParameterError("attributes are a list of column names, such as ['age', 'income']")
         named = tuple(dict.fromkeys(attributes))
     elif data.schema.keys:
         named = data.schema.keys

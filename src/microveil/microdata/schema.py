@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import pydantic
 
-from microveil.errors import SchemaError, UnknownNameError, errors_of_file
+from microveil.errors import SchemaError, UnknownNameError, errors_of_file, parsed, shortened
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.hierarchy import Hierarchy, Intervals, hierarchy_from_plain, node_text
 
@@ -21,6 +22,7 @@ Category = str | int | float | bool
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ROLES: tuple[Role, ...] = get_args(Role)
+_LARGEST_CATEGORY = sys.float_info.max
 CATEGORICAL: tuple[Kind, ...] = ("ordinal", "nominal", "location")
 
 
@@ -53,12 +55,15 @@ class Attribute(pydantic.BaseModel):
         if isinstance(values, Mapping) and "role" in values:
             values = dict(values)
             role = values.pop("role")
-            roles = [role] if isinstance(role, str) else list(role)
+            roles = list(role) if isinstance(role, list | tuple) else [role]
             values["roles"] = tuple(r for r in roles if r != "other")
         return values
 
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> Attribute:
+        for category in (*(self.domain or ()), *self.missing_codes, *self.value_labels):
+            if isinstance(category, float | int) and not abs(category) <= _LARGEST_CATEGORY:
+                raise ValueError("a category must be a text or a finite number")
         if self.domain is not None:
             if self.kind == "numeric":
                 raise ValueError("a numeric attribute has a range, not a domain")
@@ -122,6 +127,10 @@ class Attribute(pydantic.BaseModel):
         return values
 
 
+def _is_category(value: object) -> bool:
+    return isinstance(value, str | int | float)
+
+
 def category_key(value: object) -> tuple[str, object]:
     """Categories 1 and 1.0 are the same, 1 and True and "1" are not."""
     if isinstance(value, bool):
@@ -134,17 +143,23 @@ def category_key(value: object) -> tuple[str, object]:
 def make_attribute(values: Mapping[str, Any]) -> Attribute:
     """Build an attribute; what is wrong with it comes out as one sentence that names it."""
     values = dict(values)
-    if isinstance(values.get("value_labels"), list | tuple):
-        values["value_labels"] = dict(map(tuple, values["value_labels"]))
+    labels = values.get("value_labels")
+    if isinstance(labels, list | tuple):
+        if not all(isinstance(pair, list | tuple) and len(pair) == 2 and _is_category(pair[0]) for pair in labels):
+            name = shortened(str(values.get("name", "?")))
+            raise SchemaError(f"attribute '{name}': value_labels must be pairs of a code and a text")
+        values["value_labels"] = dict(map(tuple, labels))
     try:
         return Attribute(**values)
     except pydantic.ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"][:1])
         what = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
-        raise SchemaError(f"attribute '{values.get('name', '?')}': {where + ': ' if where else ''}{what}") from None
+        what = what.removeprefix(f"{where}: ").replace("Field required", "it must be given")
+        name = shortened(str(values.get("name", "?")))
+        raise SchemaError(f"attribute '{name}': {shortened(where) + ': ' if where else ''}{what}") from None
     except SchemaError as problem:
-        raise SchemaError(f"attribute '{values.get('name', '?')}': {problem}") from None
+        raise SchemaError(f"attribute '{shortened(str(values.get('name', '?')))}': {problem}") from None
 
 
 class Schema:
@@ -276,16 +291,20 @@ class Schema:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """Build from the content of a TOML or JSON file; hierarchies may be file names relative to `folder`."""
-        table = plain.get("attributes")
+        table = plain.get("attributes") if isinstance(plain, Mapping) else None
         if not isinstance(table, Mapping) or set(plain) - {"attributes"}:
             raise SchemaError("a schema has one table, [attributes], with an entry for each column")
         attributes = []
         for name, entry in table.items():
             if not isinstance(entry, Mapping):
-                raise SchemaError(f"attribute '{name}': its entry must be a table such as {{ kind = 'numeric' }}")
+                raise SchemaError(
+                    f"attribute '{shortened(str(name))}': its entry must be a table such as {{ kind = 'numeric' }}"
+                )
             values = dict(entry)
             if isinstance(values.get("hierarchy"), str):
                 values["hierarchy"] = Hierarchy.read((folder or Path()) / values["hierarchy"])
+            if "name" in values:
+                raise SchemaError(f"attribute '{shortened(str(name))}': its name stands before its entry, not in it")
             attributes.append(make_attribute({"name": name, **values}))
         return cls(attributes)
 
@@ -294,7 +313,7 @@ class Schema:
         """Read a schema from a TOML file."""
         path = Path(path)
         with errors_of_file(path):
-            return cls.from_plain(tomllib.loads(read_text(path)), path.parent)
+            return cls.from_plain(parsed(tomllib.loads, read_text(path)), path.parent)
 
     def to_toml(self) -> str:
         import tomli_w

@@ -69,7 +69,8 @@ def study_fragment(study: Study) -> str:
 def _lead(study: Study) -> str:
     cells = sum(len(result.runs) for result in study.results) + len(study.failures)
     candidates, records = _counts(study)
-    return f"{records}; {candidates} in {count(cells, 'cell')}; compared on {', '.join(study.attributes)}."
+    known = "" if study.knowledge is None else f"; {study.knowledge}"
+    return f"{records}; {candidates} in {count(cells, 'cell')}; compared on {', '.join(study.attributes)}{known}."
 
 
 def _counts(study: Study) -> tuple[str, str]:

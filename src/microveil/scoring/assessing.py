@@ -84,6 +84,9 @@ def assess_matched(
     original, release = matched.original, matched.release
     rule: ScoreRule = make("score", score) if isinstance(score, str) else score
     check_threshold(threshold)
+    attacks, losses = (
+        [wanted] if isinstance(wanted, str) and wanted != "all" else wanted for wanted in (attacks, losses)
+    )
     pair = Pair.of(original, release, attributes, known=known)
     known_pair = pair.about(pair.knowledge.attributes)
     if not rule.usual:  # a formula is about all of the attributes or none

@@ -1,4 +1,4 @@
-"""Choosing among candidates: by a bound on the risk, by balance, by the bend of the front; and whether to publish.
+"""Choosing among candidates: by a bound on the risk, by balance, by the knee of the front; and whether to publish.
 
 A candidate is anything with a `loss` and a `risk`, such as an `Outcome`; what is chosen is one of those given. One
 whose loss or risk is no finite number was not measured, and is never chosen.
@@ -104,11 +104,11 @@ def _same_place(one: Candidate, other: Candidate) -> bool:
 
 
 def knee(candidates: Iterable[C]) -> C | None:
-    """The bend of the front, beyond which a little less of one side costs much of the other.
+    """The knee of the front, beyond which a little less of one side costs much of the other.
 
     Loss and risk are scaled to [0, 1] between the two ends of the front; the knee is the candidate farthest below the
     line that joins them, so neither units nor candidates off the front matter. Where none lies below the line, there is
-    no bend, and the most balanced candidate of the front is taken.
+    no knee, and the most balanced candidate of the front is taken.
 
     >>> knee([Outcome("a", 0, 50), Outcome("b", 5, 10), Outcome("c", 60, 5), Outcome("d", 90, 90)]).label
     'b'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,8 +18,11 @@ from microveil.errors import (
     MicroveilError,
     ParameterError,
     UnknownNameError,
+    brief,
     errors_of_file,
     nearest_name,
+    parsed,
+    shortened,
 )
 from microveil.masking import Step
 from microveil.microdata import Microdata, Schema, datasets, files
@@ -38,6 +42,7 @@ _READING = ("delimiter", "encoding", "decimal", "sheet")
 _MEASURING = ("attributes", "known", "attacks", "losses", "score", "accept")
 _WORK = ("seed", "repeats", "workers")
 _TABLE = ("data", "dataset", "schema", *_ROLES, *_ROLES_OF_ONE, *_KINDS, *_READING)
+MOST_REPEATS, MOST_WORKERS, MOST_CANDIDATES = 10_000, 1_000, 100_000
 ENTRIES = ("title", "method", *_TABLE, *_MEASURING, *_WORK)
 _METHOD_ENTRIES = ("name", "set", "grid", "attributes", "label", "steps")
 _STEP_ENTRIES = ("name", "set", "grid", "attributes")
@@ -94,8 +99,8 @@ class Design:
             roles_and_kinds={name: given for name, given in roles_and_kinds.items() if given is not None},
             reading={name: given for name, given in reading.items() if given is not None},
             seed=None if plain.get("seed") is None else check_seed(plain["seed"]),
-            repeats=check_whole("repeats", plain.get("repeats", cls.repeats), 1),
-            workers=None if workers is None else check_whole("workers", workers, 0),
+            repeats=check_whole("repeats", plain.get("repeats", cls.repeats), 1, MOST_REPEATS),
+            workers=None if workers is None else check_whole("workers", workers, 0, MOST_WORKERS),
             attributes=_texts(plain, "attributes"),
             known=_texts(plain, "known"),
             attacks="all" if plain.get("attacks") == "all" else _measures(plain, "attack"),
@@ -154,7 +159,8 @@ def read_design(path: str | Path) -> Design:
     """Read a study's file (TOML)."""
     path = Path(path)
     with errors_of_file(path):
-        return replace(Design.from_plain(tomllib.loads(read_text(path)), path.parent), file=path)
+        content = parsed(tomllib.loads, read_text(path))
+        return replace(Design.from_plain(content, path.parent), file=path)
 
 
 # --- the ways of protecting the table ------------------------------------------------------------------------------
@@ -190,6 +196,9 @@ def _unfolded(entry: Any) -> Iterator[Candidate]:
         if not isinstance(steps, list) or not steps:
             raise ParameterError("steps are a list of tables such as { name = 'mdav', set = { k = 5 } }")
     parts = [_part(step) for step in (steps if steps is not None else [entry])]
+    combinations = math.prod(len(values) for part in parts for values in part.grid.values())
+    if combinations > MOST_CANDIDATES:
+        raise ParameterError(f"its grids have {combinations:,} combinations, more than {MOST_CANDIDATES:,}")
     for combination in itertools.product(*(_settings(part) for part in parts)):
         chain = tuple(
             Step(part.name, make("method", part.name, {**part.fixed, **varied}).parameters(), part.attributes)
@@ -260,13 +269,13 @@ def _told(name: str, values: Mapping[str, Any]) -> str:
 def _only_known(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
     for key in plain:
         if key not in known:
-            raise ParameterError(f"{what} has no entry '{key}'{nearest_name(str(key), list(known))}")
+            raise ParameterError(f"{what} has no entry '{shortened(str(key))}'{nearest_name(str(key), list(known))}")
 
 
 def _entry(plain: Mapping[str, Any], name: str, fits: Callable[[Any], bool], allowed: str) -> Any:
     value = plain.get(name)
     if value is not None and not fits(value):
-        raise ParameterError(f"{name} = {value!r} is not allowed; it must be {allowed}")
+        raise ParameterError(f"{name} = {brief(value)} is not allowed; it must be {allowed}")
     return value
 
 
@@ -301,10 +310,11 @@ def _table(plain: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found or {}
 
 
-def check_whole(name: str, value: Any, at_least: int) -> int:
-    """A whole number that is large enough."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise ParameterError(f"{name} = {value!r} is not allowed; it must be a whole number of at least {at_least}")
+def check_whole(name: str, value: Any, at_least: int, at_most: int) -> int:
+    """A whole number that is large enough, and not larger than anybody can want."""
+    if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= at_most:
+        allowed = f"a whole number of at least {at_least} and at most {at_most:,}"
+        raise ParameterError(f"{name} = {brief(value)} is not allowed; it must be {allowed}")
     return value
 
 
@@ -314,7 +324,7 @@ def _schema(given: Any, folder: Path) -> Schema | None:
     if isinstance(given, str):
         return Schema.read(folder / given)
     if not isinstance(given, Mapping):
-        raise ParameterError(f"schema = {given!r} is not allowed; it must be a file or have [schema.attributes]")
+        raise ParameterError(f"schema = {brief(given)} is not allowed; it must be a file or have [schema.attributes]")
     return Schema.from_plain(given, folder)
 
 
@@ -326,7 +336,7 @@ def _measures(plain: Mapping[str, Any], sort: str) -> tuple[Named, ...] | None:
         return None
     if not isinstance(given, list) or not given:
         every = " or 'all'" if sort == "attack" else ""
-        raise ParameterError(f"{entry} = {given!r} is not allowed; it must be a list of names{every}")
+        raise ParameterError(f"{entry} = {brief(given)} is not allowed; it must be a list of names{every}")
     return tuple(_measure(sort, entry, item) for item in given)
 
 

@@ -18,6 +18,7 @@ from microveil.masking import Plan
 from microveil.masking.release import Provenance
 from microveil.microdata import Schema
 from microveil.microdata.files.atomic import make_folder, text_writer, write_together
+from microveil.microdata.knowledge import Knowledge
 from microveil.microdata.microdata import count
 from microveil.scoring import Assessment, decisions
 from microveil.study.cells import MEAN, Candidate, Cell, Named
@@ -172,6 +173,7 @@ class Study:
     risk_bound: float | None = None
     schema: Schema | None = field(default=None, repr=False)
     started: Started | None = None
+    knowledge: Knowledge | None = None
 
     @classmethod
     def of(cls, measured: Iterable[tuple[Candidate, Assessment]], **about: Any) -> Study:
@@ -223,7 +225,7 @@ class Study:
 
     @property
     def knee(self) -> Result | None:
-        """The bend of the front, beyond which a little less of one side costs much of the other; a front of fewer than
+        """The knee of the front, beyond which a little less of one side costs much of the other; a front of fewer than
         three places has none."""
         places = {(result.loss, result.risk) for result in self.front}
         return decisions.knee(self.results) if len(places) > 2 else None

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from microveil.errors import FileError
+from microveil.errors import FileError, ParameterError, check_path
 from microveil.microdata import Microdata
 from microveil.microdata.files.atomic import check_apart, check_folder_path, make_folder
+from microveil.microdata.knowledge import Knowledge, knowledge_of
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Part, Progress, Rising, silent
 from microveil.randomness import check_seed, draw_seed
 from microveil.study.cells import Candidate, Cell, Measures, bound_to, cells_of, compared, planned_cell, unfold
-from microveil.study.design import Design, check_whole, read_design
+from microveil.study.design import MOST_WORKERS, Design, check_whole, read_design
 from microveil.study.measuring import Outcome
 from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE, Started, Study, study_of
 from microveil.study.runner import run_cells
@@ -42,7 +43,7 @@ def run_study(
     [('mdav k=2', 15.3), ('mdav k=3', 45.6)]
     """
     design = as_design(design)
-    workers = design.workers if workers is None else check_whole("workers", workers, 0)
+    workers = design.workers if workers is None else check_whole("workers", workers, 0, MOST_WORKERS)
     folder = None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
@@ -96,7 +97,10 @@ def as_design(design: Design | Mapping[str, Any] | str | Path) -> Design:
     """A design as it is, from its plain form, or from its file."""
     if isinstance(design, Design):
         return design
-    return Design.from_plain(design) if isinstance(design, Mapping) else read_design(design)
+    if isinstance(design, Mapping):
+        return Design.from_plain(design)
+    check_path(design, "run_study", "or a dict or a Design; the table comes second: run_study('study.toml', frame)")
+    return read_design(design)
 
 
 def check_folder(folder: Path) -> None:
@@ -126,7 +130,13 @@ def _study(design: Design, table: Microdata, cells: Sequence[Cell], store: Store
         risk_bound=design.risk_bound,
         schema=table.schema,
         started=started,
+        knowledge=_knowledge(table, cells[0].measures),
     )
+
+
+def _knowledge(table: Microdata, measures: Measures) -> Knowledge:
+    """What the intruder is assumed to know of every candidate."""
+    return knowledge_of(table, table, measures.attributes or (), measures.known)
 
 
 def compare(
@@ -138,6 +148,11 @@ def compare(
     once more with a fresh secret seed.
     """
     table = as_microdata(data)
+    for candidate in candidates:
+        if not isinstance(candidate, Candidate):
+            raise ParameterError(
+                f"compare takes Candidate objects, not {type(candidate).__name__}; run_study takes the dict of a study"
+            )
     ways = bound_to(candidates, table)
     seed = draw_seed() if seed is None else check_seed(seed)
     measures = Measures(compared(ways))
@@ -145,5 +160,8 @@ def compare(
     with Store() as store:
         run_cells(cells, table, store, workers=0, progress=Part(progress, 0.0, 0.95))
         outcomes = store.outcomes(cells)
-        study = study_of(cells, outcomes, attributes=compared(ways), records=len(table), schema=table.schema)
+        study = study_of(
+            cells, outcomes, attributes=compared(ways), records=len(table), schema=table.schema,
+            knowledge=_knowledge(table, measures),
+        )  # fmt: skip
         return _with_planned(study, table, measures, store, workers=0, progress=Part(progress, 0.95, 1.0))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from microveil.errors import DataError
-from microveil.losses.analytical.bias_types import BiasTypes
+from microveil.losses.analytical.bias_types import BiasTypes, _Comparison
 from microveil.microdata import Microdata
+from microveil.microdata.pairs import Pair
 from microveil.numerics.content_lots import content_lots
 from microveil.numerics.mardia import mardia
+from microveil.progress import silent
 
 
 def _people(n: int = 600, seed: int = 1) -> dict[str, np.ndarray]:
@@ -109,6 +112,42 @@ def test_a_confidential_attribute_that_was_not_released_is_refused() -> None:
         BiasTypes(confidential=("debt",)).measure(people, people.select(["age", "pay"]), ["age"])
 
 
+def test_what_a_tree_loses_is_the_mean_over_the_records_held_out_with_its_error() -> None:
+    """Nothing predicts, so each tree guesses the class that most of the six it learns from have: the first, with 4 to
+    2, and released the second. Of the four held out three have the first class and one the second.
+    """
+    nothing = np.zeros(10)
+    before = np.vstack([nothing, [0, 0, 0, 1, 0, 0, 0, 0, 1, 1]])
+    after = np.vstack([nothing, [0, 0, 0, 1, 0, 0, 1, 1, 1, 1]])
+    held, predictors = np.arange(10) < 4, np.array([True, False])
+    lost = _Comparison(before, after, held, predictors, 1, ("nominal", "nominal")).lost(1, 1.0)
+    assert lost == pytest.approx((np.mean([1, 1, 1, -1]), np.std([1, 1, 1, -1]) / 2))
+
+
+def test_the_error_of_a_sample_is_that_of_the_mean_over_trees_and_kinds_of_bias() -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 300))
+    people = Microdata.of({"x": x, "y": y, "z": x + y + rng.normal(size=300)})
+    release = Microdata.of({"x": x, "y": y[::-1], "z": x - y})
+    measure = BiasTypes(sample=200)
+    found = measure.measure(people, release).details
+    trees = measure._trees(Pair.of(people, release), ("x", "y", "z"), ("x", "y", "z"), silent)
+    assert found["sampled"] == 200
+    assert len(trees) == 3
+    assert found["dm"] == pytest.approx(100 * np.mean([min(max(tree.lost, 0.0), 1.0) for tree in trees]))
+    kinds = len({"a", "b", "c", "d", "dm"} & set(found))
+    error = np.sqrt(sum(tree.error**2 for tree in trees)) / 3
+    assert found["standard_error"] == pytest.approx(100 * error / kinds)
+
+
+def test_a_table_without_a_complete_record_has_no_shape() -> None:
+    before = Microdata.of({"x": [1.0, 2.0, None, None], "y": [None, None, 3.0, 5.0]})
+    found = BiasTypes().measure(before, before).details
+    told = {f"{what}_{when}": 0.0 for what in ("skewness", "kurtosis") for when in ("before", "after")}
+    assert {name: found[name] for name in told} == told
+    assert found["d"] == 0
+
+
 # --- numerics -----------------------------------------------------------------------------------------------------
 
 
@@ -128,7 +167,9 @@ def test_lots_are_even_and_follow_the_record_not_its_place() -> None:
     cells[1, :100] = np.nan
     lots = content_lots(cells, 5)
     assert ((lots >= 0) & (lots < 1)).all()
-    assert np.histogram(lots, 10, (0, 1))[0] == pytest.approx(2000, abs=200)
+    # ten classes of 2,000: the sum of squares over 2,000 is chi-square with nine degrees of freedom if they are even
+    squares = ((np.histogram(lots, 10, (0, 1))[0] - 2000.0) ** 2).sum() / 2000
+    assert stats.chi2.sf(squares, 9) > 1e-4
     order = np.random.default_rng(2).permutation(20_000)
     assert (content_lots(cells[:, order], 5) == lots[order]).all()
     assert (content_lots(cells, 6) != lots).all()

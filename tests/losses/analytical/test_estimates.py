@@ -63,7 +63,11 @@ def test_without_a_design_the_error_of_a_mean_is_that_of_a_simple_sample() -> No
 
 
 def test_the_error_is_the_spread_of_estimates_over_samples() -> None:
-    """Households drawn again and again from strata of a population: the errors agree with what really happens."""
+    """Households drawn again and again from strata of a population: squared errors are unbiased for the variance.
+
+    The mean is that of two stratum means of 20 households each, drawn with replacement, so its variance is a quarter of
+    the sum of the variances of the household means over 20. Both checks allow five standard errors.
+    """
     rng = np.random.default_rng(8)
     households, size = 400, 3
     stratum = np.repeat(np.arange(2), households // 2)
@@ -77,7 +81,11 @@ def test_the_error_is_the_spread_of_estimates_over_samples() -> None:
         mean, _ = Design.of(np.full(len(y), 10.0), strata, units).mean_and_total(y)
         estimates.append(mean.values[0])
         errors.append(mean.errors[0])
-    assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.12)
+    variance = sum(pays[stratum == h].mean(axis=1).var() / 20 for h in (0, 1)) / 4
+    squares = np.square(errors)
+    assert squares.mean() == pytest.approx(variance, abs=5 * squares.std(ddof=1) / np.sqrt(300))
+    moved = (np.array(estimates) - pays.mean()) ** 2
+    assert moved.mean() == pytest.approx(variance, abs=5 * moved.std(ddof=1) / np.sqrt(300))
 
 
 def test_weights_strata_and_households_come_from_the_schema() -> None:

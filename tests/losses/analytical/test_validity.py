@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from microveil.errors import DataError
+from microveil.losses.analytical.subdomains import by_category
 from microveil.losses.analytical.validity import Validity
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
+from microveil.microdata.pairs import Pair
 from microveil.numerics.standard import standardise
 
 RNG = np.random.default_rng(1)
@@ -116,3 +118,12 @@ def test_moments_that_are_0_but_for_rounding_have_not_moved() -> None:
     grid = np.array([(a, b) for a in (-0.1, 0.1, 0.3) for b in (-0.3, 0.7, 0.11)])
     one, other = (Microdata.of({"a": c[:, 0], "b": c[:, 1]}) for c in (grid, grid * (1 + 1e-13)))
     assert Validity().measure(one, other).value == 0
+
+
+def test_a_sub_domain_needs_as_many_original_records_as_asked_for() -> None:
+    before, after = Microdata.of({"town": list("aaabbc")}), Microdata.of({"town": list("abbbcd")})
+    pair = Pair.of(before, after, ["town"])
+    found = [[rows.tolist() for rows in both] for both in by_category(pair, "town", fewest=2)]
+    assert found == [[[0, 1, 2], [0]], [[3, 4], [1, 2, 3]]]
+    every = [[rows.tolist() for rows in both] for both in by_category(pair, "town")]
+    assert every == [*found, [[5], [4]]]  # nobody came from d

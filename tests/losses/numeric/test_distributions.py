@@ -82,6 +82,12 @@ def test_a_constant_that_moved_is_lost_whole() -> None:
     assert Quantiles().measure(before, after).value == 100
 
 
+def test_a_constant_that_is_not_exact_in_binary_has_no_deviation() -> None:
+    before, after = Microdata.of({"x": [0.1] * 3}), Microdata.of({"x": [0.1, 0.1, 0.2]})
+    assert np.std([0.1] * 3) > 0  # rounding, which must not be divided by
+    assert Distribution(distance="wasserstein").measure(before, after).raw == 100
+
+
 # --- energy -------------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from microveil.errors import ParameterError
 from microveil.losses.numeric.matrices import AVERAGES, MATRICES, MatrixDiscrepancy, _factors
-from microveil.losses.numeric.moments import IL1
+from microveil.losses.numeric.moments import IL1, Moments
 from microveil.microdata import Microdata
 
 BEFORE = Microdata.of({"a": [1.0, 2.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0]})
@@ -123,3 +123,10 @@ def test_components_of_equal_eigenvalues_lie_at_attributes() -> None:
         expected = np.array([[half, 0, half, 0], [half, 0, -half, 0], [0, half, 0, half], [0, half, 0, -half]])
         assert found["rf"] == pytest.approx(expected * np.sqrt([1.5, 1.5, 0.5, 0.5]), abs=1e-7)
         assert found["rf"] @ found["rf"].T == pytest.approx(pairs)
+
+
+def test_attributes_with_at_most_one_common_record_have_no_covariance() -> None:
+    gap = np.nan
+    moments = Moments(np.array([[1.0, gap, 4.0], [gap, 2.0, 5.0], [3.0, gap, gap], [gap, 8.0, gap]]))
+    assert moments.covariances.tolist() == [[2.0, 0.0, 0.0], [0.0, 18.0, 0.0], [0.0, 0.0, 0.5]]
+    assert Moments(np.array([[1.0, 2.0]])).covariances.tolist() == [[0.0, 0.0], [0.0, 0.0]]

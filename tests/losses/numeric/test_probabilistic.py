@@ -110,3 +110,12 @@ def test_the_lowest_and_the_highest_quantile_are_so_by_value() -> None:
     down, up = (Quantiles(percents=p).measure(data, masked).details for p in ((90.0, 10.0, 50.0), (10.0, 50.0, 90.0)))
     assert down == pytest.approx(up)
     assert up["lowest"] != up["highest"]
+
+
+def test_attributes_that_no_record_has_both_of_have_no_covariance_to_lose() -> None:
+    nothing = [None] * 3
+    before = Microdata.of({"x": [1.0, 2.0, 4.0, *nothing], "y": [*nothing, 3.0, 5.0, 6.0]})
+    after = Microdata.of({"x": [1.0, 2.0, 4.0, *nothing], "y": [*nothing, 3.0, 5.0, 6.0]})
+    found = PIL().measure(before, after)
+    assert found.value == 0
+    assert found.details["covariance"] == 0

@@ -13,7 +13,7 @@ from microveil.attacks.linkage.windows import shares_of
 from microveil.errors import ParameterError
 from microveil.microdata.columns import Columns, Metric, Scale
 from microveil.microdata.pairs import Pair
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ class AlignmentLinkage(Attack):
     align: Literal["positions", "warping", "neighbours"] = parameter(
         "positions", help="sort and pair place by place, least runs of k to 2k-1 values, or the next means either side"
     )
-    k: int | None = parameter(None, help="with warping: smallest size of a group; unset: from the provenance", ge=1)
+    k: int | None = parameter(
+        None, help="with warping: smallest size of a group; unset: from the provenance", ge=1, le=MOST_RECORDS
+    )
     ties: Literal["farther", "strict", "plain"] = parameter(
         "farther",
         help="with neighbours: means as far as the farther of the next ones, only the next ones that differ from the "
@@ -74,8 +76,8 @@ class AlignmentLinkage(Attack):
     )
     metric: Metric = parameter("euclidean", help=METRIC)
     standardisation: Scale = parameter("joint", help=SCALE)
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:

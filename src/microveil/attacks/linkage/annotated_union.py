@@ -11,7 +11,7 @@ from microveil.attacks.linkage.windows import is_swapped, reach_told, reaches, w
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
 from microveil.microdata.columns import Columns, Metric
 from microveil.microdata.pairs import Pair
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 
@@ -46,13 +46,13 @@ class AnnotatedUnionLinkage(Attack):
     source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, AU-RL"
 
     p: float | None = parameter(
-        None, help="reach of the windows in ranks, for a share of 1; unset: from the provenance", ge=0
+        None, help="reach of the windows in ranks, for a share of 1; unset: from the provenance", ge=0, le=MOST_RECORDS
     )
     unit: Unit = parameter("percent", help=UNIT)
-    share: float = parameter(1.0, help="the window reaches so many times p up and down", gt=0)
+    share: float = parameter(1.0, help="the window reaches so many times p up and down", gt=0, le=1_000)
     metric: Metric = parameter("euclidean", help=METRIC)
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if self.p is not None:

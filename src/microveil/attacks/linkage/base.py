@@ -16,7 +16,7 @@ from microveil.errors import ParameterError, UnknownNameError
 from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.numerics.standard import Scaling, min_max, standardise
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
@@ -70,9 +70,12 @@ class Linkage(Attack):
         min_length=1,
     )
     records: int | None = parameter(
-        None, help="attack so many records drawn at random; by default all, or as many as about 20 s allow", ge=1
+        None,
+        help="attack so many records drawn at random; by default all, or as many as about 20 s allow",
+        ge=1,
+        le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if self.known_sizes is not None and min(self.known_sizes) < 1:

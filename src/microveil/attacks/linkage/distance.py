@@ -25,7 +25,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL, KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
@@ -122,7 +122,9 @@ class DistanceLinkage(Linkage):
     direction: Literal["original", "masked"] = parameter(
         "original", help="whose records look for their nearest: the original's, or the masked file's"
     )
-    neighbours: int = parameter(1, help="how many nearest records the intruder takes; one of them must be right", ge=1)
+    neighbours: int = parameter(
+        1, help="how many nearest records the intruder takes; one of them must be right", ge=1, le=MOST_RECORDS
+    )
     one_to_one: bool = parameter(False, help="link all records at once and use every released record once")
     missing_cells: Literal["typical", "left out"] = parameter(
         "typical",

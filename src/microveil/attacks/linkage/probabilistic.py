@@ -102,8 +102,8 @@ class ProbabilisticLinkage(Linkage):
     tolerances: tuple[float, ...] = parameter(
         (0.05, 0.25), help="levels of agreement of numbers, each a greatest difference of scaled values", min_length=1
     )
-    digits: int = parameter(1, help="for round: decimals of the scaled values", ge=0)
-    bins: int = parameter(10, help="for bins: how many", ge=2)
+    digits: int = parameter(1, help="for round: decimals of the scaled values", ge=0, le=15)
+    bins: int = parameter(10, help="for bins: how many", ge=2, le=100_000)
     quantile: float = parameter(0.05, help="for quantile: the share of all differences that agrees", gt=0, lt=1)
     steps: tuple[int, ...] = parameter(
         (0,), help="levels of agreement of ordered categories, each a greatest number of steps apart", min_length=1

@@ -16,7 +16,7 @@ from microveil.errors import ParameterError, UnknownNameError
 from microveil.masking.microaggregation.segments import segments_of
 from microveil.microdata.columns import Columns
 from microveil.microdata.pairs import Pair
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
@@ -85,13 +85,15 @@ class ProjectedLinkage(Attack):
     blocks: tuple[tuple[str, ...], ...] | None = parameter(
         None, help="the attributes of each block; unset: from the provenance, or one block of all", min_length=1
     )
-    block: int | None = parameter(None, help="instead: blocks of so many known attributes, in their order", ge=1)
+    block: int | None = parameter(
+        None, help="instead: blocks of so many known attributes, in their order", ge=1, le=MOST_ATTRIBUTES
+    )
     loadings: tuple[float, ...] | None = parameter(
         None, help="with loadings: the weight of each known attribute's z-score in the score of its block"
     )
     rescale: bool = parameter(False, help="bring the scores of every block to deviation 1 before distances are taken")
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if ("loadings" in self.projections) != (self.loadings is not None):

@@ -19,7 +19,7 @@ from microveil.microdata.microdata import FIRST_CODE, PRESENT, as_categories
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS, Attribute, category_key
 from microveil.numerics.standard import places
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 FloatArray = npt.NDArray[np.float64]
@@ -80,8 +80,8 @@ class RankAlignmentLinkage(Attack):
         "each", help="whether larger values are released as larger ones: as it suits each attribute, or for all alike"
     )
     metric: Metric = parameter("euclidean", help="how differences of places are summed")
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:

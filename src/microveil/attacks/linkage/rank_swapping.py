@@ -22,7 +22,7 @@ from microveil.errors import ParameterError
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
 from microveil.microdata.columns import Columns, Metric
 from microveil.microdata.pairs import Pair
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 
 if TYPE_CHECKING:
@@ -75,7 +75,10 @@ class RankSwappingLinkage(Attack):
     )
 
     p: float | None = parameter(
-        None, help="farthest a value has moved, in ranks, or an upper bound; unset: from the provenance", ge=0
+        None,
+        help="farthest a value has moved, in ranks, or an upper bound; unset: from the provenance",
+        ge=0,
+        le=MOST_RECORDS,
     )
     unit: Unit = parameter("percent", help=UNIT)
     exclude_self: bool = parameter(
@@ -85,8 +88,8 @@ class RankSwappingLinkage(Attack):
         False, help="leave out candidates that fit into no assignment of all released records to all persons"
     )
     metric: Metric = parameter("euclidean", help=METRIC)
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if self.p is not None:

@@ -25,7 +25,7 @@ from microveil.numerics.projections import steady_component
 from microveil.numerics.representatives import Operator as Aggregation
 from microveil.numerics.representatives import distinct_columns, representatives
 from microveil.numerics.standard import Scaling, average_ranks, min_max, standardise
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, silent
 
 FloatArray = npt.NDArray[np.float64]
@@ -131,8 +131,8 @@ class RepresentativeLinkage(Attack):
         gt=0,
         lt=1,
     )
-    records: int | None = parameter(None, help=RECORDS, ge=1)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0)
+    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if self.split and self.released is not None:

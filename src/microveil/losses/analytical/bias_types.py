@@ -17,7 +17,7 @@ from microveil.microdata.pairs import Pair
 from microveil.numerics.content_lots import content_lots
 from microveil.numerics.mardia import Shape, mardia
 from microveil.numerics.prediction import Task, by_tree
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 
 FloatArray = npt.NDArray[np.float64]
@@ -59,12 +59,12 @@ class BiasTypes(LossMeasure):
         None, help="the confidential attributes; unset: those with that role", min_length=1
     )
     held_out: float = parameter(0.3, help="share of the original records that trees are tried on", gt=0, lt=1)
-    leaf: int = parameter(5, help="fewest records in a leaf of a tree", ge=1)
-    evidence: float = parameter(2.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0)
+    leaf: int = parameter(5, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(2.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0, le=1e6)
     sample: int | None = parameter(
-        20_000, help="records drawn at random for the trees where there are more; none: all", ge=10
+        20_000, help="records drawn at random for the trees where there are more; none: all", ge=10, le=MOST_RECORDS
     )
-    seed: int = parameter(0, help="seed of the sample and of the records held out", ge=0)
+    seed: int = parameter(0, help="seed of the sample and of the records held out", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         confidential = self._confidential(pair)

@@ -15,7 +15,7 @@ from microveil.losses.numeric.probabilistic import PERCENTS
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.numerics.distribution_distances import step_distances
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 FloatArray = npt.NDArray[np.float64]
@@ -65,11 +65,11 @@ class Validity(LossMeasure):
     tabulations: tuple[str, ...] | None = parameter(
         None, help="categorical attributes whose marginals are checked; unset: all that are compared"
     )
-    tolerance: float = parameter(10.0, help="how far a number may move, in per cent", gt=0)
+    tolerance: float = parameter(10.0, help="how far a number may move, in per cent", gt=0, le=1e6)
     relative_to: Literal["value", "scale"] = parameter(
         "value", help="a moment's change is divided by the moment itself or by the standard deviations"
     )
-    fewest: int = parameter(30, help="sub-domains with fewer original records are not checked", ge=2)
+    fewest: int = parameter(30, help="sub-domains with fewer original records are not checked", ge=2, le=MOST_RECORDS)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         numeric = tuple(name for name in attributes if pair.original[name].kind == "numeric")

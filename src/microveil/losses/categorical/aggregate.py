@@ -47,7 +47,7 @@ class ILCategorical(LossMeasure):
     source: ClassVar[str] = "specification 05, IL-05 (Eq. 4.9) and 5.9; specification 06, PC-08 (Eq. 5.1)"
 
     dimension: int | None = parameter(
-        None, help="largest number of attributes crossed in a table; unset: 2, or that of the preset", ge=1
+        None, help="largest number of attributes crossed in a table; unset: 2, or that of the preset", ge=1, le=10
     )
     ordinal_distance: OrdinalDistance | None = parameter(
         None, help="distance between ordered categories; unset: inclusive, or that of the preset"

@@ -36,7 +36,7 @@ class CTBIL(LossMeasure):
     missing: ClassVar[str] = "missing cells are counted in a cell of their own"
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 05, IL-03; specification 01, IL-5"
 
-    dimension: int = parameter(2, help="largest number of attributes crossed in a table", ge=1)
+    dimension: int = parameter(2, help="largest number of attributes crossed in a table", ge=1, le=10)
     mode: Literal["counts", "cells"] = parameter(
         "counts", help="what is counted: by how much the counts differ, or how many cells do"
     )

@@ -14,7 +14,7 @@ from microveil.microdata.columns import Columns
 from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import PublicStreams
 
@@ -47,6 +47,7 @@ class _Tested:
     release: FloatArray
     disagreement: float
     guess: float
+    fold: IntArray
 
     @property
     def lost(self) -> float:
@@ -60,9 +61,13 @@ class _Tested:
 
     @property
     def error(self) -> float:
-        """The standard error of what is lost."""
-        n = len(self.original)
-        return float((self.original - self.release).std(ddof=1)) / np.sqrt(n) if n > 1 else 0.0
+        """The standard error of what is lost: that of the tested records, or the standard deviation over the folds if
+        larger. What is learnt varies more than what is tested, and folds share most of what they learn from."""
+        lost = self.original - self.release
+        if len(lost) < 2:
+            return 0.0
+        by_fold = [float(lost[self.fold == number].mean()) for number in np.unique(self.fold)]
+        return float(max(lost.std(ddof=1) / np.sqrt(len(lost)), np.std(by_fold, ddof=1)))
 
 
 @parameterised
@@ -78,8 +83,8 @@ class Classification(LossMeasure):
     the original teaches no more than guessing there is no accuracy to lose, and the value is chance. A numeric response
     is cut into `classes` of equally many original records.
 
-    Of long files a sample is taken; `standard_error` is the error of the value, in its own unit, and `sampled` the
-    number of records.
+    Of long files a sample is taken; `standard_error` is the error of the value, in its own unit (that of the tested
+    records, or the standard deviation over the folds where it is larger), and `sampled` the number of records.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [*range(20, 40), *range(60, 80)], "ill": ["no"] * 20 + ["yes"] * 20})
@@ -111,12 +116,14 @@ class Classification(LossMeasure):
         "accuracy", help="the loss: accuracy that is gone, or the share of the records for which predictions differ"
     )
     learner: Literal["tree", "bayes"] = parameter("tree", help="what is learnt: a tree, or naive Bayes")
-    folds: int = parameter(5, help="parts of the records, each tested in turn", ge=2)
-    classes: int = parameter(2, help="classes that a numeric response is cut into", ge=2)
-    leaf: int = parameter(10, help="fewest records in a leaf of a tree", ge=1)
-    evidence: float = parameter(8.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0)
-    sample: int | None = parameter(100_000, help="so many records at most, drawn at random; unset (none): all", ge=10)
-    seed: int = parameter(0, help="decides the sample and the parts", ge=0)
+    folds: int = parameter(5, help="parts of the records, each tested in turn", ge=2, le=1_000)
+    classes: int = parameter(2, help="classes that a numeric response is cut into", ge=2, le=1_000)
+    leaf: int = parameter(10, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(8.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0, le=1e6)
+    sample: int | None = parameter(
+        100_000, help="so many records at most, drawn at random; unset (none): all", ge=10, le=MOST_RECORDS
+    )
+    seed: int = parameter(0, help="decides the sample and the parts", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)
@@ -173,7 +180,7 @@ class Classification(LossMeasure):
             progress((number + 1) / self.folds, self.name)
         classes = response.before[records].astype(np.int64)
         guess = 1.0 - np.bincount(classes, minlength=1).max() / max(1, len(records))
-        return _Tested(original, release, float(apart.mean()) if len(apart) else 0.0, guess)
+        return _Tested(original, release, float(apart.mean()) if len(apart) else 0.0, guess, fold)
 
     def _named(
         self, response: _Response, side: Literal["before", "after"], learn: IntArray, test: IntArray

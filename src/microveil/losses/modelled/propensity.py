@@ -15,7 +15,7 @@ from microveil.microdata.columns import Columns
 from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import PublicStreams
 
@@ -81,16 +81,19 @@ class Propensity(LossMeasure):
     model: Literal["logistic", "tree"] = parameter("logistic", help="what learns to tell the files apart")
     squares: bool = parameter(True, help="squares of numbers, so that changed variances are seen (logistic)")
     interactions: bool = parameter(False, help="products of every two attributes (logistic)")
-    leaf: int = parameter(20, help="fewest records in a leaf (tree)", ge=1)
-    evidence: float = parameter(2.0, help="what a cut must gain; 1 is about what chance gives (tree)", ge=0)
+    leaf: int = parameter(20, help="fewest records in a leaf (tree)", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(2.0, help="what a cut must gain; 1 is about what chance gives (tree)", ge=0, le=1e6)
     permutations: int | None = parameter(
         None,
         help="find what to expect by so many permutations of which record is released; unset: by formula for a "
         "logistic regression, by 10 for a tree",
         ge=0,
+        le=10_000,
     )
-    sample: int | None = parameter(50_000, help="so many records at most, drawn at random; unset (none): all", ge=10)
-    seed: int = parameter(0, help="decides the sample and the permutations", ge=0)
+    sample: int | None = parameter(
+        50_000, help="so many records at most, drawn at random; unset (none): all", ge=10, le=MOST_RECORDS
+    )
+    seed: int = parameter(0, help="decides the sample and the permutations", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)

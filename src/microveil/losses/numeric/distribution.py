@@ -41,7 +41,7 @@ class Distribution(LossMeasure):
     distance: Literal["kolmogorov", "wasserstein", "hellinger", "jensen-shannon"] = parameter(
         "kolmogorov", help="the distance of the value; `details` has all"
     )
-    bins: int = parameter(20, help="intervals for the Hellinger and Jensen-Shannon distances", ge=2)
+    bins: int = parameter(20, help="intervals for the Hellinger and Jensen-Shannon distances", ge=2, le=100_000)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         found = {}

@@ -12,7 +12,7 @@ from microveil.microdata.drawing import drawn
 from microveil.microdata.pairs import Pair
 from microveil.numerics.energy_distance import energy_distance
 from microveil.numerics.standard import Scaling
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 
@@ -39,9 +39,12 @@ class EnergyLoss(LossMeasure):
     usual: ClassVar[bool] = False
 
     sample: int | None = parameter(
-        5000, help="records drawn at random where there are more; none: all, in time that grows with their square", ge=2
+        5000,
+        help="records drawn at random where there are more; none: all, in time that grows with their square",
+        ge=2,
+        le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed of the sample", ge=0)
+    seed: int = parameter(0, help="seed of the sample", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         before, after = moments_of(pair, attributes)

@@ -15,7 +15,7 @@ from microveil.microdata.drawing import in_drawn_order
 from microveil.microdata.pairs import Pair
 from microveil.numerics.compiled import threads
 from microveil.numerics.standard import Scaling
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 FloatArray = npt.NDArray[np.float64]
@@ -181,9 +181,9 @@ class _ValueLoss(_MomentLoss):
         "original, missing cells as the mean)",
     )
     sample: int | None = parameter(
-        5000, help="with nearest: compare so many original records drawn at random; none: all", ge=2
+        5000, help="with nearest: compare so many original records drawn at random; none: all", ge=2, le=MOST_RECORDS
     )
-    seed: int = parameter(0, help="seed of the sample", ge=0)
+    seed: int = parameter(0, help="seed of the sample", ge=0, le=LARGEST_SEED)
 
     def _part(self, name: str, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
         if name != "il1" or self.correspondence == "row":
@@ -309,7 +309,7 @@ class GIL(_MomentLoss):
         "released value",
     )
     decimals: int | None = parameter(
-        None, help="round each of the five fractions to so many decimals first, as the source's tables do", ge=0
+        None, help="round each of the five fractions to so many decimals first, as the source's tables do", ge=0, le=15
     )
 
     def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:

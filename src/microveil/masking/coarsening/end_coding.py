@@ -14,7 +14,7 @@ from microveil.masking.coarsening.coarse import Coarse, Publish, centred, merged
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
 
@@ -40,12 +40,16 @@ class EndCoding(Method):
     percent: float = parameter(
         2.5, help="numbers: the percentage of the values that lie beyond the threshold", gt=0, lt=100
     )
-    threshold: float | None = parameter(None, help="numbers, by value: values beyond this are coded")
-    k: int = parameter(5, help="numbers, by count: at least so many records are coded, and no more than need be", ge=1)
+    threshold: float | None = parameter(
+        None, help="numbers, by value: values beyond this are coded", ge=-LARGEST_NUMBER, le=LARGEST_NUMBER
+    )
+    k: int = parameter(
+        5, help="numbers, by count: at least so many records are coded, and no more than need be", ge=1, le=MOST_RECORDS
+    )
     code: Literal["threshold", "mean", "median"] = parameter(
         "threshold", help="numbers: what coded values become; the mean or median of fewer than 3 is not released"
     )
-    p: int = parameter(2, help="categories: how many at the end become one", ge=0)
+    p: int = parameter(2, help="categories: how many at the end become one", ge=0, le=1_000_000)
     publish: Publish = parameter(
         "representative", help="categories: one of the merged categories stands for all, or a label that names them"
     )

@@ -17,7 +17,7 @@ from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import check_records
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 
@@ -60,7 +60,7 @@ class Mondrian(Method):
     weights: ClassVar[str] = "sampling weights are not used: k counts records; they are released as they are"
     source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); specification 05, PM-08"
 
-    k: int = parameter(3, help="fewest records in a region", ge=2)
+    k: int = parameter(3, help="fewest records in a region", ge=2, le=MOST_RECORDS)
     publish: Literal["median", "mean", "middle", "mode", "interval", "set"] = parameter(
         "median",
         help="what a region publishes: of numbers the median, the mean, the middle of their interval, the most "

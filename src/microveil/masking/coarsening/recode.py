@@ -27,7 +27,7 @@ from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, nod
 from microveil.microdata.microdata import check_records, count
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting import number_rows
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 
@@ -73,19 +73,19 @@ class Recode(Method):
     quick: ClassVar = {"k": 2, "leave": 0.5}
 
     by: By = parameter("automatic", help="how values are brought together")
-    k: int = parameter(5, help="automatic: how many records at least share every combination", ge=1)
+    k: int = parameter(5, help="automatic: how many records at least share every combination", ge=1, le=MOST_RECORDS)
     leave: float = parameter(
         0.0, help="automatic: share of the records that may stay in rarer combinations", ge=0, le=1
     )
-    level: int = parameter(1, help="hierarchy: the level, 0 being the values themselves", ge=0)
+    level: int = parameter(1, help="hierarchy: the level, 0 being the values themselves", ge=0, le=1_000)
     groups: int = parameter(
         10, help="width, frequency: number of intervals; automatic: of those numbers start with", ge=1, le=100_000
     )
     width: float | None = parameter(
-        None, help="width: that of an interval, counted from 0, in the place of groups", gt=0
+        None, help="width: that of an interval, counted from 0, in the place of groups", gt=0, le=LARGEST_NUMBER
     )
     cuts: float | tuple[float, ...] | None = parameter(None, help="cuts: where intervals begin, ascending")
-    p: int = parameter(2, help="rare: how many of the least frequent categories become one", ge=0)
+    p: int = parameter(2, help="rare: how many of the least frequent categories become one", ge=0, le=1_000_000)
     map: dict[str, list[str | int | float | bool] | tuple[str | int | float | bool, ...]] | None = parameter(
         None, help="map: new labels, each with the categories it replaces; others stay"
     )

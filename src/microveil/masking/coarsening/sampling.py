@@ -13,7 +13,7 @@ from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
 from microveil.microdata.combinations import combinations_of, key_codes
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
 
@@ -45,7 +45,9 @@ class Sampling(Method):
     source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.2.1, MK-7"
 
     share: float = parameter(0.5, help="share of the records to release, rounded up", gt=0, le=1)
-    size: int | None = parameter(None, help="number of records to release, in the place of a share", ge=1)
+    size: int | None = parameter(
+        None, help="number of records to release, in the place of a share", ge=1, le=MOST_RECORDS
+    )
     stratified: bool = parameter(False, help="whether every stratum (attributes with that role) is sampled by itself")
     adjust: bool = parameter(True, help="whether the weights are divided by the probability of being in the sample")
 

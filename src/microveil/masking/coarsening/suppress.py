@@ -17,7 +17,7 @@ from microveil.microdata import Attribute, Microdata
 from microveil.microdata.combinations import Combinations, combinations_of, key_codes
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
 
@@ -71,7 +71,7 @@ class Suppress(Method):
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "most_values": 1000}
 
-    k: int = parameter(3, help="how many records at least share every combination of keys", ge=1)
+    k: int = parameter(3, help="how many records at least share every combination of keys", ge=1, le=MOST_RECORDS)
     risk: float | None = parameter(None, help="highest risk of a record, one over the size of its class", gt=0, le=1)
     weighted: bool = parameter(False, help="whether risk is about the population, by the sampling weights")
     importance: tuple[float, ...] | None = parameter(
@@ -83,7 +83,7 @@ class Suppress(Method):
     count: Literal["released", "original"] = parameter(
         "released", help="which records agree with a record that shows less: those released, or as they were (stricter)"
     )
-    most_values: int = parameter(100, help="a numeric key with more different values is refused", ge=1)
+    most_values: int = parameter(100, help="a numeric key with more different values is refused", ge=1, le=MOST_RECORDS)
 
     def __post_init__(self) -> None:
         if self.weighted and self.risk is None:

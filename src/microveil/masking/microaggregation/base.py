@@ -30,7 +30,7 @@ from microveil.microdata.microdata import check_records, count
 from microveil.numerics.blocks import similar_blocks
 from microveil.numerics.squares import squares_lost
 from microveil.numerics.standard import Scaling
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_NUMBER, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 
@@ -88,14 +88,16 @@ class Microaggregation(Method):
         "one. Where missing is no wildcard, a pooled group with different states is emptied, missing codes too"
     )
 
-    k: int = parameter(3, help="smallest size of a group", ge=2)
+    k: int = parameter(3, help="smallest size of a group", ge=2, le=MOST_RECORDS)
     scale: Scale = parameter("z", help="scale of the distances: z-scores, min-max, or raw values")
     publish: Publish = parameter(
         "mean",
         help="what a group publishes: its mean, median or mode, or records drawn around its mean, with the covariances "
         "of the file (perturb) or of the group (hybrid); categories their plurality, ordered ones their median",
     )
-    block: int | None = parameter(None, help="mask so many attributes at a time instead of all at once", ge=1)
+    block: int | None = parameter(
+        None, help="mask so many attributes at a time instead of all at once", ge=1, le=MOST_ATTRIBUTES
+    )
     leftover: Literal["own", "merge"] = parameter(
         "own", help="attributes left over after full blocks: a block of their own, or part of the last one"
     )
@@ -107,12 +109,14 @@ class Microaggregation(Method):
         help="take distances on all attributes, on those that others depend on most, by this measure, or on the best "
         "of all choices (exhaustive)",
     )
-    selected: int = parameter(3, help="how many attributes to select", ge=1)
-    width: float | None = parameter(None, help="width of the intervals for emim and chi2, in the data's units", gt=0)
+    selected: int = parameter(3, help="how many attributes to select", ge=1, le=MOST_ATTRIBUTES)
+    width: float | None = parameter(
+        None, help="width of the intervals for emim and chi2, in the data's units", gt=0, le=LARGEST_NUMBER
+    )
     weighted: bool = parameter(False, help="weight the group means by the sampling weight")
     strata: bool = parameter(False, help="group only records of the same stratum")
     chunk: int | None = parameter(
-        None, help="divide longer files into parts of at most so many similar records first", ge=2
+        None, help="divide longer files into parts of at most so many similar records first", ge=2, le=MOST_RECORDS
     )
     chunk_axes: int = parameter(
         1, help="with chunk: divide at the medians of so many attributes at once, into 2^d boxes", ge=1, le=8
@@ -122,6 +126,7 @@ class Microaggregation(Method):
         help="then lower the loss by exchanges between groups: so many are tried for each record (0: none; none: as "
         "many as take about 20 seconds)",
         ge=0,
+        le=10_000_000,
     )
 
     @property

@@ -39,6 +39,7 @@ class Best(Microaggregation):
         help="exchanges between groups that are tried for each record; more take longer and lose less (none: as many "
         "as take about 20 seconds, at most 300,000)",
         ge=0,
+        le=10_000_000,
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

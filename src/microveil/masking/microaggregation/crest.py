@@ -14,7 +14,7 @@ from microveil.masking.microaggregation.base import FloatArray, IntArray, Microa
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
 
@@ -54,7 +54,7 @@ class Crest(Microaggregation):
 
     scale: Scale = parameter("minmax", help="scale of the distances: z-scores, min-max, or raw values")
     neighbours: int | None = parameter(
-        None, help="how many records around an edge show its mix of classes (none: k)", ge=2
+        None, help="how many records around an edge show its mix of classes (none: k)", ge=2, le=MOST_RECORDS
     )
     alpha: float = parameter(
         0.5, help="weight of the distance against the mix of classes; 1 is the Euclidean spanning tree", ge=0, le=1
@@ -72,7 +72,9 @@ class Crest(Microaggregation):
         "emd", help="what t bounds: the earth mover's distance with equal class distances, or the JSD"
     )
     mixed: bool = parameter(False, help="cut only where both parts have more than one class")
-    fewest: int = parameter(1, help="cut only where each class in a part has at least so many records there", ge=1)
+    fewest: int = parameter(
+        1, help="cut only where each class in a part has at least so many records there", ge=1, le=MOST_RECORDS
+    )
     regrow: bool = parameter(False, help="divide groups of 2k or more records again, by a tree of their own")
     length: Literal["rms", "root", "square"] = parameter(
         "rms", help="how a distance over d attributes is normalised: sqrt(sum/d), sqrt(sum)/d, or sum/d"

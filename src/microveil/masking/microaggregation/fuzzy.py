@@ -13,7 +13,7 @@ from microveil.masking.microaggregation.incomplete import cells_to_suppress
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata, Numbers
 from microveil.microdata.microdata import check_records, count
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 
@@ -49,15 +49,21 @@ class Fuzzy(Microaggregation):
     )
 
     k: int = parameter(
-        3, help="one cluster for about so many records; smallest size of a group only if crisp is true", ge=2
+        3,
+        help="one cluster for about so many records; smallest size of a group only if crisp is true",
+        ge=2,
+        le=MOST_RECORDS,
     )
     chunk: int | None = parameter(
-        1000, help="divide longer files into parts of at most so many similar records first", ge=2
+        1000, help="divide longer files into parts of at most so many similar records first", ge=2, le=MOST_RECORDS
     )
     model: Literal["entropy", "standard"] = parameter("entropy", help="how a degree falls with the distance")
-    fuzziness: float = parameter(2.0, help="the standard model's exponent f: the larger, the fuzzier", gt=1)
+    fuzziness: float = parameter(2.0, help="the standard model's exponent f: the larger, the fuzzier", gt=1, le=100)
     sharpness: float | None = parameter(
-        None, help="the entropy model's lambda; none: one over mdav's mean squared distance within groups", gt=0
+        None,
+        help="the entropy model's lambda; none: one over mdav's mean squared distance within groups",
+        gt=0,
+        le=LARGEST_NUMBER,
     )
     choice: Literal["proportional", "uniform"] = parameter(
         "proportional", help="how a cluster is drawn: by degree of membership, or any the record belongs to alike"

@@ -93,9 +93,9 @@ class KWR(OneByOne):
     source: ClassVar[str] = "the recursive k-Ward; specification 01, 12.4"
 
     threshold: float | None = parameter(
-        None, help="share of the variation below which a part is not divided; none: dynamic", ge=0
+        None, help="share of the variation below which a part is not divided; none: dynamic", ge=0, le=1e6
     )
-    parts: int = parameter(2, help="into how many parts of equal count (J)", ge=2)
+    parts: int = parameter(2, help="into how many parts of equal count (J)", ge=2, le=10_000)
     rule: Rule = parameter("contiguous", help="which groups may merge")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:

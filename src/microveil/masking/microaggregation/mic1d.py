@@ -12,7 +12,7 @@ from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.numerics.one_dimension import mic1d
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
 
@@ -40,7 +40,7 @@ class Mic1D(Method):
     random: ClassVar[bool] = False
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"kappa": 30, "clip": True})
 
-    kappa: int = parameter(500, help="how many values, of all attributes, are averaged together", ge=2)
+    kappa: int = parameter(500, help="how many values, of all attributes, are averaged together", ge=2, le=MOST_RECORDS)
     clip: bool = parameter(False, help="keep every value within the least and greatest of its attribute")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:

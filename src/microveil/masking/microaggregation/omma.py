@@ -12,7 +12,7 @@ from microveil.errors import ParameterError
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
 from microveil.masking.partition import Partition
 from microveil.microdata.schema import KINDS
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 
 _STARTS = {
@@ -62,14 +62,17 @@ class OMMA(Microaggregation):
         0.5, help="pairs count as similar up to this share of the range of all distances", gt=0, le=1
     )
     neighbours: int | None = parameter(
-        None, help="pair each record with so many nearest ones instead; unset: 100 in files of over 5,000 records", ge=1
+        None,
+        help="pair each record with so many nearest ones instead; unset: 100 in files of over 5,000 records",
+        ge=1,
+        le=MOST_RECORDS,
     )
     order: Literal["shuffled", "rows", "columns", "nearest", "farthest"] = parameter(
         "shuffled", help="in which order the pairs are gone through: shuffled, by records, or by distance"
     )
-    depth: int = parameter(5, help="how many states of certainty a record has in its group", ge=1)
-    patience: int = parameter(1, help="stop after so many cycles in a row without a change", ge=1)
-    max_cycles: int = parameter(100, help="stop after so many cycles in any case", ge=1)
+    depth: int = parameter(5, help="how many states of certainty a record has in its group", ge=1, le=10_000)
+    patience: int = parameter(1, help="stop after so many cycles in a row without a change", ge=1, le=1_000_000)
+    max_cycles: int = parameter(100, help="stop after so many cycles in any case", ge=1, le=1_000_000)
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.automata import in_order, put_back, record_migration, set_aside

@@ -48,7 +48,7 @@ class Projection(Microaggregation):
         "z", help="scale of the attributes for the first component"
     )
     alpha: float = parameter(
-        1.0, help="quantifier Q(x) = x^alpha of owa, choquet, sugeno and twofold without a measure", gt=0
+        1.0, help="quantifier Q(x) = x^alpha of owa, choquet, sugeno and twofold without a measure", gt=0, le=1_000
     )
     importance: tuple[float, ...] | None = parameter(
         None, help="weighted-mean: the weight of each attribute (none: equal)"
@@ -60,7 +60,7 @@ class Projection(Microaggregation):
         None, help="twofold: the fuzzy measure of the Choquet part (none: as measure)"
     )
     remainder: Remainder = parameter("last", help="with fixed: which group takes the n mod k records left over")
-    threshold: float | None = parameter(None, help="with kwr and kwdr: the threshold; none: dynamic", ge=0)
+    threshold: float | None = parameter(None, help="with kwr and kwdr: the threshold; none: dynamic", ge=0, le=1e6)
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         if len(columns) < 2 * self.k:

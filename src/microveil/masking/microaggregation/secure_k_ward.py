@@ -39,7 +39,10 @@ class SecureKWard(OneByOne):
 
     publish: Literal["mean"] = parameter("mean", help="the mean, moved off the values of the group")
     epsilon: float = parameter(
-        0.01, help="least distance of a published value from a member's, in standard deviations of the attribute", ge=0
+        0.01,
+        help="least distance of a published value from a member's, in standard deviations of the attribute",
+        ge=0,
+        le=1_000,
     )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 _MOST_RECORDS = 5000
@@ -33,9 +33,9 @@ class TwoApprox(Microaggregation):
     summary: ClassVar[str] = "pairs of records from a cheapest edge cover, for k = 2"
     source: ClassVar[str] = "Domingo-Ferrer and Sebé (2006), 2-approximation for k = 2; specification 01, 9.7"
 
-    k: int = parameter(2, help="smallest size of a group; this method is made for 2 only", ge=2)
+    k: int = parameter(2, help="smallest size of a group; this method is made for 2 only", ge=2, le=MOST_RECORDS)
     chunk: int | None = parameter(
-        2000, help="divide longer files into parts of at most so many similar records first", ge=2
+        2000, help="divide longer files into parts of at most so many similar records first", ge=2, le=MOST_RECORDS
     )
 
     def __post_init__(self) -> None:

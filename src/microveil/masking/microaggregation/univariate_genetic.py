@@ -32,9 +32,11 @@ class UnivariateGenetic(OneByOne):
     random: ClassVar[bool] = True
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({"population": 10, "generations": 20})
 
-    population: int = parameter(50, help="how many partitions live at a time", ge=2)
-    generations: int = parameter(500, help="the most generations", ge=1)
-    patience: int = parameter(50, help="stop when the best has not improved for so many generations", ge=1)
+    population: int = parameter(50, help="how many partitions live at a time", ge=2, le=100_000)
+    generations: int = parameter(500, help="the most generations", ge=1, le=1_000_000)
+    patience: int = parameter(
+        50, help="stop when the best has not improved for so many generations", ge=1, le=1_000_000
+    )
     crossover: float = parameter(0.8, help="probability that two parents are crossed", ge=0, le=1)
     mutation: float | None = parameter(
         None, help="probability that a bit changes; none: one change in each partition on average", ge=0, le=1

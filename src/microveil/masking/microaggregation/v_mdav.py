@@ -30,7 +30,7 @@ class VMDAV(Microaggregation):
     summary: ClassVar[str] = "groups of k to 2k-1 records that follow the clusters in the data"
     source: ClassVar[str] = "Solanas and Martínez-Ballesté (2006), V-MDAV; specification 01, 9.3"
 
-    gamma: float = parameter(0.2, help="how readily a group takes more than k records; 0: never", ge=0)
+    gamma: float = parameter(0.2, help="how readily a group takes more than k records; 0: never", ge=0, le=1e6)
     post: Literal["mdav", "none"] = parameter("mdav", help="how groups of 2k records or more are divided")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

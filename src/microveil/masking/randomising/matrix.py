@@ -60,7 +60,7 @@ class Matrix(Method):
         None, help="covariance of the noise, in the data's units; unset: alpha decides"
     )
     alpha: float = parameter(
-        0.1, help="without a covariance: variance of the noise, as a share of the attribute's", ge=0
+        0.1, help="without a covariance: variance of the noise, as a share of the attribute's", ge=0, le=1e6
     )
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:

@@ -55,7 +55,7 @@ class Noise(Method):
     )
     source: ClassVar[str] = "Kim (1986), Sullivan (1989), Tendick (1991); specification 01, 6.1.1"
 
-    alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0)
+    alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6)
     form: Literal["uncorrelated", "correlated", "linear", "non-linear", "multiplicative"] = parameter(
         "uncorrelated",
         help="independent in every cell; with the correlations of the data; then drawn towards the mean (linear); the "

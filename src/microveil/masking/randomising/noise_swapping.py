@@ -18,7 +18,7 @@ from microveil.microdata.microdata import check_records, count
 from microveil.numerics.blocks import similar_blocks
 from microveil.numerics.moments import complete_rows, with_moments_of
 from microveil.numerics.standard import Scaling
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
 
@@ -57,12 +57,14 @@ class NoiseSwapping(Method):
     )
     source: ClassVar[str] = "Kim and Winkler (1995); specification 01, 5.3 (TR-2)"
 
-    alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0)
+    alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6)
     within: Literal["auto", "strata", "clusters", "file"] = parameter(
         "auto", help="sub-populations: strata where the schema has them, else the file (auto); strata; clusters; file"
     )
-    clusters: int = parameter(10, help="with within = clusters: into how many clusters, at least", ge=1)
-    smallest: int = parameter(10, help="fewest records of a sub-population; smaller ones are joined", ge=3)
+    clusters: int = parameter(10, help="with within = clusters: into how many clusters, at least", ge=1, le=1_000_000)
+    smallest: int = parameter(
+        10, help="fewest records of a sub-population; smaller ones are joined", ge=3, le=MOST_RECORDS
+    )
     scores: bool = parameter(False, help="work on the normal scores of the values: for data far from normal")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:

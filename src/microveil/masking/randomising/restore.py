@@ -56,8 +56,10 @@ class Restore(Mending):
     moments: Literal["central", "raw"] = parameter(
         "central", help="second moments around the mean (covariances) or around 0"
     )
-    tolerance: float = parameter(1e-6, help="stop when the sum of squared relative differences is below this", gt=0)
-    iterations: int = parameter(500, help="most steps of the optimiser", ge=1)
+    tolerance: float = parameter(
+        1e-6, help="stop when the sum of squared relative differences is below this", gt=0, le=1
+    )
+    iterations: int = parameter(500, help="most steps of the optimiser", ge=1, le=1_000_000)
 
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress

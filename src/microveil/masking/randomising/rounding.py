@@ -11,7 +11,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
 
@@ -47,12 +47,17 @@ class Rounding(Method):
     missing: ClassVar[str] = "missing cells and missing codes stay as they are"
     source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.1.5 (MK-4)"
 
-    base: float | None = parameter(None, help="publish multiples of this number; unset: chosen from the data", gt=0)
+    base: float | None = parameter(
+        None, help="publish multiples of this number; unset: chosen from the data", gt=0, le=LARGEST_NUMBER
+    )
     mode: Literal["nearest", "random", "controlled"] = parameter(
         "nearest", help="to the nearest; at random without bias; at random without bias and with the sum kept"
     )
     k: int | None = parameter(
-        None, help="choose the base so that at least k records share every published value of an attribute", ge=2
+        None,
+        help="choose the base so that at least k records share every published value of an attribute",
+        ge=2,
+        le=MOST_RECORDS,
     )
     points: tuple[float, ...] | None = parameter(
         None, help="publish only these numbers instead of multiples of a base", min_length=1

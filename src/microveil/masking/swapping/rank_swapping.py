@@ -50,7 +50,7 @@ class RankSwapping(Method):
     weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Moore (1996); specification 04, RS-BASE"
 
-    p: float = parameter(5.0, help="farthest a value may move, in ranks: a percentage of the records", ge=0)
+    p: float = parameter(5.0, help="farthest a value may move, in ranks: a percentage of the records", ge=0, le=100)
     unit: Unit = parameter("percent", help=UNIT)
     ties: Ties = parameter("random", help=TIES)
     rounding: Literal["floor", "round"] = parameter(

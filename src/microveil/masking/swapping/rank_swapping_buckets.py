@@ -45,7 +45,7 @@ class RankSwappingBuckets(Method):
     weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Nin, Herranz and Torra (2008), rank swapping p-buckets; specification 04, RS-PB"
 
-    buckets: int = parameter(25, help="into how many buckets the values are divided", ge=1)
+    buckets: int = parameter(25, help="into how many buckets the values are divided", ge=1, le=1_000_000)
     bucket_weights: Shape | tuple[float, ...] | Callable[[int], float] = parameter(
         "geometric", help="probabilities of the own bucket, the next and so on: a name, or a list of weights"
     )

@@ -59,7 +59,7 @@ class RankSwappingDistribution(Method):
     weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Nin, Herranz and Torra (2008), rank swapping p-distribution; specification 04, RS-PD"
 
-    p: float = parameter(5.0, help="twice the mean move, in ranks: a percentage of the records", ge=0)
+    p: float = parameter(5.0, help="twice the mean move, in ranks: a percentage of the records", ge=0, le=100)
     unit: Unit = parameter("percent", help=UNIT)
     shift: Shape | tuple[float, ...] | Callable[[float], float] = parameter(
         "normal", help="distribution of the move: a name, or weights for equal parts of the way up to p"

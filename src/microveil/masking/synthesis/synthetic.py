@@ -15,7 +15,7 @@ from microveil.masking.synthesis.latent import MOST_INDICATORS, CopulaModel, dra
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
 from microveil.numerics.standard import Scaling
-from microveil.parameters import parameter, parameterised
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
 
@@ -63,13 +63,17 @@ class Synthetic(Method):
         "trees", help="trees for all kinds, normal for numbers only, copula and latin-hypercube for all kinds"
     )
     leaf: int = parameter(
-        5, help="fewest records in a leaf, from which a value is drawn; also the fewest that a table must have", ge=1
+        5,
+        help="fewest records in a leaf, from which a value is drawn; also the fewest that a table must have",
+        ge=1,
+        le=MOST_RECORDS,
     )
     evidence: float = parameter(
         5.0,
         help="trees: a cut must gain more than this many times the mean impurity of its node, where chance alone gains "
         "about 1; with 0 every gain counts, and large files come near to being copied",
         ge=0,
+        le=1e6,
     )
     order: tuple[str, ...] = parameter(
         (), help="trees: attributes to draw first, in this order; the others follow as they come"

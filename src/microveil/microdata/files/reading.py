@@ -10,7 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import FileError, MicroveilError
+from microveil.errors import FileError, MicroveilError, check_path
 from microveil.microdata.files.delimited.reader import Wishes, read_delimited
 from microveil.microdata.files.delimited.survey import Declared
 from microveil.microdata.files.formats import check_readable
@@ -43,6 +43,7 @@ def read(
     With `neutralised`, texts of a CSV file lose the apostrophe that `neutralise_formulas` put before them.
     Roles and kinds go to `Microdata.of`: `read("people.csv", keys=["age", "zip"])`.
     """
+    check_path(path, "read", "Microdata.of(frame) wraps a table that is in memory")
     path = Path(path)
     known = check_readable(path)
     given = Schema.read(schema) if isinstance(schema, str | Path) else schema

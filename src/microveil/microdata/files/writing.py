@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from microveil.errors import check_path
 from microveil.microdata.files.atomic import Writer, check_output, write_together
 from microveil.microdata.files.delimited.writer import dialect_for, write_delimited
 from microveil.microdata.files.formats import check_writable
-from microveil.microdata.microdata import Microdata
+from microveil.microdata.microdata import Microdata, as_microdata
 
 
 def write(
@@ -29,10 +30,11 @@ def write(
     A spreadsheet takes texts that begin with = + - @, a tab or a line end for formulas: with `neutralise_formulas`
     they, and names of columns, get an apostrophe before them in a CSV file. In a workbook texts are never formulas.
     """
+    check_path(path, "write", "the table comes first: write(data, 'people.csv')")
     path = Path(path)
     check_output(path, force=force)
     made = writer(
-        data,
+        as_microdata(data),
         path,
         delimiter=delimiter,
         encoding=encoding,

@@ -159,7 +159,7 @@ class _DelimitedFile:
     def _check_declared(self, columns: list[ColumnSurvey], mark: str, header: Header) -> None:
         for survey in columns:
             record = survey.readings[mark].first_text
-            if survey.declared == "numeric" and record is not None:
+            if survey.declared == "numeric" and record is not None and not survey.dates:
                 raise FileError(
                     self.path,
                     "the schema says numeric, but this cell is not a number",

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.microdata.ordered import dates_in
+
 Declared = Literal["numeric", "text"] | None
 Finding = Literal["empty", "whole", "number", "text"]
 
@@ -109,6 +111,7 @@ class ColumnSurvey:
     declared: Declared
     marks: tuple[str, ...]
     tidy: bool = True
+    dates: bool = True  # so far; dates of a column that is declared numeric stay text here and count as numbers later
     quoted_empty: bool = False
     readings: dict[str, Reading] = field(init=False)
 
@@ -129,6 +132,7 @@ class ColumnSurvey:
                 reading.see_values(values)
             return
         self.tidy = False
+        self.dates &= self.declared == "numeric" and dates_in(cells)[0] is not None
         self.quoted_empty |= bool(pc.any(pc.equal(cells, "")).as_py())
         for reading in self.readings.values():
             reading.see_cells(column, first_record)

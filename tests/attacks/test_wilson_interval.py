@@ -1,0 +1,24 @@
+"""The interval around a share: the Wilson score, against its equation."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import norm
+
+from microveil.attacks.base import wilson_interval
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (3, 10), (0.5, 7), (10, 10), (37, 5000)])
+def test_the_ends_are_the_shares_that_lie_a_quantile_away(successes: float, trials: int) -> None:
+    """Where (s - p)^2 = z^2 p (1 - p) / n, the share s is z standard errors of p from p."""
+    share, z = successes / trials, norm.ppf(0.975)
+    low, high = wilson_interval(successes, trials)
+    assert 0 <= low <= share <= high <= 1
+    for end in (low, high):
+        assert (share - end) ** 2 == pytest.approx(z**2 * end * (1 - end) / trials, abs=1e-12)
+    assert (low == share) == (successes == 0)
+    assert (high == share) == (successes == trials)
+
+
+def test_without_trials_any_share_is_possible() -> None:
+    assert wilson_interval(0, 0) == (0.0, 1.0)
