@@ -47,7 +47,8 @@ values are counted apart and never added up:
 A printed value has one verdict at most. The page is written by `microveil reproduce all --out docs/reproduction.md`;
 `microveil reproduce NAME` shows all rows of one table, `microveil reproduce --list` the names. Random methods are run
 with their first few seeds. Where a text leaves out how something was done, the reading that comes nearest to print is
-used, and the table says so: such values support a reading and do not prove it.
+used, and the table says so: such values support a reading and do not prove it. Seconds include compilation and depend
+on what else the machine was doing.
 
 The works: Fayyoumi, *Novel Micro-Aggregation Techniques for Secure Statistical Databases* (thesis, Carleton University,
 2008); Nin, *Contributions to Record Linkage for Disclosure Risk Assessment* (thesis, Universitat Autònoma de Barcelona,
@@ -123,7 +124,10 @@ def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if quick := [f"`{outcome.reproduction.name}`" for outcome in outcomes if outcome.quick]:
         yield f"Run in their quick form only: {', '.join(quick)}.\n"
     if absent := _absent(outcomes):
-        yield f"Not run, and therefore not on this page: {', '.join(f'`{name}`' for name in absent)}.\n"
+        yield (
+            f"Not run, and therefore not on this page: {', '.join(f'`{name}`' for name in absent)}. The counts are those "
+            "of the tables on this page and say nothing about these.\n"
+        )
     yield "| counted as | verdict | meaning | values |\n|---|---|---|---|"
     for title, verdicts in GROUPS.items():
         for verdict in verdicts:
