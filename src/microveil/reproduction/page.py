@@ -125,8 +125,8 @@ def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"Run in their quick form only: {', '.join(quick)}.\n"
     if absent := _absent(outcomes):
         yield (
-            f"Not run, and therefore not on this page: {', '.join(f'`{name}`' for name in absent)}. The counts are those "
-            "of the tables on this page and say nothing about these.\n"
+            f"Not run, and therefore not on this page: {', '.join(f'`{name}`' for name in absent)}. The counts are "
+            "those of the tables on this page and say nothing about these.\n"
         )
     yield "| counted as | verdict | meaning | values |\n|---|---|---|---|"
     for title, verdicts in GROUPS.items():
