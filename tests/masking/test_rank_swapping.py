@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -241,6 +242,19 @@ def test_half_of_the_first_values_stay_in_their_bucket_and_a_quarter_goes_to_the
 
 
 @pytest.mark.spec("04:RS-PB")
+@pytest.mark.parametrize(
+    ("options", "expected"), [({}, 1 / 2), ({"taken": "place"}, 1 / 2), ({"taken": "bucket"}, 0.6)]
+)
+def test_a_bucket_is_as_likely_however_many_of_its_values_are_swapped(options: dict[str, Any], expected: float) -> None:
+    """Two buckets of three, of which the first value took one of the second: the second value stays in its bucket with
+    1/2; or, where bucket and value are drawn again, with 1/2 against 1/2 times 2/3."""
+    method = RankSwappingBuckets(buckets=2, **options)
+    pairs = [method._exchange(6, np.random.default_rng(seed)) for seed in range(4000)]
+    stayed = np.array([pair[1] == 2 for pair in pairs if pair[0] >= 3])
+    assert abs(stayed.mean() - expected) < 4 * np.sqrt(0.25 / len(stayed))
+
+
+@pytest.mark.spec("04:RS-PB")
 def test_fewer_buckets_move_values_farther() -> None:
     distances = [np.abs(moves(RankSwappingBuckets(buckets=b), 1000, seed=1)).mean() for b in (75, 35, 15, 5)]
     assert distances == sorted(distances)
@@ -276,9 +290,9 @@ def test_a_distance_in_ranks_is_at_least_one_unless_nothing_moves(
         (RankSwappingDistribution(p=2), 5.74),
         (RankSwappingDistribution(p=4), 12.5),
         (RankSwappingDistribution(p=10), 26.5),
-        (RankSwappingBuckets(buckets=75), 9.25),
-        (RankSwappingBuckets(buckets=35), 18.1),
-        (RankSwappingBuckets(buckets=20), 30.6),
+        (RankSwappingBuckets(buckets=75, taken="bucket"), 9.25),
+        (RankSwappingBuckets(buckets=35, taken="bucket"), 18.1),
+        (RankSwappingBuckets(buckets=20, taken="bucket"), 30.6),
     ],
     ids=lambda value: f"{value.name}-{next(iter(value.parameters().values()))}" if isinstance(value, Method) else "",
 )

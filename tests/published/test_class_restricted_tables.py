@@ -32,18 +32,40 @@ def figure(tables: ModuleType, row: Any, name: str) -> float:
     return float(row.measured[tables.MEASURES.index(name)])
 
 
-@pytest.mark.spec("07:CR-29")
-def test_class_spread_falls_from_the_benchmark_over_partial_to_full_camp_crest(
+@pytest.mark.spec("07:CR-24", "07:CR-29")
+def test_every_row_has_the_m_whose_linkage_is_nearest_to_the_printed_rate(
     tables: ModuleType, rows: dict[tuple[str, int, str], Any]
 ) -> None:
-    """X² depends on the groups alone. Printed are 2.27, 2.04, 1.37 and 3.59, 3.35, 2.56, for sizes not told."""
-    known = {5: (2.544, 2.021, 1.271), 1: (3.980, 2.987, 2.329)}
-    for level, values in known.items():
-        spreads = [
-            figure(tables, rows["Diabetes", level, method], "X²") for method in ("benchmark", "partial", "camp-crest")
-        ]
-        assert spreads == pytest.approx(values, abs=5.1e-4)
-        assert spreads == sorted(spreads, reverse=True)
+    """The source raises m until linkage falls to about 5 and 1 per cent; groups of 5 or 10 would leave 6 to 14."""
+    for (file, level, _), row in rows.items():
+        if file == "Diabetes":
+            printed, reached = row.printed[0], figure(tables, row, "linkage %")
+            assert abs(reached - printed) < 0.3
+            assert int(row.setting.split()[0].removeprefix("m=")) > (10 if level == 5 else 40)
+
+
+@pytest.mark.spec("07:CR-24")
+def test_calibration_raises_m_to_the_target_and_keeps_the_nearest(tables: ModuleType) -> None:
+    tried: list[int] = []
+
+    def linkage(m: int) -> tuple[float]:
+        tried.append(m)
+        return (100 / m,)
+
+    assert tables.calibrated(linkage, 4.9, most=768) == (20, (5.0,))
+    assert tried == [3, 6, 12, 24, 18, 21, 19, 20]
+    assert tables.calibrated(linkage, 0.001, most=768)[0] == 384  # two groups at least
+    assert tables.calibrated(linkage, 50.0, most=768)[0] == 3
+
+
+@pytest.mark.spec("07:CR-29")
+def test_linkage_and_what_else_is_fitted_gets_no_verdict(tables: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = (4.3, 2.27, 0.0, 36.1, 118.42)
+    lines = [tables.Line("Diabetes", 5, name, "m=15", measured, measured) for name in ("benchmark", "partial")]
+    monkeypatch.setattr(tables, "files", dict)
+    monkeypatch.setattr(tables, "table_1", lambda loaded, wanted: iter(lines))
+    verdicts = [row.verdict for row in tables.measures_of_table_1(False)]
+    assert verdicts == ["fitted", "fitted", *["as printed"] * 3, "fitted", *["as printed"] * 4]
 
 
 @pytest.mark.spec("07:CR-29")

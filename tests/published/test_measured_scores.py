@@ -48,7 +48,8 @@ def test_alignment_links_more_than_probability_and_distance(rebuilt: Rebuilt) ->
     """Figures 4.8 and 4.9, Census, k = 50, two attributes: printed 379, 374, 369, each within two per cent."""
     rows = {row.label: row for row in rebuilt("alignment").three_attacks(True)}
     for name in ("A-RL", "P-RL", "DB-RL"):
-        assert rows[f"census, 2 attributes: {name}"].verdict in ("exact", "within")
+        row = rows[f"census, 2 attributes: {name}"]
+        assert abs(row.difference) <= 0.02 * row.printed
     for known in (2, 5):
         exact, by_means, distance = (
             rows[f"census, {known} attributes: {name}"].measured

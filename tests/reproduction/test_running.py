@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import microveil
 from microveil.errors import FileError, UnknownNameError
+from microveil.reproduction import page as page_module
 from microveil.reproduction import running
 from microveil.reproduction.base import PRINTED, Quick, Reproduction, Row, Rows, printed
 from microveil.reproduction.catalogue import chosen, reproductions
@@ -27,11 +29,13 @@ class Counted:
         self.runs += 1
         yield Row("first", 1.0, 1.0)
         if not quick:
-            yield Row("second", 2.0, 2.5, found=2.5, note="misprint")
+            yield Row("second", 2.0, 2.5, recomputed=2.5, note="misprint")
             yield Row("third", 3.0, 7.0)
 
     def reproduction(self, name: str = "made-1") -> Reproduction:
-        return Reproduction(name, "Made", "spec 00; Table 1", self, 3, 2.0, quick=Quick(1, 0.5, "two rows"), why="open")
+        return Reproduction(
+            name, "Made", "Nobody (1900), Table 1", self, 3, 2.0, quick=Quick(1, 0.5, "two rows"), why="open"
+        )
 
 
 def test_progress_goes_from_row_to_row() -> None:
@@ -127,40 +131,72 @@ def test_missing_data_is_told_in_one_sentence_before_any_work(tmp_path: Path, mo
     check_data([Reproduction("made-1", "Made", "nowhere", Counted(), 3, 1.0, needs=("census",))])
 
 
-def test_the_page_says_what_came_out_and_lists_what_did_not() -> None:
+def test_the_page_counts_recomputed_values_apart_from_print_and_lists_them_beside_it() -> None:
     page = as_page(run_all([Counted().reproduction(), Counted().reproduction("made-2")], quick=False))
     assert (
-        "of 6 printed values that were measured, 2 come out as printed (exact or within) and 2 as the specification "
-        "found; 2 differ. Of 0 values without print, 0 come out as specified."
+        "Of 6 printed values that were measured, 2 come out as printed and 0 near print; 2 are not as printed but "
+        "equal a correction or an independent recomputation; 2 differ. Apart from these, 0 of 0 printed results "
+        "follow from printed parts by arithmetic, and of 0 values that are not in print 0 agree with an independent "
+        "recomputation."
     ) in page
-    assert "quick" not in page
+    assert f"All values on this page were measured on {date.today().isoformat()} by Microveil" in page
+    assert "quick form" not in page
     assert "[`made-1`](#made-1-made)" in page
     assert "## made-1: Made" in page
-    assert "| third | 3.00 | 7.000 | 4.000 |  |" in page
-    assert "| second |" not in page  # as the specification found
+    assert "| third | 3.00 |  | 7.000 | 4.000 |" in page
+    assert "| second | 2.00 | 2.500 | 2.500 | 0.500 |" in page
+    assert "| first |" not in page
     assert "Open." in page
     quick = as_page(run_all([Counted().reproduction()], quick=True))
     assert "quick form, which leaves out two rows" in quick
     assert "Run in their quick form only: `made-1`." in quick
 
 
-def test_values_that_were_never_printed_are_no_part_of_the_headline() -> None:
-    rows = (Row("a", 1.0, 1.0), Row("b", None, 2.0, found=2.0), Row("c", None, 2.0, found=3.0), Row("d", None, 4.0))
-    page = as_page([run(Reproduction("made-1", "Made", "spec 00", lambda quick: iter(rows), 4, 1.0))])
-    assert "of 1 printed values that were measured, 1 come out as printed" in page
-    assert "Of 2 values without print, 1 come out as specified." in page
-    assert "| Made | 1 of 1 | 1 |  |  |  | 1 of 2 | 0 |" in page
-    assert re.search(r"^\| as specified \| .* \|  \| 1 \|$", page, re.MULTILINE)
-    assert re.search(r"^\| differs \| .* \|  \| 1 \|$", page, re.MULTILINE)
-    assert "| c |  | 2.000 |  | 3.000 |" in page
+def test_arithmetic_and_values_never_printed_are_no_part_of_what_is_measured_against_print() -> None:
+    rows = (
+        Row("a", 1.0, 1.0),
+        Row("b", None, 2.0, recomputed=2.0),
+        Row("c", None, 2.0, recomputed=3.0),
+        Row("d", None, 4.0),
+        Row("e", 1.0, 1.0, kind="arithmetic"),
+        Row("f", 1.0, 1.0, kind="another reading"),
+    )
+    page = as_page([run(Reproduction("made-1", "Made", "nowhere", lambda quick: iter(rows), 6, 1.0))])
+    assert "Of 1 printed values that were measured, 1 come out as printed" in page
+    assert "1 of 1 printed results follow" in page
+    assert "of 2 values that are not in print 1 agree" in page
+    assert "| Made | 1 | 1 |  |  |  | 1 of 1 | 1 of 2 | 0 |" in page
+    assert re.search(r"^\| recomputed, not in print \| agrees \| .* \| 1 \|$", page, re.MULTILINE)
+    assert re.search(r"^\| measured against print \| differs \| .* \| 0 \|$", page, re.MULTILINE)
+    assert "| c |  | 3.000 | 2.000 |  |" in page
+
+
+def test_a_table_shown_in_full_has_every_row_with_its_verdict_and_note() -> None:
+    rows = (Row("a", 1.0, 1.0, note="m=15"), Row("b", 4.3, 4.1, kind="fitted"))
+    page = as_page([run(Reproduction("made-1", "Made", "nowhere", lambda quick: iter(rows), 2, 1.0, in_full=True))])
+    assert "| a | 1.00 |  | 1.000 | 0.000 | as printed | m=15 |" in page
+    assert "| b | 4.30 |  | 4.100 | -0.200 | fitted |  |" in page
+
+
+def test_a_page_of_most_tables_names_those_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [Counted().reproduction(name) for name in ("made-1", "made-2", "made-3")]
+    monkeypatch.setattr(page_module, "reproductions", lambda: {table.name: table for table in tables})
+    assert (
+        "Not run, and therefore not on this page: `made-3`. The counts are those of the tables on this page"
+        in as_page(run_all(tables[:2]))
+    )
+    assert "Not run" not in as_page(run_all(tables))
+    assert "Not run" not in as_page(run_all(tables[:1]))
 
 
 def test_the_table_of_values_has_every_row() -> None:
     lines = as_csv([run(Counted().reproduction())]).splitlines()
     assert lines[0].startswith("reproduction,source,label,printed,measured,difference")
     assert len(lines) == 4
-    assert "made-1,spec 00; Table 1,second,2.0,2.5,0.5,0.0,2.5,as the specification found,misprint" in lines
+    assert 'made-1,"Nobody (1900), Table 1",second,2.0,2.5,0.5,0.0,2.5,recomputed,misprint' in lines
 
+
+WORKS = ("Fayyoumi (2008)", "Nin (2008)", "Marés (2013)", "Li and Sarkar (2013)")
 
 # --- the catalogue ------------------------------------------------------------------------------------------------
 
@@ -178,7 +214,9 @@ def test_names_are_unique_and_every_family_can_be_chosen() -> None:
 
 def test_every_reproduction_says_where_it_comes_from() -> None:
     for table in reproductions().values():
-        assert table.source.startswith("spec 0") or table.source == "none", table.name
+        work = table.source.removeprefix("recomputed from ")
+        assert work.startswith(WORKS) or table.source == "none", table.name
+        assert "spec" not in f"{table.title} {table.source} {table.why}".replace("special", ""), table.name
         assert table.title, table.name
         assert table.length > 0, table.name
         assert table.seconds <= 15 or table.quick is not None, f"{table.name} takes long and has no quick form"

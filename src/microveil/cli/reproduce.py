@@ -36,7 +36,7 @@ def reproduce(
             help="Keep the result of each table in this folder, and take those that lie there.", metavar="FOLDER"
         ),
     ] = None,
-    differing: Annotated[bool, typer.Option("--differing", help="Show only values that do not come out.")] = False,
+    differing: Annotated[bool, typer.Option("--differing", help="Show only values that are not as printed.")] = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -101,19 +101,20 @@ def _list(wanted: Sequence[Reproduction], as_json: bool) -> None:
 def _show(outcome: Outcome, differing: bool) -> None:
     from rich.table import Table
 
+    from microveil.reproduction.base import NOT_AS_PRINTED
     from microveil.reproduction.page import number, shown
 
     made = outcome.reproduction
     table = Table(title=f"{made.title} ({made.source})", title_justify="left", caption_justify="left")
     if made.why:
         table.caption = made.why
-    for column in ("value", "printed", "measured", "difference", "specification", "verdict", "note"):
+    for column in ("value", "printed", "measured", "difference", "recomputed", "verdict", "note"):
         table.add_column(column, justify="left" if column in ("value", "verdict", "note") else "right")
     for row in outcome.rows:
-        if differing and row.verdict != "differs":
+        if differing and row.verdict not in NOT_AS_PRINTED:
             continue
-        numbers = (number(value, row.decimals) for value in (row.measured, row.difference, row.found))
-        style = {"differs": "red", "exact": "green"}.get(row.verdict)
+        numbers = (number(value, row.decimals) for value in (row.measured, row.difference, row.recomputed))
+        style = {"differs": "red", "recomputed": "yellow", "as printed": "green"}.get(row.verdict)
         table.add_row(row.label, shown(row), *numbers, row.verdict, row.note, style=style)
     console().print(table)
 

@@ -3,27 +3,57 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
+Kind = Literal["measurement", "arithmetic", "fitted", "another reading"]
 Verdict = Literal[
-    "exact", "within", "as the specification found", "as specified", "differs", "no printed value", "not measured"
+    "as printed",
+    "near print",
+    "recomputed",
+    "differs",
+    "not measured",
+    "adds up",
+    "does not add up",
+    "agrees",
+    "disagrees",
+    "fitted",
+    "another reading",
+    "no comparison",
 ]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 MEANINGS: dict[Verdict, str] = {
-    "exact": "comes out to every printed digit",
-    "within": "as near as the specification expects, or, where the table names another bound, as near as that",
-    "as the specification found": (
-        "printed, and does not come out as printed but as the specification computed it, so that print is at fault or "
-        "leaves out how it was made"
+    "as printed": "measured, and equal to the printed value in every printed digit",
+    "near print": "measured, and as near to the printed value as the table allows; the table says how near",
+    "recomputed": (
+        "measured, and not as printed, but equal to a corrected value or to an independent recomputation, which stand "
+        "beside the printed value"
     ),
-    "as specified": "never printed, or the print is lost; comes out as the specification computed it",
-    "differs": "neither the printed value, where there is one, nor one that the specification computed",
-    "no printed value": "measured, and nothing to compare it with: neither printed nor computed by the specification",
-    "not measured": "printed, but cannot be measured, mostly because its data cannot be had",
+    "differs": "measured, and neither near the printed value nor equal to a recomputation",
+    "not measured": "printed, but cannot be measured, mostly because its data are not available",
+    "adds up": "arithmetic: follows from other printed values, within their rounding; nothing was measured",
+    "does not add up": "arithmetic: does not follow from the other printed values",
+    "agrees": "never printed, or the print is lost; measured, and equal to an independent recomputation",
+    "disagrees": "never printed, or the print is lost; measured, and not equal to an independent recomputation",
+    "fitted": "used to choose a setting that the literature does not state, so that it is no check",
+    "another reading": "measured by a second reading of the text; its printed value has its verdict elsewhere",
+    "no comparison": "measured by Microveil; neither printed nor recomputed",
 }
+# what is counted together; nothing else is ever added up
+AGAINST_PRINT: tuple[Verdict, ...] = ("as printed", "near print", "recomputed", "differs")
+ARITHMETIC: tuple[Verdict, ...] = ("adds up", "does not add up")
+UNPRINTED: tuple[Verdict, ...] = ("agrees", "disagrees")
+UNJUDGED: tuple[Verdict, ...] = ("not measured", "fitted", "another reading", "no comparison")
+GROUPS: dict[str, tuple[Verdict, ...]] = {
+    "measured against print": AGAINST_PRINT,
+    "arithmetic on printed values": ARITHMETIC,
+    "recomputed, not in print": UNPRINTED,
+    "without a verdict": UNJUDGED,
+}
+NOT_AS_PRINTED: tuple[Verdict, ...] = ("differs", "recomputed", "does not add up", "disagrees")
 PRINTED = Path(__file__).parent / "printed"
 
 
@@ -31,18 +61,21 @@ PRINTED = Path(__file__).parent / "printed"
 class Row:
     """One value of a table.
 
-    `decimals` is how many digits after the point are printed (or were found); `tolerance` how far from print the
-    specification expects a right program to be; `found` what the specification computed where the print does not come
-    out, within `near` of it (by default half a digit).
+    `decimals` is how many digits after the point are printed (or were recomputed); `tolerance` how far from print a
+    right program may be; `recomputed` a corrected value, or what an independent program computed from the published
+    description, which must be met within `near` (by default half a digit). `kind` says how the value was made: measured
+    by Microveil, by arithmetic on other printed values, fitted to print, or by a second reading of the same text.
 
     >>> Row("IL", 5.6535, 5.653559, decimals=4).verdict
     'differs'
     >>> Row("IL", 5.6535, 5.653559, decimals=4, tolerance=1e-4).verdict
-    'within'
-    >>> Row("2G", 6.64, 1.392, found=1.39).verdict
-    'as the specification found'
-    >>> Row("2G", None, 1.392, found=1.39).verdict
-    'as specified'
+    'near print'
+    >>> Row("2G", 6.64, 1.392, recomputed=1.39).verdict
+    'recomputed'
+    >>> Row("2G", None, 1.392, recomputed=1.39).verdict
+    'agrees'
+    >>> Row("score", 20.75, 20.751, kind="arithmetic").verdict
+    'adds up'
     """
 
     label: str
@@ -50,9 +83,10 @@ class Row:
     measured: float | None
     decimals: int = 2
     tolerance: float = 0.0
-    found: float | None = None
+    recomputed: float | None = None
     near: float | None = None
     note: str = ""
+    kind: Kind = "measurement"
 
     @property
     def difference(self) -> float | None:
@@ -62,22 +96,25 @@ class Row:
     def verdict(self) -> Verdict:
         if self.measured is None:
             return "not measured"
+        if self.kind in ("fitted", "another reading"):
+            return cast("Verdict", self.kind)
         half = 0.5 * 10.0**-self.decimals
-        if self.difference is not None and _at_most(self.difference, half):
-            return "exact"
-        if self.difference is not None and _at_most(self.difference, self.tolerance):
-            return "within"
-        if self.found is not None:
-            near = half if self.near is None else self.near
-            if not _at_most(self.measured - self.found, near):
-                return "differs"
-            return "as specified" if self.printed is None else "as the specification found"
-        return "no printed value" if self.printed is None else "differs"
-
-    @property
-    def comes_out(self) -> bool:
-        """Whether the value is as printed, or as the specification expects it."""
-        return self.verdict in ("exact", "within", "as the specification found", "as specified")
+        exact, near = (
+            self.difference is not None and _at_most(self.difference, bound) for bound in (half, self.tolerance)
+        )
+        if self.kind == "arithmetic":
+            return "adds up" if exact or near else "does not add up"
+        if exact:
+            return "as printed"
+        if near:
+            return "near print"
+        if self.recomputed is None:
+            return "no comparison" if self.printed is None else "differs"
+        reach = half if self.near is None else self.near
+        met = _at_most(self.measured - self.recomputed, reach)
+        if self.printed is None:
+            return "agrees" if met else "disagrees"
+        return "recomputed" if met else "differs"
 
     def to_plain(self) -> dict[str, Any]:
         return {**asdict(self), "difference": self.difference, "verdict": self.verdict}
@@ -105,7 +142,9 @@ class Reproduction:
     """A published table, or a part of one, that can be computed again.
 
     `rows` computes it, whole or (if there is one) in its quick form; `length` is how many rows there are, `seconds`
-    about how long that takes; `needs` are the reference files; `why` explains what does not come out.
+    about how long that takes; `needs` are the reference files; `why` explains what does not come out; `in_full` if the
+    page shows every row and not only those that are not as printed; `judges` if the printed values of its tables get
+    their verdict here and not in another reproduction.
     """
 
     name: str
@@ -117,6 +156,25 @@ class Reproduction:
     needs: tuple[str, ...] = ()
     quick: Quick | None = None
     why: str = ""
+    in_full: bool = False
+    judges: bool = True
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The printed tables by work and number.
+
+        >>> Reproduction("x-1", "", "Nin (2008), Tables 4.8 to 4.10 and 4.12", whole(lambda: iter(())), 0, 0).tables
+        ('Nin (2008) 4.8', 'Nin (2008) 4.9', 'Nin (2008) 4.10', 'Nin (2008) 4.12')
+        """
+        work, _, places = self.source.partition(", Table")
+        numbers: list[str] = []
+        for first, last in re.findall(r"([\d.]+)(?: to ([\d.]+))?", places):
+            chapter, _, number = first.rpartition(".")
+            numbers += [
+                f"{chapter}.{place}" if chapter else str(place)
+                for place in range(int(number), int((last or first).rpartition(".")[2]) + 1)
+            ]
+        return tuple(f"{work} {number}" for number in numbers)
 
     @property
     def family(self) -> str:
@@ -163,7 +221,7 @@ def row(label: str, shown: str, measured: float | None, **more: Any) -> Row:
     """A row whose printed value is text, so that its digits are known; empty text is no value.
 
     >>> row("SSE", "28.18", 28.1849).verdict
-    'exact'
+    'as printed'
     """
     if not shown:
         return Row(label, None, measured, **more)

@@ -1,4 +1,4 @@
-"""Every reproduction by its name, in the order of the specifications."""
+"""Every reproduction by its name, by the work they come from."""
 
 from __future__ import annotations
 

@@ -7,35 +7,54 @@ import io
 from collections.abc import Iterator, Sequence
 
 import microveil
-from microveil.reproduction.base import MEANINGS, VERDICTS, Row
+from microveil.reproduction.base import (
+    AGAINST_PRINT,
+    ARITHMETIC,
+    GROUPS,
+    MEANINGS,
+    NOT_AS_PRINTED,
+    UNPRINTED,
+    Row,
+    Verdict,
+)
+from microveil.reproduction.catalogue import reproductions
 from microveil.reproduction.running import Outcome, counted
 
-_SHOWN = 15  # rows of a table that do not come out and are listed
+_SHOWN = 15  # rows of one verdict that are listed of a table
 _COLUMNS = (
     "table",
     "what",
-    "printed values that come out",
-    "exact",
-    "within",
-    "as the specification found",
-    "differs",
-    "without print, as specified",
+    "measured against print",
+    *AGAINST_PRINT,
+    "arithmetic that adds up",
+    "not in print, agrees",
     "seconds",
 )
 _HEADER = """\
 # Published tables, rebuilt
 
-Every published table that Microveil can compute again: the printed value, the value measured here, and a verdict.
-Beside them stand values without print, which were never printed or whose print is lost, but which the specification
-computed; they are counted apart. The page is written by `microveil reproduce all --out docs/reproduction.md`;
-`microveil reproduce NAME` shows all rows of one table, `microveil reproduce --list` the names. What does not come out
-stays here and says why. Seeds and tolerances are those set before the first run. Where a source leaves out how it did
-something, the reading that the specification found to fit print is used; for PLD the rule of agreement was fitted here.
-Such values support a reading, they do not prove it; the tables say where.
+Published tables that Microveil computes again: the printed value, the value measured here, and a verdict. Four kinds of
+values are counted apart and never added up:
 
-"Specification" means the specifications this project was built from: they checked the sources with programs of their
-own, found many printed values wrong, and say how near a right program should come. Random methods are run with their
-first few seeds.
+- values **measured against print**: as printed in every digit, near print (as near as the table says), recomputed, or
+  different. "Recomputed" is not a success against print: the measured value equals a corrected value or an independent
+  recomputation, and print says something else;
+- **arithmetic** on printed values, such as a score from its printed parts, where nothing was measured;
+- values that are **not in print**, or whose print is lost, compared with an independent recomputation;
+- values **without a verdict**: settings fitted to print, second readings of the same text, and what could not be
+  measured or compared.
+
+A printed value has one verdict at most. The page is written by `microveil reproduce all --out docs/reproduction.md`;
+`microveil reproduce NAME` shows all rows of one table, `microveil reproduce --list` the names. Random methods are run
+with their first few seeds. Where a text leaves out how something was done, the reading that comes nearest to print is
+used, and the table says so: such values support a reading and do not prove it. Seconds include compilation and depend
+on what else the machine was doing.
+
+The works: Fayyoumi, *Novel Micro-Aggregation Techniques for Secure Statistical Databases* (thesis, Carleton University,
+2008); Nin, *Contributions to Record Linkage for Disclosure Risk Assessment* (thesis, Universitat Autònoma de Barcelona,
+2008); Marés, *Categorical Data Protection on Statistical Datasets and Social Networks* (thesis, Universitat Autònoma de
+Barcelona, 2013); Li and Sarkar, *Class-Restricted Clustering and Microperturbation for Data Privacy* (Management
+Science 59(4), 2013).
 """
 
 
@@ -69,7 +88,7 @@ def as_csv(outcomes: Sequence[Outcome]) -> str:
             "measured",
             "difference",
             "tolerance",
-            "found",
+            "recomputed",
             "verdict",
             "note",
         ]
@@ -77,7 +96,7 @@ def as_csv(outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         made = outcome.reproduction
         for row in outcome.rows:
-            values = (row.printed, row.measured, row.difference, row.tolerance, row.found)
+            values = (row.printed, row.measured, row.difference, row.tolerance, row.recomputed)
             writer.writerow([made.name, made.source, row.label, *values, row.verdict, row.note])
     return text.getvalue()
 
@@ -87,35 +106,60 @@ def as_page(outcomes: Sequence[Outcome]) -> str:
 
 
 def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    printed = counted(row for outcome in outcomes for row in outcome.printed)
-    unprinted = counted(row for outcome in outcomes for row in outcome.unprinted)
-    compared, specified = (sum(getattr(outcome, what) for outcome in outcomes) for what in ("compared", "specified"))
-    found, off = (printed.get(verdict, 0) for verdict in ("as the specification found", "differs"))
-    as_printed = printed.get("exact", 0) + printed.get("within", 0)
+    counts = counted(row for outcome in outcomes for row in outcome.rows)
+    total = {title: sum(counts.get(verdict, 0) for verdict in verdicts) for title, verdicts in GROUPS.items()}
+    printed, near, again, off = (f"{counts.get(verdict, 0):,}" for verdict in AGAINST_PRINT)
+    adding, agreeing = (f"{counts.get(verdict, 0):,}" for verdict in ("adds up", "agrees"))
     yield (
-        f"Microveil {microveil.__version__}: of {compared:,} printed values that were measured, {as_printed:,} come "
-        f"out as printed (exact or within) and {found:,} as the specification found; {off:,} differ. "
-        f"Of {specified:,} values without print, {unprinted.get('as specified', 0):,} come out as specified.\n"
+        f"Of {total['measured against print']:,} printed values that were measured, {printed} come out as printed and "
+        f"{near} near print; {again} are not as printed but equal a correction or an independent recomputation; {off} "
+        f"differ. Apart from these, {adding} of {total['arithmetic on printed values']:,} printed results follow from "
+        f"printed parts by arithmetic, and of {total['recomputed, not in print']:,} values that are not in print "
+        f"{agreeing} agree with an independent recomputation.\n"
     )
+    days = sorted({outcome.day for outcome in outcomes if outcome.day})
+    if days:
+        when = f"on {days[0]}" if len(days) == 1 else f"between {days[0]} and {days[-1]}"
+        yield f"All values on this page were measured {when} by Microveil {microveil.__version__}.\n"
     if quick := [f"`{outcome.reproduction.name}`" for outcome in outcomes if outcome.quick]:
         yield f"Run in their quick form only: {', '.join(quick)}.\n"
-    yield "| verdict | meaning | printed values | without print |\n|---|---|---|---|"
-    for verdict in VERDICTS:
-        numbers = (f"{counts[verdict]:,}" if verdict in counts else "" for counts in (printed, unprinted))
-        yield f"| {verdict} | {MEANINGS[verdict]} | {' | '.join(numbers)} |"
+    if absent := _absent(outcomes):
+        yield (
+            f"Not run, and therefore not on this page: {', '.join(f'`{name}`' for name in absent)}. The counts are "
+            "those of the tables on this page and say nothing about these.\n"
+        )
+    yield "| counted as | verdict | meaning | values |\n|---|---|---|---|"
+    for title, verdicts in GROUPS.items():
+        for verdict in verdicts:
+            yield f"| {title} | {verdict} | {MEANINGS[verdict]} | {counts.get(verdict, 0):,} |"
     yield f"\n| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}"
     for outcome in outcomes:
-        of_print = counted(outcome.printed)
+        of_verdict = counted(outcome.rows)
+        compared = outcome.count(AGAINST_PRINT)
         cells = (
             f"[`{outcome.reproduction.name}`](#{_anchor(outcome)})",
             outcome.reproduction.title + (" (quick)" if outcome.quick else ""),
-            f"{outcome.right} of {outcome.compared}" if outcome.compared else "",
-            *(of_print.get(verdict, "") for verdict in ("exact", "within", "as the specification found", "differs")),
-            f"{outcome.as_specified} of {outcome.specified}" if outcome.specified else "",
+            compared or "",
+            *(of_verdict.get(verdict, "") for verdict in AGAINST_PRINT),
+            _of(outcome, ARITHMETIC),
+            _of(outcome, UNPRINTED),
             f"{outcome.seconds:.0f}",
         )
         yield f"| {' | '.join(map(str, cells))} |"
     yield ""
+
+
+def _of(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
+    """How many have the first of these verdicts, of how many; empty where there are none."""
+    total = outcome.count(verdicts)
+    return f"{outcome.count(verdicts[:1])} of {total}" if total else ""
+
+
+def _absent(outcomes: Sequence[Outcome]) -> list[str]:
+    """Tables of the catalogue that a page of most of them leaves out."""
+    made = {outcome.reproduction.name for outcome in outcomes}
+    known = reproductions()
+    return [name for name in known if name not in made] if 2 * len(made & set(known)) > len(known) else []
 
 
 def _anchor(outcome: Outcome) -> str:
@@ -135,13 +179,24 @@ def _section(outcome: Outcome) -> Iterator[str]:
         yield f"Run in its quick form, which leaves out {made.quick.leaves_out}.\n"
     if made.why:
         yield f"{made.why[0].upper()}{made.why[1:]}.\n"
-    off = [row for row in outcome.rows if row.verdict == "differs"]
-    if not off:
+    if made.in_full:
+        yield from _listed("value", outcome.rows, made.name, len(outcome.rows))
         return
-    yield "| does not come out | printed | measured | difference | specification |\n|---|---|---|---|---|"
-    for row in off[:_SHOWN]:
-        values = (shown(row), number(row.measured, row.decimals), number(row.difference, row.decimals))
-        yield f"| {row.label} | {' | '.join(values)} | {number(row.found, row.decimals)} |"
-    if len(off) > _SHOWN:
-        yield f"\n... and {len(off) - _SHOWN} more: `microveil reproduce {made.name}`."
+    for verdict in NOT_AS_PRINTED:
+        yield from _listed(verdict, [row for row in outcome.rows if row.verdict == verdict], made.name, _SHOWN)
+
+
+def _listed(title: str, rows: Sequence[Row], name: str, most: int) -> Iterator[str]:
+    """Rows with print, correction and measurement beside each other, up to so many."""
+    if not rows:
+        return
+    whole = title == "value"
+    more = " verdict | note |" if whole else ""
+    yield f"| {title} | printed | recomputed | measured | difference |{more}\n|{'---|' * (7 if whole else 5)}"
+    for row in rows[:most]:
+        values = (number(value, row.decimals) for value in (row.recomputed, row.measured, row.difference))
+        more = f" {row.verdict} | {row.note} |" if whole else ""
+        yield f"| {row.label} | {shown(row)} | {' | '.join(values)} |{more}"
+    if len(rows) > most:
+        yield f"\n... and {len(rows) - most} more: `microveil reproduce {name}`."
     yield ""

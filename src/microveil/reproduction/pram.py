@@ -1,4 +1,4 @@
-"""PRAM without evolution: the tables of chapter 4 of specification 05 that need nothing but its matrices.
+"""PRAM without evolution: the tables of chapter 4 of Marés (2013) that need nothing but its matrices.
 
 The Housing file is not to be had; of it only the frequencies of DEGREE survive. What the source evolved belongs to the
 search.
@@ -17,7 +17,7 @@ from microveil.numerics.transition import (
     frequency_matrix,
     invariant_within_range,
 )
-from microveil.reproduction.base import Quick, Reproduction, Row, Rows, row, whole
+from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, row, whole
 from microveil.reproduction.linkage import disclosure_risk, three
 from microveil.reproduction.measuring import categorical_loss, method, with_one_more
 
@@ -77,11 +77,11 @@ def frequency_table() -> Rows:
     for i, line in enumerate(TABLE_4_1.split("\n")):
         for j, cell in enumerate(line.split()):
             found = 0.06763 if (i, j) == (0, 4) else None
-            yield row(f"row {i + 1}, column {j + 1}", cell, float(made[i, j]), found=found, near=5e-6)
+            yield row(f"row {i + 1}, column {j + 1}", cell, float(made[i, j]), recomputed=found, near=5e-6)
     for category, (value, found) in enumerate(
         zip(expected_frequencies(DEGREE, made), EXPECTED_FREQUENCIES, strict=True)
     ):
-        yield Row(f"expected frequency {category + 1}", None, float(value), found=found)
+        yield Row(f"expected frequency {category + 1}", None, float(value), recomputed=found)
 
 
 def evolved_frequencies() -> Rows:
@@ -89,7 +89,7 @@ def evolved_frequencies() -> Rows:
     evolved = np.array([[float(cell) for cell in line.split()] for line in TABLE_4_6.split("\n")])
     values = expected_frequencies(DEGREE, evolved)
     for category, (shown, value, found) in enumerate(zip(AFTER, values, EXPECTED_AFTER, strict=True)):
-        yield Row(f"category {category + 1}", shown, float(value), 0, found=found, near=0.051)
+        yield Row(f"category {category + 1}", shown, float(value), 0, recomputed=found, near=0.051)
 
 
 def ratios() -> Rows:
@@ -105,7 +105,8 @@ def ratios() -> Rows:
                 label = f"{title}, {f'category {place + 1}' if place < 6 else 'weighted mean'}, {form} form"
                 known = right.get(title)
                 found = 1.5997 if (title, place) == ("Initial", 4) else known[place] if known else None
-                yield row(label, cell, float(value), found=found, near=5.1e-4)
+                kind: Kind = "measurement" if form == "source" else "another reading"
+                yield row(label, cell, float(value), recomputed=found, near=5.1e-4, kind=kind)
 
 
 def standard(quick: bool) -> Rows:
@@ -115,7 +116,8 @@ def standard(quick: bool) -> Rows:
         values = (loss, risk, max(loss, risk), (loss + risk) / 2)
         reach = (*near, max(near), max(near))
         for figure, cell, value, tolerance in zip(("IL", "DR", "max", "mean"), shown, values, reach, strict=True):
-            yield row(f"{file} {title} {figure}", cell, value, tolerance=tolerance)
+            kind: Kind = "fitted" if cell == shown[1] else "measurement"  # DR, and the maximum where that is DR
+            yield row(f"{file} {title} {figure}", cell, value, tolerance=tolerance, kind=kind)
 
 
 def before_evolution(quick: bool) -> Rows:
@@ -144,7 +146,7 @@ TABLES = (
     Reproduction(
         "pram-4.1",
         "The frequency-based matrix of DEGREE",
-        "spec 05, 4.1.1; Tables 4.1 and 4.2",
+        "Marés (2013), Tables 4.1 and 4.2",
         whole(frequency_table),
         72,
         0.1,
@@ -153,7 +155,7 @@ TABLES = (
     Reproduction(
         "pram-4.4",
         "Frequency PRAM before evolution",
-        "spec 05, 5.9 and 11.1; Tables 4.4 and 4.5",
+        "Marés (2013), Tables 4.4 and 4.5",
         before_evolution,
         4,
         20,
@@ -164,7 +166,7 @@ TABLES = (
     Reproduction(
         "pram-4.7",
         "Frequencies by the evolved matrix",
-        "spec 05, 11.1; Tables 4.6 and 4.7",
+        "Marés (2013), Tables 4.6 and 4.7",
         whole(evolved_frequencies),
         8,
         0.1,
@@ -173,7 +175,7 @@ TABLES = (
     Reproduction(
         "pram-4.8",
         "Expected ratios without evolution",
-        "spec 05, 8.7 and 11.2; Tables 4.8 to 4.11",
+        "Marés (2013), Tables 4.8 to 4.11",
         whole(ratios),
         28,
         0.1,
@@ -182,7 +184,7 @@ TABLES = (
     Reproduction(
         "pram-4.12",
         "Frequency and uniform PRAM",
-        "spec 05, 5.9 and 11.3; Tables 4.12 and 4.13",
+        "Marés (2013), Tables 4.12 and 4.13",
         standard,
         16,
         8,

@@ -1,4 +1,4 @@
-"""Microaggregation in blocks against projected linkage: Tables 4.8 to 4.11 of specification 04.
+"""Microaggregation in blocks against projected linkage: Tables 4.8 to 4.11 of Nin (2008).
 
 Blocks are consecutive attributes and those left over are dropped; the intruder knows the first two blocks, three, ...,
 all. Zscores and PCP are run on standardised values, MDAV on raw ones, which comes nearest to print.
@@ -30,7 +30,7 @@ METHODS: dict[str, Callable[[int, int], Method]] = {
     "zscores": lambda k, v: method("projection", k=k, block=v, axis="z-sum"),
     "mdav": lambda k, v: method("mdav", k=k, block=v, scale="raw"),
 }
-# the projection that the specification found to come nearest to print
+# the projection that comes nearest to print
 NEAREST: dict[str, tuple[str, str]] = {
     "pcp": ("component", "own"),
     "zscores": ("z-sum", "masked"),
@@ -45,7 +45,7 @@ FOUND = {
     ("census, file order", "zscores"): (99.2, 94.5, 88.2, 89.4, 71.5, 62.0, 55.9, 32.0, 21.7),
     ("census, file order", "mdav"): (79.1, 64.1, 57.4, 79.0, 62.4, 51.7, 66.2, 42.9, 32.2),
 }
-# the specification's DLD and IL of Zscores on Census
+# the recomputed DLD and IL of Zscores on Census
 FOUND_ZSCORES = {
     "dld": (27.8, 18.7, 17.8, 16.2, 8.7, 8.1, 13.0, 7.0, 5.5),
     "il": (93, 124, 132, 92, 121, 127, 108, 133, 140),
@@ -101,11 +101,11 @@ def score_table(file: str, quick: bool) -> Rows:
                 label = f"{name} v={v} k={k} {figure.upper()}"
                 near = NEAR if (name, figure) == ("zscores", "projld") else 0.0
                 found, by = found_there(file, name, figure, place)
-                yield row(label, line[figure], value, tolerance=near, found=found, near=by)
+                yield row(label, line[figure], value, tolerance=near, recomputed=found, near=by)
 
 
 def found_there(file: str, name: str, figure: str, place: int) -> tuple[float | None, float]:
-    """What the specification computed, and to which digit."""
+    """What was recomputed, and to which digit."""
     if figure == "projld" and (file, name) in FOUND:
         return FOUND[file, name][place], 0.1
     if file == "census" and name == "zscores" and figure in FOUND_ZSCORES:
@@ -122,7 +122,8 @@ def file_order() -> Rows:
             v, k = int(line["v"]), int(line["k"])
             value = measured_scores(name, "census, file order", v, k, quick=True)["projld"]
             found = FOUND["census, file order", name][place]
-            yield row(f"{name} v={v} k={k} PROJLD", line["projld"], value, found=found, near=0.1)
+            label = f"{name} v={v} k={k} PROJLD"
+            yield row(label, line["projld"], value, recomputed=found, near=0.1, kind="another reading")
 
 
 def strongest() -> Rows:
@@ -138,9 +139,10 @@ def strongest() -> Rows:
 
 
 WHY = (
-    "ProjLD comes out as the specification found, by the projection and parameters that fit best (within 8 points of "
-    "print for Zscores); the source's PCP was not run on the scale of its Zscores, its MDAV perhaps on raw values; IL, "
-    "ID and PLD are not rebuilt by any reading, and the scores inherit that. " + PLD_RULE
+    "ProjLD is that of the projection and parameters that fit best, and equals an independent recomputation (for "
+    "Zscores, near print is 8 points); the source's PCP was not run on the scale of its Zscores, its "
+    "MDAV perhaps on raw values; IL, ID and PLD are not rebuilt by any reading that was tried, and the scores inherit "
+    "that. " + PLD_RULE
 )
 
 
@@ -148,7 +150,7 @@ def _table(number: str, file: str, title: str) -> Reproduction:
     return Reproduction(
         f"projected-{number}",
         title,
-        f"spec 04, 10.4 and 10.5; Tables {' and '.join(TABLES_OF[file])}",
+        f"Nin (2008), Tables {' and '.join(TABLES_OF[file])}",
         lambda quick: score_table(file, quick),
         243,
         60 if file == "census" else 200,
@@ -164,17 +166,18 @@ TABLES = (
     Reproduction(
         "projected-order",
         "ProjLD of Census in the order of the file",
-        "spec 04, 7.2",
+        "Nin (2008), Table 4.10",
         lambda quick: file_order(),
         18,
         8,
         ("census",),
         why="the source does not say in which order it took the attributes",
+        judges=False,
     ),
     Reproduction(
         "projected-strongest",
         "The best of all projections",
-        "spec 04, 7.2",
+        "recomputed from Nin (2008)",
         lambda quick: strongest(),
         6,
         10,

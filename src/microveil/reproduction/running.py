@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,19 @@ from microveil.masking.release import file_digest, versions
 from microveil.microdata import datasets
 from microveil.microdata.files.atomic import write_text
 from microveil.progress import Part, Progress, silent
-from microveil.reproduction.base import VERDICTS, Reproduction, Row, Verdict
+from microveil.reproduction.base import (
+    AGAINST_PRINT,
+    ARITHMETIC,
+    GROUPS,
+    UNJUDGED,
+    UNPRINTED,
+    VERDICTS,
+    Reproduction,
+    Row,
+    Verdict,
+)
+
+SUMMED = {"measured against print": AGAINST_PRINT, "arithmetic": ARITHMETIC, "not in print": UNPRINTED}
 
 
 @dataclass(frozen=True)
@@ -29,58 +42,40 @@ class Outcome:
     rows: tuple[Row, ...]
     quick: bool
     seconds: float
+    day: str = ""
 
-    @property
-    def printed(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if row.printed is not None)
-
-    @property
-    def unprinted(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if row.printed is None)
-
-    @property
-    def compared(self) -> int:
-        """Printed values that were measured."""
-        return sum(row.measured is not None for row in self.printed)
-
-    @property
-    def right(self) -> int:
-        """Printed values that come out."""
-        return sum(row.comes_out for row in self.printed)
-
-    @property
-    def specified(self) -> int:
-        """Values that only the specification has."""
-        return sum(row.verdict in ("as specified", "differs") for row in self.unprinted)
-
-    @property
-    def as_specified(self) -> int:
-        return sum(row.comes_out for row in self.unprinted)
+    def count(self, verdicts: Sequence[Verdict]) -> int:
+        """How many rows have one of these verdicts."""
+        return sum(row.verdict in verdicts for row in self.rows)
 
     @property
     def summary(self) -> str:
         """
-        >>> rows = (Row("a", 1.0, 1.0), Row("b", 2.0, 7.0), Row("c", None, 3.0, found=3.0))
+        >>> rows = (Row("a", 1.0, 1.0), Row("b", 2.0, 7.0), Row("c", None, 3.0, recomputed=3.0))
         >>> Outcome(Reproduction("x-1", "", "", None, 3, 0), rows, False, 0.1).summary
-        '1 of 2 printed values come out (1 exact, 1 differs); 1 of 1 without print as specified'
+        'measured against print: 1 of 2 as printed, 1 differs; not in print: 1 of 1 agrees'
         """
-        told = []
-        if self.printed:
-            parts = ", ".join(f"{count} {verdict}" for verdict, count in counted(self.printed).items())
-            told.append(f"{self.right} of {self.compared} printed values come out ({parts})")
-        if self.specified:
-            told.append(f"{self.as_specified} of {self.specified} without print as specified")
-        if alone := counted(self.unprinted).get("no printed value"):
-            told.append(f"{alone} with nothing to compare")
+        counts, told = counted(self.rows), []
+        for title, verdicts in SUMMED.items():
+            if total := self.count(verdicts):
+                first, *others = (f"{counts[verdict]} {verdict}" for verdict in verdicts if verdict in counts)
+                told.append(f"{title}: {', '.join([first.replace(' ', f' of {total} ', 1), *others])}")
+        told += [f"{counts[verdict]} {verdict}" for verdict in UNJUDGED if verdict in counts]
         return "; ".join(told)
 
     def to_plain(self) -> dict[str, Any]:
+        counts = counted(self.rows)
         return {
             **self.reproduction.to_plain(),
-            "run": {"quick": self.quick, "seconds": round(self.seconds, 1), "version": microveil.__version__},
+            "run": {
+                "quick": self.quick,
+                "seconds": round(self.seconds, 1),
+                "version": microveil.__version__,
+                "day": self.day,
+            },
             "summary": {
-                "printed": {"right": self.right, "compared": self.compared, **counted(self.printed)},
-                "without print": {"right": self.as_specified, "compared": self.specified, **counted(self.unprinted)},
+                title: {verdict: counts[verdict] for verdict in verdicts if verdict in counts}
+                for title, verdicts in GROUPS.items()
             },
             "values": [row.to_plain() for row in self.rows],
         }
@@ -100,7 +95,8 @@ def run(reproduction: Reproduction, *, quick: bool = False, progress: Progress =
     for row in reproduction.rows(quick):
         rows.append(row)
         progress(min(1.0, len(rows) / max(1, length)), f"{reproduction.name}: {row.label}")
-    return Outcome(reproduction, tuple(rows), quick and reproduction.quick is not None, time.perf_counter() - began)
+    short, seconds = quick and reproduction.quick is not None, time.perf_counter() - began
+    return Outcome(reproduction, tuple(rows), short, seconds, date.today().isoformat())
 
 
 def run_all(
@@ -169,7 +165,8 @@ def _read(reproduction: Reproduction, place: Path) -> Outcome | None:
             return None
         names = [field.name for field in fields(Row)]
         rows = tuple(Row(**{name: value[name] for name in names}) for value in plain["values"])
-        return Outcome(reproduction, rows, bool(plain["run"]["quick"]), float(plain["run"]["seconds"]))
+        made = plain["run"]
+        return Outcome(reproduction, rows, bool(made["quick"]), float(made["seconds"]), str(made["day"]))
     except (OSError, ValueError, KeyError, TypeError):  # not there, or damaged
         return None
 

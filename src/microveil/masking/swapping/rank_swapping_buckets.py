@@ -20,8 +20,10 @@ from microveil.randomness import Streams
 @parameterised
 class RankSwappingBuckets(Method):
     """Each attribute by itself: its values in order are divided into buckets of equal size; a value not swapped yet
-    draws a bucket, its own with probability 1/2, the next with 1/4 and so on, and changes places with a value of that
-    bucket (in its own, with one above it). When this is swapped already, bucket and value are drawn again.
+    draws a bucket, its own with probability 1/2, the next with 1/4 and so on, and changes places with one of the values
+    of that bucket that are not swapped yet (in its own, with one above it). A bucket without such a value is drawn
+    again. With `taken="bucket"` any value of the bucket is drawn, and bucket and value are drawn again when that value
+    is swapped already, so that buckets with many swapped values are chosen less often.
 
     The fewer buckets, the stronger the masking. The probabilities of the buckets left do not sum to 1: what they lack
     goes to the last bucket, or they are taken in proportion. Other
@@ -50,10 +52,10 @@ class RankSwappingBuckets(Method):
     renormalise: bool = parameter(
         False, help="take the probabilities of the buckets left in proportion, instead of giving the rest to the last"
     )
-    taken: Literal["bucket", "place"] = parameter(
-        "bucket",
-        help="where the place drawn is taken already: bucket and place are drawn again, or only the place, among those "
-        "free in the bucket",
+    taken: Literal["place", "bucket"] = parameter(
+        "place",
+        help="where the place drawn is taken already: only the place is drawn again, among those free in the bucket, "
+        "or bucket and place are drawn again",
     )
     ties: Ties = parameter("random", help=TIES)
 
