@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,16 @@ def test_the_risks_of_records_are_private_and_never_replace_the_table(data: Path
     made = microveil("risk", data, "--records", "risks.csv", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "risks.csv").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("long", ["x" * 300 + ".csv", "9" * 5000])
+def test_names_that_no_file_can_have_end_in_a_short_sentence(long: str, data: Path, run: Callable[..., Any]) -> None:
+    for command in (
+        ["assess", data, long],
+        ["describe", data, "--schema-out", long],
+        ["report", data, long, "-o", "r.html"],
+    ):
+        done = run(*command)
+        assert done.status in (1, 2)
+        assert "internal error" not in done.stderr
+        assert len(done.stderr) < 1000

@@ -50,13 +50,17 @@ class GuaranteeError(DataError):
     """A release does not guarantee what was required of it."""
 
 
+_LONGEST_PATH = 500  # characters of a path in an error; longer ones are nobody's
+
+
 class FileError(MicroveilError, ValueError):
     """A file cannot be read or written: names the file and, where known, line and column."""
 
     def __init__(self, path: object, problem: str, *, line: int | None = None, column: str | None = None) -> None:
         self.path, self.problem, self.line, self.column = str(path), problem, line, column
         place = "".join([f", line {line}" if line else "", f", column '{column}'" if column else ""])
-        super().__init__(f"{path}{place}: {problem}")
+        told = str(path) if len(str(path)) <= _LONGEST_PATH else f"{str(path)[:_LONGEST_PATH]}..."
+        super().__init__(f"{told}{place}: {problem}")
 
 
 _DEEPEST = 100  # lists and tables in each other that anything here reads

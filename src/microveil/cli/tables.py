@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def from_manifest(masked: Path) -> Made:
 
     recover(masked.parent)  # a run that was killed may have left the manifest under another name
     beside = manifest_path(masked)
-    if not (beside.is_file() and masked.is_file()):
+    if not (isfile(beside) and isfile(masked)):  # of a name that is too long there is no file
         return None, None
     plan, manifest = read_plan(beside)
     if manifest is None or (manifest.get("output") or {}).get("file_sha256") != file_digest(masked):
