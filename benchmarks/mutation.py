@@ -8,8 +8,9 @@ Mutants that behave like the original are named with their reasons in equivalent
 Why not a package: general tools start an interpreter per mutant and know nothing of which test executes which line, so
 that 500 mutants take most of a day. Here every mutant is a fork of one process in which everything is loaded already:
 the function it changes gets other code, and only the tests that execute the line are run, the quickest first. Which
-tests these are is measured once (`--remap` measures it again). The kernels in numerics are compiled and checked against
-plain implementations instead; they are not sampled.
+tests these are is measured first, over all tests but those that start processes of their own; with `--keep-map` the
+measurement of the last run is used again. The kernels in numerics are compiled and checked against plain
+implementations instead; they are not sampled.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ import inspect
 import json
 import os
 import random
-import re
 import resource
 import shutil
 import signal
@@ -46,9 +46,10 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PACKAGES = ("masking", "attacks", "losses", "scoring")
-TESTS = ("masking", "attacks", "losses", "scoring", "contracts", "microdata", "test_battery.py", "test_parameters.py")
+TESTS = ("masking", "attacks", "losses", "scoring", "contracts", "published", "study", "reporting")
+TESTS += ("test_battery.py", "test_knowledge.py", "test_parameters.py", "test_strengthening.py", "test_wrong_types.py")
+LEFT_OUT = ("test_limits.py", "test_seed_attacks.py")  # they start processes or take minutes
 PAGES = "tests/test_docs.py::test_the_generated_pages_are_up_to_date"  # they show every parameter and its default
-MOST_FILES = 2  # of tests that are run against the mutants of one module
 EQUIVALENT = HERE / "equivalent_mutants.txt"
 SAID = ("logger.", "warnings.", "progress(", "part(", "first(", "second(")  # statements that only report
 PRELOADED = "numpy scipy.stats scipy.optimize scipy.sparse numba pyarrow.csv pandas polars narwhals pydantic hypothesis"
@@ -349,56 +350,28 @@ def forked(job: Any, limit: float) -> int | None:
     return None
 
 
-OPTIONS = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=line"]
+OPTIONS = ["-q", "-x", "--doctest-modules", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=line"]
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # packages are imported before pytest starts
 
 
-class Map:
-    """Which tests execute which lines; a file of tests is measured when a mutant first needs it."""
+def test_files(scratch: Path) -> list[str]:
+    """The files of tests and the modules with doctests, the longest first, so that workers share them evenly."""
+    folder = scratch / "tests"
+    files = [folder / name for name in TESTS if name.endswith(".py")]
+    files += [file for name in TESTS for file in sorted((folder / name).glob("**/test_*.py"))]
+    for package in PACKAGES:
+        modules = sorted((scratch / "src" / "microveil" / package).rglob("*.py"))
+        files += [file for file in modules if ">>> " in file.read_text()]
+    kept = [file for file in files if file.name not in LEFT_OUT]
+    return [str(file.relative_to(scratch)) for file in sorted(kept, key=lambda file: -file.stat().st_size)]
 
-    def __init__(self, scratch: Path) -> None:
-        self.scratch, self.kept = scratch, scratch / "map.json"
-        self.tests: dict[str, Any] = {}
-        self.measured: list[str] = []
-        if self.kept.exists():
-            self.measured, self.tests = json.loads(self.kept.read_text())
-        folder = scratch / "tests"
-        files = [folder / name for name in TESTS if name.endswith(".py")]
-        files += [file for name in TESTS for file in sorted((folder / name).glob("**/test_*.py"))]
-        self.texts = {str(file.relative_to(scratch)): file.read_text() for file in files}
-        self.sources = {str(file.relative_to(scratch)): file.read_text() for file in (scratch / "src").rglob("*.py")}
 
-    def files_for(self, path: str) -> list[str]:
-        """The files of tests that import a module; if none does, those that import a module which imports it."""
-        found = self._importing(path, self.texts)
-        if not found:
-            modules = self._importing(path, self.sources)
-            found = [test for module in modules for test in self._importing(module, self.texts)]
-        if not found:  # what only the registry loads is tested by its name, or by that of its folder
-            words = (f'"{Path(path).stem.replace("_", "-")}"', f"{Path(path).parent.name}")
-            found = [test for test, text in self.texts.items() if words[0] in text or words[1] in Path(test).stem]
-        same = Path(path).stem
-        return sorted(set(found), key=lambda file: (same not in file, file))[:MOST_FILES]
-
-    @staticmethod
-    def _importing(path: str, texts: dict[str, str]) -> list[str]:
-        module = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        package, _, name = module.rpartition(".")
-        wanted = re.compile(rf"(from|import) {re.escape(module)}\b(?!\.)|from {re.escape(package)} import .*\b{name}\b")
-        return [file for file, text in texts.items() if wanted.search(text)]
-
-    def ensure(self, path: str) -> None:
-        for file in self.files_for(path):
-            if file not in self.measured:
-                self._measure(file)
-
-    def _measure(self, file: str) -> None:
-        """In this process, so that modules and compiled kernels are loaded when mutants are forked from it."""
-        tracer = Tracer(self.scratch)
-        pytest.main([*(option for option in OPTIONS if option != "-x"), file], plugins=[tracer])
-        self.measured.append(file)
-        self.tests |= tracer.tests
-        self.kept.write_text(json.dumps([self.measured, self.tests]))
+def measure(scratch: Path, files: list[str]) -> dict[str, Any]:
+    """Which lines each test executes, measured in this process: modules and kernels are then loaded for the mutants."""
+    tracer = Tracer(scratch)
+    options = [option for option in OPTIONS if option != "-x"]
+    pytest.main([*options, *files], plugins=[tracer])
+    return tracer.tests
 
 
 def tests_of(mutant: Mutant, known: dict[str, Any], functions: set[int], budget: float) -> list[str]:
@@ -523,6 +496,79 @@ def equivalents() -> dict[str, str]:
     return known
 
 
+@dataclass(frozen=True)
+class Worker:
+    """One of several processes, each with its copy of the tree, its part of the tests and its part of the sample."""
+
+    number: int
+    workers: int
+    folder: Path
+    told: Any
+
+    @property
+    def scratch(self) -> Path:
+        return self.folder / f"tree-{self.number}"
+
+    def map_of(self, number: int) -> Path:
+        return self.folder / f"map-{number}.json"
+
+    def prepared(self) -> None:
+        scratch = self.scratch
+        sys.path[:0] = [str(scratch / "src")]
+        os.environ |= {"PYTHONPATH": str(scratch / "src"), "HYPOTHESIS_STORAGE_DIRECTORY": str(scratch / "hypothesis")}
+        os.chdir(scratch)
+        quiet = os.open(self.folder / f"output-{self.number}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for stream in (1, 2):
+            os.dup2(quiet, stream)
+        for name in PRELOADED.split():
+            importlib.import_module(name)
+
+    def known(self, files: list[str]) -> dict[str, Any]:
+        """The tests by line, of all workers: every worker measures its part and waits for the others."""
+        own = self.map_of(self.number)
+        if not own.exists():
+            tests = measure(self.scratch, files[self.number :: self.workers])
+            part = own.with_suffix(".part")
+            part.write_text(json.dumps(tests))
+            part.rename(own)
+            print(f"worker {self.number}: {len(tests)} tests measured", file=self.told)
+        found: dict[str, Any] = {}
+        for number in range(self.workers):
+            while not self.map_of(number).exists():
+                time.sleep(1)
+            found |= json.loads(self.map_of(number).read_text())
+        return found
+
+    def judged(self, sample: list[Mutant], known: dict[str, Any], budget: float) -> Counter[str]:
+        """How many mutants of its part of the sample were killed, hung, survived or are equivalent."""
+        same = equivalents()
+        counts: Counter[str] = Counter()
+        for i, mutant in enumerate(sample[self.number :: self.workers]):
+            source = (self.scratch / mutant.path).read_bytes()
+            before, after = mutant.diff(source)
+            fate = "equivalent"
+            tests: list[str] = []
+            if mutant.key(source) not in same:
+                line = statement_line(mutant, source)
+                placed = Mutant(mutant.path, line, mutant.start, mutant.end, mutant.text)
+                tests = tests_of(placed, known, function_lines(source), budget)
+                seconds = sum(known[name]["seconds"] for name in tests if name != PAGES)
+                fate = run(placed, self.scratch, tests, 30 + 5 * seconds) if tests else "survived"
+            counts[fate] += 1
+            print(fate, mutant.path, mutant.line, before, "->", after, len(tests), flush=True)
+            if fate == "survived":
+                print(f"{mutant.path}:{mutant.line} ({len(tests)} tests)\n  - {before}\n  + {after}", file=self.told)
+            if i % 20 == 19:
+                print(f"... worker {self.number}, {i + 1}: {dict(counts)}", file=self.told)
+        return counts
+
+
+def chosen(population: list[Mutant], asked: argparse.Namespace) -> list[Mutant]:
+    if asked.line:
+        return [mutant for mutant in population if mutant.line == asked.line]
+    return random.Random(asked.seed).sample(population, min(asked.sample, len(population)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--sample", type=int, default=100, help="how many mutants")
@@ -530,60 +576,48 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only files whose path contains this")
     parser.add_argument("--skip", default="", help="no files whose path contains one of these words, with commas")
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "microveil-mutation")
-    parser.add_argument("--remap", action="store_true", help="measure again which test executes which line")
+    parser.add_argument("--keep-map", action="store_true", help="do not measure again which test executes which line")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests, as measured, per mutant")
-    parser.add_argument("--reference", action="store_true", help="also run tests on the reference data, which are slow")
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--line", type=int, help="all mutants of this line (with --only)")
     asked = parser.parse_args()
 
-    scratch = asked.scratch.resolve()
-    scratch.mkdir(parents=True, exist_ok=True)
-    scratch_copy(scratch)
-    sys.path[:0] = [str(scratch / "src")]
-    os.environ |= {"PYTHONPATH": str(scratch / "src"), "HYPOTHESIS_STORAGE_DIRECTORY": str(scratch / "hypothesis")}
-    if not asked.reference:
-        os.environ.pop("MICROVEIL_DATA", None)
-    os.chdir(scratch)
+    folder = asked.scratch.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     told = os.fdopen(os.dup(1), "w", buffering=1)
-    quiet = os.open(scratch / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    for stream in (1, 2):
-        os.dup2(quiet, stream)
-    for name in PRELOADED.split():
-        importlib.import_module(name)
-    if asked.remap:
-        (scratch / "map.json").unlink(missing_ok=True)
-    known = Map(scratch)
-
+    workers = [Worker(number, asked.workers, folder, told) for number in range(asked.workers)]
+    for worker in workers:
+        scratch_copy(worker.scratch)
+        if not asked.keep_map:
+            worker.map_of(worker.number).unlink(missing_ok=True)
     skipped = [word for word in asked.skip.split(",") if word]
     population = [
         mutant
-        for mutant in mutants(scratch)
+        for mutant in mutants(workers[0].scratch)
         if asked.only in mutant.path and not any(word in mutant.path for word in skipped)
     ]
-    if asked.line:
-        sample = [mutant for mutant in population if mutant.line == asked.line]
-    else:
-        sample = random.Random(asked.seed).sample(population, min(asked.sample, len(population)))
-    same = equivalents()
-    counts: Counter[str] = Counter()
-    for i, mutant in enumerate(sample):
-        source = (scratch / mutant.path).read_bytes()
-        before, after = mutant.diff(source)
-        fate = "equivalent"
-        tests: list[str] = []
-        if mutant.key(source) not in same:
-            line = statement_line(mutant, source)
-            placed = Mutant(mutant.path, line, mutant.start, mutant.end, mutant.text)
-            known.ensure(mutant.path)
-            tests = tests_of(placed, known.tests, function_lines(source), asked.budget)
-            seconds = sum(known.tests[name]["seconds"] for name in tests if name != PAGES)
-            fate = run(placed, scratch, tests, 30 + 5 * seconds) if tests else "survived"
-        counts[fate] += 1
-        print(fate, mutant.path, mutant.line, before, "->", after, len(tests), flush=True)
-        if fate == "survived":
-            print(f"{mutant.path}:{mutant.line} ({len(tests)} tests)\n  - {before}\n  + {after}", file=told)
-        if i % 20 == 19:
-            print(f"... {i + 1} of {len(sample)}: {dict(counts)}", file=told)
+    sample = chosen(population, asked)
+    children = []
+    for worker in workers:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                worker.prepared()
+                known = worker.known(test_files(worker.scratch))
+                counts = worker.judged(sample, known, asked.budget)
+                (folder / f"counts-{worker.number}.json").write_text(json.dumps(counts))
+                status = 0
+            except BaseException:
+                traceback.print_exc(file=told)
+            finally:
+                os._exit(status)
+        children.append(child)
+    if any(os.waitpid(child, 0)[1] for child in children):
+        sys.exit("a worker broke off")
+    counts = Counter[str]()
+    for worker in workers:
+        counts += Counter(json.loads((folder / f"counts-{worker.number}.json").read_text()))
     judged = len(sample) - counts["equivalent"]
     dead = counts["killed"] + counts["hung"]
     print(

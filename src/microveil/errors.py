@@ -7,9 +7,10 @@ import errno
 import json
 import math
 import os
+import re
 import reprlib
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,8 +23,16 @@ _SIGNS_OF_SHORT_MEMORY = (
 )
 
 
+_LONGEST_PATH = 500  # characters of a path in an error; longer ones are nobody's
+_LONGEST_MESSAGE = 1500
+
+
 class MicroveilError(Exception):
-    """Anything Microveil refuses to do, in one sentence."""
+    """Anything Microveil refuses to do, in one sentence; of what a user wrote at length it shows the beginning."""
+
+    def __str__(self) -> str:
+        told = re.sub(rf"\S{{{_LONGEST_PATH + 100},}}", lambda word: f"{word[0][:77]}...", super().__str__())
+        return told if len(told) <= _LONGEST_MESSAGE else f"{told[:_LONGEST_MESSAGE]}..."
 
 
 class ParameterError(MicroveilError, ValueError):
@@ -48,9 +57,6 @@ class DataError(MicroveilError, ValueError):
 
 class GuaranteeError(DataError):
     """A release does not guarantee what was required of it."""
-
-
-_LONGEST_PATH = 500  # characters of a path in an error; longer ones are nobody's
 
 
 class FileError(MicroveilError, ValueError):
@@ -86,6 +92,16 @@ def parsed(read: Callable[[str], Any], text: str) -> Any:
         inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
         open_ends += [(depth + 1, item) for item in inside]
     return content
+
+
+def toml_of(plain: Mapping[str, Any]) -> str:
+    """Tables, lists and values as TOML; what TOML cannot express is refused."""
+    import tomli_w
+
+    try:
+        return tomli_w.dumps(plain)
+    except (TypeError, ValueError, RecursionError):  # a value of another type, a number of 5,000 digits, deep nesting
+        raise ParameterError("there is a value that TOML cannot express, or a number with too many digits") from None
 
 
 @contextmanager

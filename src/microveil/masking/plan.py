@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from microveil.errors import ParameterError, brief, errors_of_file, nearest_name, parsed, shortened
+from microveil.errors import ParameterError, brief, errors_of_file, nearest_name, parsed, shortened, toml_of
 from microveil.masking.guarantees import check_requirements
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.schema import Schema
@@ -81,10 +81,8 @@ class Plan:
         return plain
 
     def to_toml(self) -> str:
-        import tomli_w
-
         warning = "" if self.seed is None else f"# {PRIVATE}\n"
-        return warning + tomli_w.dumps(self.to_plain())
+        return warning + toml_of(self.to_plain())
 
     @classmethod
     def from_plain(cls, plain: Any, folder: Path | None = None) -> Plan:

@@ -159,7 +159,7 @@ def _of_long_numbers(cells: list[Any]) -> pa.Array | None:
     """Whole numbers beyond 64 bits as decimals, if that is what a column holds."""
     cells = [None if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]
     present = [cell for cell in cells if cell is not None]
-    if not all(isinstance(cell, int) and abs(cell) < 10**76 for cell in present):
+    if not all(isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**76 for cell in present):
         return None
     if all(-(2**63) <= cell < 2**63 for cell in present):
         return pa.array(cells, type=pa.int64())

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import pydantic
 
-from microveil.errors import SchemaError, UnknownNameError, errors_of_file, parsed, shortened
+from microveil.errors import SchemaError, UnknownNameError, errors_of_file, parsed, shortened, toml_of
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.hierarchy import Hierarchy, Intervals, hierarchy_from_plain, node_text
 
@@ -316,9 +316,7 @@ class Schema:
             return cls.from_plain(parsed(tomllib.loads, read_text(path)), path.parent)
 
     def to_toml(self) -> str:
-        import tomli_w
-
-        return tomli_w.dumps(self.to_plain())
+        return toml_of(self.to_plain())
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the schema as a TOML file that `read` gives back."""
