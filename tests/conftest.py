@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import settings
 
 from microveil.microdata import Microdata, datasets
 
+os.environ["COLUMNS"] = "160"  # of the tables that commands print, so that no sentence a test looks for is wrapped
 settings.register_profile("microveil", deadline=None)  # how long a case takes says nothing about whether it is right
 settings.load_profile("microveil")
 

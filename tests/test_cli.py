@@ -63,7 +63,19 @@ def test_the_table_of_an_assessment_explains_every_number(people: Path) -> None:
     numeric = [loss for loss in chosen if "numeric" in loss.kinds and loss.usual and not loss.reads_labels]
     attacks = [find("attack", name) for name in names("attack")]
     general = [attack for attack in attacks if attack.general and "noticed" not in vars(attack)]
-    assert shown.stdout.count("lower is") == len(numeric) + len(general) + 2
+    for measure in (*numeric, *general):
+        meaning = measure.meaning.partition("; lower is ")[0]
+        assert any(measure.name in line and meaning in line for line in shown.stdout.splitlines()), measure.name
+    assert "lower is safer (risks) and better (losses, scores)" in shown.stdout
+
+
+@pytest.mark.parametrize("words", ["assess {0} {0}", "risk {0} --keys age,income", "describe {0}", "methods"])
+def test_tables_fit_80_columns_in_a_pipe(people: Path, words: str) -> None:
+    shown = microveil(*words.format(people).split(), COLUMNS="")
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()[1:]  # the first names the file
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= 80
 
 
 def test_keys_of_several_kinds_with_a_plan(people: Path, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import math
 
 from microveil.errors import ParameterError
 
+THRESHOLD = 0.09  # what health authorities accept for the risk of a single record of a public release
+
 
 def percentage(given: object, what: str) -> float:
     """A percentage from 0 to 100: `5`, `"5"` or `"5%"`. A number between 0 and 1 could be meant as a share of 1, so it

@@ -23,11 +23,11 @@ from microveil.microdata.microdata import Microdata, as_microdata, resolve_attri
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS, Attribute
 from microveil.progress import Progress, parts, silent
+from microveil.units import THRESHOLD
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-THRESHOLD = 0.09  # what health authorities accept for the risk of a single record of a public release
 BELOW = (2, 3, 5, 10)
 _LINKAGE = "linkage"
 _ROUNDING = 1e-9

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from microveil.cli.options import (
-    THRESHOLD,
     Json,
     Known,
     MatchBy,
@@ -26,6 +25,7 @@ from microveil.cli.printing import bar_for, console, fail, note, print_json, say
 from microveil.cli.tables import from_manifest, read_release, read_table
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
 from microveil.errors import ParameterError
+from microveil.units import THRESHOLD
 
 if TYPE_CHECKING:
     from microveil.battery import Battery
@@ -249,17 +249,26 @@ def _print_assessment(assessment: Assessment) -> None:
     after = assessment.headline.after
     if after.attacked < after.records:
         say(f"after masking: measured on {after.attacked:,} of {after.records:,} records and extrapolated")
-    table = Table(title=f"attacks and losses over {', '.join(assessment.attributes)}", title_justify="left")
-    table.add_column("")
+    table = Table(
+        title=f"attacks and losses over {', '.join(assessment.attributes)}",
+        title_justify="left",
+        caption="lower is safer (risks) and better (losses, scores)",
+        caption_justify="left",
+    )
     table.add_column("measure")
     table.add_column("%", justify="right")
     table.add_column("95 % interval", justify="right")
     table.add_column("what it means", overflow="fold")
+    above = ""
     for kind, name, value, meaning in assessment.rows():
         if not isfinite(value):
             continue  # not measured
+        if kind != above:
+            table.add_section()
+            table.add_row(kind, style="bold")
+            above = kind
         risk = assessment.risks.get(name) if kind == "risk" else None
         interval = f"{risk.low:.2f} to {risk.high:.2f}" if risk else ""
         sampled = f" ({risk.attacked:,} records attacked)" if risk and risk.attacked < assessment.records else ""
-        table.add_row(kind, name, f"{value:.2f}", interval, meaning + sampled)
+        table.add_row(f" {name}", f"{value:.2f}", interval, meaning.partition("; lower is ")[0] + sampled)
     console().print(table)

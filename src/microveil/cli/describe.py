@@ -44,7 +44,7 @@ def describe(
     if as_json:
         print_json({"records": len(data), "attributes": rows})
         return
-    console(80).print(_table(f"{path.name}: {len(data):,} records, {count(len(rows), 'attribute')}", rows))
+    console().print(_table(f"{path.name}: {len(data):,} records, {count(len(rows), 'attribute')}", rows))
     for row in rows:
         if row["hint"]:
             for line in textwrap.wrap(f"{row['name']}: {row['hint']}", 80, subsequent_indent="  "):

@@ -65,7 +65,7 @@ def _list(sort: str, entries: list[dict[str, Any]]) -> None:
     for entry in entries:
         kinds = "any" if len(entry["kinds"]) == _KINDS else ", ".join(entry["kinds"])
         table.add_row(entry["name"], kinds, entry["summary"])
-    console(80).print(table)
+    console().print(table)
     say("microveil methods NAME shows one of them with its parameters")
 
 

@@ -45,7 +45,6 @@ Known = Annotated[
     str | None,
     columns("What the intruder knows; default: all declared keys and nothing else, or without any the masked columns."),
 ]
-THRESHOLD = 0.09
 Threshold = Annotated[
     float, typer.Option(help="A record is at risk above this probability of re-identification.", metavar="PROBABILITY")
 ]

@@ -171,9 +171,11 @@ def number(value: float | None) -> str:
     return f"{value:,.4g}"
 
 
-def console(piped: int = 160) -> Any:
-    """Where tables are printed; a pipe or a file has so many columns. Names and values stand there as they are: square
-    brackets and colons mean nothing."""
+def console() -> Any:
+    """Where tables are printed: as wide as the terminal or, in a pipe or a file, as the environment's COLUMNS, else 80.
+
+    Names and values stand there as they are: square brackets and colons mean nothing.
+    """
     from rich.console import Console
 
     class Screen(Console):
@@ -187,4 +189,4 @@ def console(piped: int = 160) -> Any:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Screen(width=None if sys.stdout.isatty() else piped, highlight=False, markup=False, emoji=False)
+    return Screen(highlight=False, markup=False, emoji=False)

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from microveil.cli.options import (
-    THRESHOLD,
     Force,
     Json,
     Known,
@@ -23,6 +22,7 @@ from microveil.cli.options import (
 )
 from microveil.cli.printing import bar_for, print_json, say
 from microveil.cli.tables import from_manifest, is_neutralised, read_back, read_table
+from microveil.units import THRESHOLD
 
 EXAMPLE = "Example: microveil report people.csv safe.csv --out report.html"
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from microveil.cli.options import THRESHOLD, Force, Input, Json, TableOptions, Threshold, with_table_options
+from microveil.cli.options import Force, Input, Json, TableOptions, Threshold, with_table_options
 from microveil.cli.printing import bar_for, console, note, print_json, say
 from microveil.cli.tables import read_table
+from microveil.units import THRESHOLD
 
 EXAMPLE = "Example: microveil risk people.csv --keys age,sex,region --weight weight --records risks.csv"
 

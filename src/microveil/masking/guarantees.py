@@ -6,7 +6,7 @@ agrees with every value; where it is a category of its own, or not applicable, o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from textwrap import TextWrapper
@@ -251,7 +251,7 @@ class Guarantees:
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Name, value and meaning of every guarantee, in words."""
-        n, over = self.classes, f" of {_listed(self.keys)}"
+        n, over = self.classes, f" of {listed(self.keys)}"
         if self.k > 1:
             told = f"{_every(n, over)} has at least {self.k:,} records"
         else:
@@ -328,8 +328,9 @@ def _some(number: int, classes: int, over: str = "", verb: str = "have") -> str:
     return f"{number:,} of {count(classes, 'equivalence class', 'equivalence classes')}{over} {verb}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     """The names with commas; of very many the first ones and how many more there are."""
+    names = list(names)
     more = len(names) - _SEVERAL
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:_SEVERAL])} and {more} more"
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from microveil.attacks.correspondence import corresponding
-from microveil.attacks.reidentification import THRESHOLD
 from microveil.masking import Release
 from microveil.masking.guarantees import guarantees_of
 from microveil.microdata import Attribute, Microdata, Schema
@@ -21,6 +20,7 @@ from microveil.reporting.report_findings import Findings, Masthead
 from microveil.reporting.report_internal import internal_page
 from microveil.reporting.report_public import public_page
 from microveil.scoring.assessing import assess_matched
+from microveil.units import THRESHOLD
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +9,13 @@ import numpy as np
 from microveil.errors import GuaranteeError
 from microveil.masking import Release
 from microveil.masking.coarsening.sampling import Sampling
-from microveil.masking.guarantees import AT_MOST, RISK, Guarantees
+from microveil.masking.guarantees import AT_MOST, RISK, Guarantees, listed
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.scoring import Assessment
 
 _ROUNDING = 1e-9
-_SEVERAL = 12  # names in a sentence before the rest is only counted
 
 
 @dataclass(frozen=True)
@@ -134,10 +132,3 @@ def of_the_records(pair: Pair) -> str:
 def guarantee_sentences(guarantees: Guarantees) -> list[str]:
     """What the released table guarantees, by counting. All of it can be counted by whoever has that table."""
     return [f"{line}." for line in guarantees.sentences()]
-
-
-def listed(names: Iterable[str]) -> str:
-    """The names with commas; of very many the first ones and how many more there are."""
-    names = list(names)
-    more = len(names) - _SEVERAL
-    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_SEVERAL])} and {more} more"

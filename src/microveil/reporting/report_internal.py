@@ -10,6 +10,7 @@ import microveil
 from microveil.battery import vulnerability_of
 from microveil.losses import Loss
 from microveil.masking import Release
+from microveil.masking.guarantees import listed
 from microveil.microdata.description import describe_attributes
 from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
@@ -25,7 +26,6 @@ from microveil.reporting.report_findings import (
     Masthead,
     guarantee_sentences,
     is_sample,
-    listed,
     of_the_records,
     verdict_of,
 )

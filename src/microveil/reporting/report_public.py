@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import microveil
 from microveil.attacks import Risk
 from microveil.masking.coarsening.sampling import Sampling
+from microveil.masking.guarantees import listed
 from microveil.masking.taxonomy import NATURES
 from microveil.microdata.microdata import count
 from microveil.registry import find
@@ -22,7 +23,6 @@ from microveil.reporting.report_findings import (
     Verdict,
     guarantee_sentences,
     is_sample,
-    listed,
     verdict_of,
 )
 from microveil.reporting.report_pictures import released_correlations, released_distribution

@@ -14,7 +14,7 @@ import numpy as np
 
 from microveil.attacks import Attack, Risk
 from microveil.attacks.correspondence import Correspondence, corresponding
-from microveil.attacks.reidentification import THRESHOLD, check_threshold, headline_of
+from microveil.attacks.reidentification import check_threshold, headline_of
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.battery import run_battery
 from microveil.losses import Loss, LossMeasure
@@ -23,6 +23,7 @@ from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, make, names
 from microveil.scoring.assessment import Assessment
 from microveil.scoring.headline import is_linkage
+from microveil.units import THRESHOLD
 
 if TYPE_CHECKING:
     from microveil.scoring.rules.base import Scenario, ScoreRule

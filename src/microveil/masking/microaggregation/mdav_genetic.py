@@ -32,7 +32,7 @@ class MDAVGenetic(Microaggregation):
     random: ClassVar[bool] = True
 
     multiple: int = parameter(5, help="mdav first makes groups of so many times k records", ge=2, le=1_000)
-    population: int = parameter(30, help="how many divisions compete", ge=4, le=100_000)
+    population: int = parameter(30, help="how many divisions compete", ge=4, le=10_000)
     generations: int = parameter(200, help="how many generations are bred", ge=0, le=1_000_000)
     crossover: float = parameter(0.7, help="chance that a new division is crossed from two", ge=0, le=1)
     mutation: float = parameter(0.1, help="chance that two records of a new division change places", ge=0, le=1)

@@ -32,7 +32,7 @@ class UnivariateGenetic(OneByOne):
     random: ClassVar[bool] = True
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({"population": 10, "generations": 20})
 
-    population: int = parameter(50, help="how many partitions live at a time", ge=2, le=100_000)
+    population: int = parameter(50, help="how many partitions live at a time", ge=2, le=10_000)
     generations: int = parameter(500, help="the most generations", ge=1, le=1_000_000)
     patience: int = parameter(
         50, help="stop when the best has not improved for so many generations", ge=1, le=1_000_000
