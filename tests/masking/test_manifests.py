@@ -159,3 +159,18 @@ def test_a_release_is_read_back_with_what_its_manifest_has(folder: Path) -> None
     release = release_from(data, plan, {"plan": manifest["plan"], "input": None, "notes": None})
     assert release.provenance.input_records == 12
     assert release.provenance.notes == ()
+
+
+@pytest.mark.parametrize("part", ["input", "output", "versions", "notes", "left_out", "members_differ"])
+def test_a_part_that_is_null_is_as_good_as_absent(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    from microveil.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_bytes((folder / "people.csv").read_bytes())
+    Path("plan.json").write_text(json.dumps({**manifest_of(folder), part: None}), encoding="utf-8")
+    ended = CliRunner().invoke(app, ["protect", "people.csv", "--plan", "plan.json", "--out", "again.csv"])
+    assert ended.exception is None
+    assert Path("again.csv").exists()
+    assert part not in (read_plan("plan.json")[1] or {})
