@@ -123,7 +123,8 @@ def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
         manifest = content if "plan" in content else None
         if manifest is not None:
             check_manifest(manifest)
-            manifest = {name: part for name, part in manifest.items() if part is not None}  # null is as good as absent
+            # null is as good as absent
+            manifest = {name: part for name, part in content.items() if part is not None or name == "plan"}
         return Plan.from_plain(manifest["plan"] if manifest else content, path.parent), manifest
 
 
