@@ -204,3 +204,9 @@ def test_the_sentence_says_what_is_wrong(entry: dict[str, object], sentence: str
 def test_a_name_of_any_length_is_shown_by_its_beginning() -> None:
     with pytest.raises(SchemaError, match=r"attribute 'x{77}\.\.\.': kind: it must be given"):
         Schema.from_plain({"attributes": {"x" * 10_000: {}}})
+
+
+def test_a_domain_without_categories_is_kept_in_the_plain_form() -> None:
+    schema = Schema.from_plain({"attributes": {"sex": {"kind": "nominal", "domain": []}}})
+    assert schema["sex"].domain == ()
+    assert Schema.from_plain(schema.to_plain()) == schema

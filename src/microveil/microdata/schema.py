@@ -112,9 +112,11 @@ class Attribute(pydantic.BaseModel):
         values: dict[str, Any] = {"kind": self.kind}
         if self.roles:
             values["role"] = self.roles[0] if len(self.roles) == 1 else list(self.roles)
-        for name in ("domain", "range", "missing_codes"):
-            if getattr(self, name):
+        for name in ("domain", "range"):
+            if getattr(self, name) is not None:  # a domain without categories is one too
                 values[name] = list(getattr(self, name))
+        if self.missing_codes:
+            values["missing_codes"] = list(self.missing_codes)
         if self.missing_ranges:
             values["missing_ranges"] = [list(limits) for limits in self.missing_ranges]
         values["missing"] = self.missing
