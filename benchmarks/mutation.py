@@ -330,14 +330,14 @@ def forked(job: Any, limit: float) -> int | None:
         resource.setrlimit(resource.RLIMIT_CPU, (round(limit), round(limit) + 1))
         status = 70
         try:
-            status = int(job())
+            status = int(job() or 0)
         except BaseException:
             traceback.print_exc()
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
-    until = time.monotonic() + 20 * limit  # a busy machine is no hang, but waiting forever is
+    until = time.monotonic() + 5 * limit  # a busy machine is no hang, but waiting forever is
     while time.monotonic() < until:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -366,12 +366,13 @@ def test_files(scratch: Path) -> list[str]:
     return [str(file.relative_to(scratch)) for file in sorted(kept, key=lambda file: -file.stat().st_size)]
 
 
-def measure(scratch: Path, files: list[str]) -> dict[str, Any]:
-    """Which lines each test executes, measured in this process: modules and kernels are then loaded for the mutants."""
+def measure(scratch: Path, file: str, into: Path) -> None:
+    """Write down which lines each test of a file executes."""
     tracer = Tracer(scratch)
-    options = [option for option in OPTIONS if option != "-x"]
-    pytest.main([*options, *files], plugins=[tracer])
-    return tracer.tests
+    pytest.main([*(option for option in OPTIONS if option != "-x"), file], plugins=[tracer])
+    part = into.with_suffix(".part")
+    part.write_text(json.dumps(tracer.tests))
+    part.rename(into)
 
 
 def tests_of(mutant: Mutant, known: dict[str, Any], functions: set[int], budget: float) -> list[str]:
@@ -509,9 +510,6 @@ class Worker:
     def scratch(self) -> Path:
         return self.folder / f"tree-{self.number}"
 
-    def map_of(self, number: int) -> Path:
-        return self.folder / f"map-{number}.json"
-
     def prepared(self) -> None:
         scratch = self.scratch
         sys.path[:0] = [str(scratch / "src")]
@@ -522,21 +520,29 @@ class Worker:
             os.dup2(quiet, stream)
         for name in PRELOADED.split():
             importlib.import_module(name)
+        for kind in ("method", "attack", "loss", "score"):
+            registry = importlib.import_module("microveil.registry")
+            for name in registry.names(kind):
+                registry.find(kind, name)
 
     def known(self, files: list[str]) -> dict[str, Any]:
-        """The tests by line, of all workers: every worker measures its part and waits for the others."""
-        own = self.map_of(self.number)
-        if not own.exists():
-            tests = measure(self.scratch, files[self.number :: self.workers])
-            part = own.with_suffix(".part")
-            part.write_text(json.dumps(tests))
-            part.rename(own)
-            print(f"worker {self.number}: {len(tests)} tests measured", file=self.told)
+        """The tests by line: workers share the files of tests, and each is measured in a process of its own.
+
+        In this process no test runs, for threads that a library has started do not live on in the forks of it.
+        """
+        maps = [self.folder / "map" / (file.replace("/", ".") + ".json") for file in files]
+        for file, into in zip(files, maps, strict=True):
+            with contextlib.suppress(FileExistsError):
+                into.with_suffix(".claimed").touch(exist_ok=False)
+                forked(functools.partial(measure, self.scratch, file, into), 3600)
+                if not into.exists():  # it broke off: its tests judge nothing
+                    into.write_text("{}")
+                print(f"measured {file}", file=self.told)
         found: dict[str, Any] = {}
-        for number in range(self.workers):
-            while not self.map_of(number).exists():
+        for into in maps:
+            while not into.exists():
                 time.sleep(1)
-            found |= json.loads(self.map_of(number).read_text())
+            found |= json.loads(into.read_text())
         return found
 
     def judged(self, sample: list[Mutant], known: dict[str, Any], budget: float) -> Counter[str]:
@@ -588,8 +594,9 @@ def main() -> None:
     workers = [Worker(number, asked.workers, folder, told) for number in range(asked.workers)]
     for worker in workers:
         scratch_copy(worker.scratch)
-        if not asked.keep_map:
-            worker.map_of(worker.number).unlink(missing_ok=True)
+    if not asked.keep_map:
+        shutil.rmtree(folder / "map", ignore_errors=True)
+    (folder / "map").mkdir(exist_ok=True)
     skipped = [word for word in asked.skip.split(",") if word]
     population = [
         mutant
