@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 
@@ -218,3 +219,17 @@ def test_names_that_no_file_can_have_end_in_a_short_sentence(long: str, data: Pa
         assert done.status in (1, 2)
         assert "internal error" not in done.stderr
         assert len(done.stderr) < 1000
+
+
+def test_a_table_does_not_replace_the_file_it_was_read_from(data: Path, tmp_path: Path) -> None:
+    from microveil.errors import ParameterError
+    from microveil.microdata.files import read, write
+
+    before = data.read_bytes()
+    (tmp_path / "link.csv").symlink_to(data)
+    for name in (data, tmp_path / "link.csv"):
+        with pytest.raises(ParameterError, match="would overwrite the input"):
+            write(read(data).take(np.arange(2)), name, force=True)
+    assert data.read_bytes() == before
+    write(read(data), tmp_path / "copy.csv")
+    write(read(data), tmp_path / "copy.csv", force=True)

@@ -24,6 +24,7 @@ def write(
 ) -> None:
     """Write microdata; the ending tells the format. Never half a file; nothing is overwritten without `force`.
 
+    The file that a table was read from is never overwritten by it, for that may be the only original.
     A `private` file can be read by its owner alone.
 
     A CSV file is written like the one the table came from, unless delimiter, encoding or decimal mark are given.
@@ -31,10 +32,10 @@ def write(
     they, and names of columns, get an apostrophe before them in a CSV file. In a workbook texts are never formulas.
     """
     check_path(path, "write", "the table comes first: write(data, 'people.csv')")
-    path = Path(path)
-    check_output(path, force=force)
+    path, data = Path(path), as_microdata(data)
+    check_output(path, force=force, inputs=[data.origin.path] if data.origin else ())
     made = writer(
-        as_microdata(data),
+        data,
         path,
         delimiter=delimiter,
         encoding=encoding,
