@@ -258,12 +258,12 @@ def test_a_sampled_release_keeps_its_provenance(people: Microdata) -> None:
         (
             {"id": [1, 2, 2]},
             {"id": [1, 2, 3]},
-            "column 'id' has only 2 different values in the 3 records of the original, so it does not tell them apart",
+            "column 'id' has only 2 distinct values in the 3 records of the original, so it does not tell them apart",
         ),
         (
             {"id": [1, 2, 3]},
             {"id": [1, 3, 3]},
-            "column 'id' has only 2 different values in the 3 records of the masked table",
+            "column 'id' has only 2 distinct values in the 3 records of the masked table",
         ),
         ({"id": [1, 2]}, {"id": [1, None]}, "column 'id' is empty in 1 record of the masked table"),
         (

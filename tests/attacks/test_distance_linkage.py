@@ -333,7 +333,7 @@ def test_one_to_one_refuses_what_it_cannot_do() -> None:
     with pytest.raises(ParameterError, match="neighbours = 2 is not allowed with one_to_one"):
         DistanceLinkage(one_to_one=True, neighbours=2)
     long = Microdata.of({"a": np.arange(5001.0)})
-    with pytest.raises(ParameterError, match="not possible with 5,001 different records"):
+    with pytest.raises(ParameterError, match="not possible with 5,001 distinct records"):
         DistanceLinkage(one_to_one=True).assess(long, long)
 
 

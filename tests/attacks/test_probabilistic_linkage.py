@@ -297,7 +297,7 @@ def test_what_cannot_be_done_is_refused() -> None:
         ProbabilisticLinkage(interactions="both").assess(some, some)
     assert ProbabilisticLinkage().assess(some, some).value == pytest.approx(100)
     long = Microdata.of({"a": np.arange(5001.0)})
-    with pytest.raises(ParameterError, match="5,001 different records"):
+    with pytest.raises(ParameterError, match="5,001 distinct records"):
         ProbabilisticLinkage(assignment="one-to-one").assess(long, long)
 
 

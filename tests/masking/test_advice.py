@@ -72,15 +72,15 @@ def test_k_is_commented_on_as_practice_does() -> None:
 def test_poor_attributes_to_group_by_are_named() -> None:
     x = np.random.default_rng(1).normal(size=60)
     few, twin = advise({"x": x, "few": (x > 0).astype(int), "twin": 3 * x + 1})[1:]
-    assert few.remarks == ("it has 2 different values: rather treat it as categories than group by it",)
+    assert few.remarks == ("it has 2 distinct values: rather treat it as categories than group by it",)
     assert twin.remarks == ("'x' nearly determines it: one of the two is enough to group by",)
 
 
 def test_constant_and_empty_attributes_are_no_trouble() -> None:
     constant, empty = advise(Microdata.of({"c": [4.0] * 5, "e": [np.nan] * 5}, numeric=["c", "e"]))
     assert constant.publish == empty.publish == "mean"
-    assert "1 different value" in constant.remarks[0]
-    assert "0 different values" in empty.remarks[0]
+    assert "1 distinct value" in constant.remarks[0]
+    assert "0 distinct values" in empty.remarks[0]
 
 
 def test_one_value_in_a_hundred_far_out_is_many_and_one_in_more_is_not() -> None:

@@ -282,23 +282,25 @@ def test_a_distance_in_ranks_is_at_least_one_unless_nothing_moves(
 
 @pytest.mark.spec("04:RS-PD", "04:RS-PB", "04:RS-BASE")
 @pytest.mark.parametrize(
-    ("method", "known"),
+    ("method", "known", "now"),
     [
-        # Table 4.3, and what the specification computed for the two others, within its 10 per cent
-        (RankSwapping(p=2), 4.24),
-        (RankSwapping(p=10), 22.87),
-        (RankSwappingDistribution(p=2), 5.74),
-        (RankSwappingDistribution(p=4), 12.5),
-        (RankSwappingDistribution(p=10), 26.5),
-        (RankSwappingBuckets(buckets=75, taken="bucket"), 9.25),
-        (RankSwappingBuckets(buckets=35, taken="bucket"), 18.1),
-        (RankSwappingBuckets(buckets=20, taken="bucket"), 30.6),
+        # Table 4.3 and what was computed independently for the two others, which no release meets exactly (within 10
+        # per cent); and what these three seeds give, to the last digit shown
+        (RankSwapping(p=2), 4.24, 3.920),
+        (RankSwapping(p=10), 22.87, 21.492),
+        (RankSwappingDistribution(p=2), 5.74, 5.474),
+        (RankSwappingDistribution(p=4), 12.5, 12.522),
+        (RankSwappingDistribution(p=10), 26.5, 26.201),
+        (RankSwappingBuckets(buckets=75, taken="bucket"), 9.25, 9.026),
+        (RankSwappingBuckets(buckets=35, taken="bucket"), 18.1, 18.704),
+        (RankSwappingBuckets(buckets=20, taken="bucket"), 30.6, 28.714),
     ],
     ids=lambda value: f"{value.name}-{next(iter(value.parameters().values()))}" if isinstance(value, Method) else "",
 )
-def test_the_information_loss_of_eia_is_that_of_the_specification(
-    reference: Callable[..., Microdata], method: Method, known: float
+def test_the_information_loss_of_eia_comes_near_what_is_known(
+    reference: Callable[..., Microdata], method: Method, known: float, now: float
 ) -> None:
     data = reference("eia", EIA)
     losses = [IL().measure(data, method.mask(data, EIA, seed=seed)).raw for seed in range(3)]
+    assert np.mean(losses) == pytest.approx(now, abs=0.00051)
     assert np.mean(losses) == pytest.approx(known, rel=0.1)

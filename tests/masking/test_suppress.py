@@ -223,7 +223,7 @@ def test_a_risk_in_the_population_goes_by_the_weights() -> None:
     ("method", "columns", "says"),
     [
         (Suppress(k=5), {"a": ["x", "y"]}, "2 records, but suppress"),
-        (Suppress(k=2), {"a": np.arange(300)}, "'a' is numeric with more than 100 different values"),
+        (Suppress(k=2), {"a": np.arange(300)}, "'a' is numeric with more than 100 distinct values"),
         (Suppress(k=2, risk=0.5, weighted=True), {"a": ["x"] * 4}, "no attribute with the role weight"),
     ],
 )

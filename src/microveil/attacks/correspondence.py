@@ -103,7 +103,7 @@ def matched_by(before: Microdata, after: Microdata, name: str) -> IntArray:
             raise DataError(f"column '{name}' is empty in {count(empty, 'record')} of {where}, so it cannot match all")
         if different < len(codes):
             raise DataError(
-                f"column '{name}' has only {different:,} different values in the {count(len(codes), 'record')} of "
+                f"column '{name}' has only {different:,} distinct values in the {count(len(codes), 'record')} of "
                 f"{where}, so it does not tell them apart"
             )
     place = np.full(int(max(known.max(initial=-1), released.max(initial=-1))) + 1, -1, dtype=np.int64)

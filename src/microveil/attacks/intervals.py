@@ -28,9 +28,9 @@ Window = Literal["rank", "rank-difference", "sd", "range", "value"]
 class IntervalDisclosure(Attack):
     """The intruder takes an interval around the released value; the risk is how often the true value lies in it.
 
-    The interval reaches p per cent of the records up and down in rank (or p per cent of the deviation, the range or
-    the value), and the risk is the mean over all widths p. An ordered category is disclosed when its place in the
-    released column is that close, a nominal one when it is unchanged.
+    The interval reaches p per cent of the records up and down in rank (or p per cent of the standard deviation, the
+    range or the value), and the risk is the mean over all widths p. An ordered category is disclosed when its place in
+    the released column is that close, a nominal one when it is unchanged.
 
     What is measured is what masking left of the values, so two sorts of attributes do not move the risk, though each
     has its share in `per_attribute`: those released as they were, which are disclosed by design, and categories without

@@ -22,10 +22,10 @@ class RankingIntervals(Attack):
     """Where an attribute was masked by itself in groups of neighbouring values, each value lies between the released
     means next to its own, below and above. A value is disclosed when that interval holds it and is narrow.
 
-    Narrow is less than `narrow` times the released column's deviation; the lowest and the highest group have no end on
-    one side and are never narrow. The counters: `contained`, the share of values that lie in their interval (all of
-    them, where groups were made in order); `narrow`, the share of narrow intervals; `width`, the mean width of those
-    with two ends, in per cent of the released range.
+    Narrow is less than `narrow` times the released column's standard deviation; the lowest and the highest group have
+    no end on one side and are never narrow. The counters: `contained`, the share of values that lie in their interval
+    (all of them, where groups were made in order); `narrow`, the share of narrow intervals; `width`, the mean width of
+    those with two ends, in per cent of the released range.
 
     >>> from microveil.masking.microaggregation.individual_ranking import IndividualRanking
     >>> from microveil.microdata import Microdata
@@ -49,7 +49,10 @@ class RankingIntervals(Attack):
     source: ClassVar[str] = "specification 01, 3.7 and DR-8"
 
     narrow: float = parameter(
-        0.1, help="an interval is narrow if it is less than so many deviations of the released column", gt=0, le=1e6
+        0.1,
+        help="an interval is narrow if it is less than so many standard deviations of the released column",
+        gt=0,
+        le=1e6,
     )
 
     @classmethod

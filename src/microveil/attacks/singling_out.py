@@ -48,7 +48,9 @@ class SinglingOut(Attack):
 
     size: int = parameter(3, help="attributes in a predicate, or all if there are fewer", ge=1, le=MOST_ATTRIBUTES)
     predicates: int = parameter(10, help="predicates made of each released record", ge=1, le=10_000)
-    width: float = parameter(5.0, help="how far a number may be, in per cent of the released deviation", ge=0, le=1e6)
+    width: float = parameter(
+        5.0, help="how far a number may be, in per cent of the released standard deviation", ge=0, le=1e6
+    )
     records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(
         0, help="seed for the attributes of the predicates and the records to attack", ge=0, le=LARGEST_SEED

@@ -31,8 +31,8 @@ _EQUAL = 1e-9  # votes that differ by less are as many
 @dataclass(frozen=True)
 class Gain:
     """What several versions tell of a numeric attribute beyond one: the root mean squared error of the guess, and the
-    mean width of the interval, both in per cent of the original's deviation; `contained` is the percentage of values
-    that lie in their interval. `alone` is the mean over the single versions."""
+    mean width of the interval, both in per cent of the original's standard deviation; `contained` is the percentage of
+    values that lie in their interval. `alone` is the mean over the single versions."""
 
     error_alone: float
     error: float

@@ -37,7 +37,7 @@ RISK = "risk"  # what attacks measure; the others are counted in the release
 REQUIREMENTS: Mapping[str, str] = {
     "k": "at least k records share every combination of keys",
     "population": "every combination of keys stands for at least so many of the population, by the sampling weights",
-    "l": "at least l different confidential values in every class (also known as p-sensitive)",
+    "l": "at least l distinct confidential values in every class (also known as p-sensitive)",
     "entropy-l": "the entropy of the confidential values in every class is at least log l",
     "recursive-l": "the most frequent value of a class is less than c times as frequent as the l-th and rarer together",
     "t": "the distribution of confidential values in every class is within t of that in the table",

@@ -43,7 +43,7 @@ class Within(Method):
 
     Clusters are those of c-medians over the attributes that are masked: records join the nearest centre, which has the
     median of ordered values and the most frequent of others, until none changes; the best of several runs counts, each
-    from dissimilar first centres of its own (in files of more than 20,000 different records, on so many drawn at
+    from dissimilar first centres of its own (in files of more than 20,000 distinct records, on so many drawn at
     random). Clusters too small for the method are merged. With one cluster the method masks the whole file as it would
     alone.
 

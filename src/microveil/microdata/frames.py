@@ -185,7 +185,7 @@ def type_words(kind: pa.DataType) -> str:
 
 
 def distinct_values(frame: Frame, name: str) -> int:
-    """How many different values a column has, missing ones not counted; lists and the like count by their form."""
+    """How many distinct values a column has, missing ones not counted; lists and the like count by their form."""
     column = frame[name].drop_nulls()
     try:
         return int(column.n_unique())

@@ -15,7 +15,8 @@ from microveil.randomness import PublicStreams, check_seed
 
 @dataclass(frozen=True)
 class Recipe:
-    """A kind of file: its distribution with two parameters (bounds, or mean and deviation), its shape and its keys."""
+    """A kind of file: its distribution with two parameters (bounds, or mean and standard deviation), its shape and its
+    keys."""
 
     distribution: Literal["uniform", "normal"]
     first: float

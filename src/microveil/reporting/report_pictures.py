@@ -226,8 +226,8 @@ def _picture(names: Sequence[str], values: FloatArray, what: str) -> Picture:
 
 
 def _correlations(table: Microdata, names: Sequence[str], fewest: int = 2) -> FloatArray:
-    """Means, deviations and covariances all over the records that have both values; none with a constant, and none of
-    fewer records.
+    """Means, standard deviations and covariances all over the records that have both values; none with a constant, and
+    none of fewer records.
     """
     scaled = standardise(np.column_stack([table.numbers(name).values for name in names]))
     present = (~np.isnan(scaled)).astype(np.float64)

@@ -94,7 +94,7 @@ class Result:
         return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
     def spread(self, name: str) -> tuple[float, float] | None:
-        """The mean less and plus one deviation; none with a single run."""
+        """The mean less and plus one standard deviation; none with a single run."""
         if len(self.runs) < 2:
             return None
         return self.mean(name) - self.deviation(name), self.mean(name) + self.deviation(name)
@@ -272,8 +272,8 @@ class Study:
 
     @property
     def summary_rows(self) -> list[dict[str, Any]]:
-        """One row for each candidate, the best score first: means and deviations over its repeats; `again_score` and so
-        on are those of the release that the plan makes."""
+        """One row for each candidate, the best score first: means and standard deviations over its repeats;
+        `again_score` and so on are those of the release that the plan makes."""
         chosen = self.best if self.admissible else None
         front = set(map(id, self.front))
         rows = []

@@ -178,10 +178,10 @@ def labelled_of(pair: Pair, attributes: Sequence[str]) -> dict[int, Labels]:
 
 
 def refuse_long_assignment(name: str, *different: int) -> None:
-    """A one-to-one assignment looks at all pairs of different records at once."""
+    """A one-to-one assignment looks at all pairs of distinct records at once."""
     if max(different) > MOST_PAIRED:
         raise ParameterError(
-            f"{name}: a one-to-one assignment is not possible with {max(different):,} different records; it takes at "
+            f"{name}: a one-to-one assignment is not possible with {max(different):,} distinct records; it takes at "
             f"most {MOST_PAIRED:,}, so assess a part of the file or let every record be linked for itself"
         )
 

@@ -74,7 +74,7 @@ class DistanceLinkage(Linkage):
     often the `nearest` is and how often a `later` one, with two neighbours the second. With `one_to_one` they link all
     records at once, so that no released record is used twice and the sum of (squared) distances is least. Equal
     records are exchangeable, and where several assignments are equally good their even mixture counts, so that the
-    order of the files never decides. This looks at all pairs at once and takes at most 5,000 different records.
+    order of the files never decides. This looks at all pairs at once and takes at most 5,000 distinct records.
 
     With `known_sizes` they know only so many of the attributes: every choice of so many (or the first so many) is
     tried, and the risk is the mean over the choices and then over the numbers.

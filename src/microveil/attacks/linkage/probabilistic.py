@@ -66,13 +66,13 @@ class ProbabilisticLinkage(Linkage):
 
     The two bounds, on the probability that a pair of different persons is linked (`false_links`) and that a pair of
     the same person is not (`missed_links`), give two thresholds. The counters say how many right links lie above the
-    upper one (`linked`) and between the two (`clerical`, for people to look at), and how many wrong ones above
+    upper one (`linked`) and between the two (`clerical`, left to clerical review), and how many wrong ones above
     (`wrong`). The value counts links of any weight, or with assignment `threshold` only those above. Where several
     released records have the highest weight, it counts the chance that a random one of them is right.
 
     With assignment `one-to-one` every released record is used once and the sum of weights is greatest. Equal records
     are exchangeable, and where several assignments are equally good their even mixture counts: so a file linked to
-    itself shows how many of its records are different, not that both are in the same order.
+    itself shows how many of its records are distinct, not that both are in the same order.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"job": ["cook", "cook", "nurse", "clerk"], "sex": ["f", "f", "m", "m"]})

@@ -47,8 +47,9 @@ class ProjectedLinkage(Attack):
 
     The mean of a group keeps the group's place on the axis along which it was made, so the scores of a block give away
     more than its attributes do. The blocks come from the provenance; without any, all attributes make one. Means,
-    deviations and loadings are taken from the released file, from the originals that the intruder holds, or from each
-    file its own. An intruder tries all of these: the risk is that of the best way, and the counters have each of them.
+    standard deviations and loadings are taken from the released file, from the originals that the intruder holds, or
+    from each file its own. An intruder tries all of these: the risk is that of the best way, and the counters have each
+    of them.
 
     >>> from microveil.masking.microaggregation.projection import Projection
     >>> from microveil.microdata import Microdata
@@ -79,7 +80,7 @@ class ProjectedLinkage(Attack):
     )
     parameters_from: tuple[From, ...] = parameter(
         ("masked", "original", "own"),
-        help="files that means, deviations and loadings are taken from: each is tried",
+        help="files that means, standard deviations and loadings are taken from: each is tried",
         min_length=1,
     )
     blocks: tuple[tuple[str, ...], ...] | None = parameter(
@@ -91,7 +92,9 @@ class ProjectedLinkage(Attack):
     loadings: tuple[float, ...] | None = parameter(
         None, help="with loadings: the weight of each known attribute's z-score in the score of its block"
     )
-    rescale: bool = parameter(False, help="bring the scores of every block to deviation 1 before distances are taken")
+    rescale: bool = parameter(
+        False, help="bring the scores of every block to standard deviation 1 before distances are taken"
+    )
     records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 

@@ -105,7 +105,8 @@ class RepresentativeLinkage(Attack):
     )
     distinct: bool = parameter(False, help="count representatives once that are the same in both files throughout")
     rescale: bool = parameter(
-        False, help="bring every representative to mean 0 and deviation 1 in its file, so that levels do not matter"
+        False,
+        help="bring every representative to mean 0 and standard deviation 1 in its file, so that levels do not matter",
     )
     released: tuple[str, ...] | None = parameter(
         None,

@@ -32,9 +32,9 @@ class MatrixDiscrepancy(LossMeasure):
     `details` has all eighteen discrepancies (`x_mse` to `f_mv`), as fractions and not in per cent: the mean square
     error, the mean absolute error and the mean variation, in which each difference is relative to the original cell (to
     the released one, if the original is 0). Errors of X and V are those of values standardised by the original's means
-    and deviations. Components are paired by the order of their eigenvalues, each with the sign that makes its largest
-    loading positive. Equal eigenvalues leave the components between them open; then each component is laid as near as
-    can be to one attribute. The value is the discrepancy chosen, or the mean of the six matrices'.
+    and standard deviations. Components are paired by the order of their eigenvalues, each with the sign that makes its
+    largest loading positive. Equal eigenvalues leave the components between them open; then each component is laid as
+    near as can be to one attribute. The value is the discrepancy chosen, or the mean of the six matrices'.
 
     >>> from microveil.microdata import Microdata
     >>> before = Microdata.of({"a": [1.0, 2.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0]})

@@ -29,7 +29,8 @@ class Moments:
     """First and second moments of a table over the cells, or pairs of cells, that are present.
 
     What is 0 but for rounding is exactly 0, so that neither the order of records nor a cell that is missing elsewhere
-    decides: a mean against the greatest value, a covariance against the deviations, the variance of a constant.
+    decides: a mean against the greatest value, a covariance against the standard deviations, the variance of a
+    constant.
     """
 
     cells: FloatArray
@@ -149,7 +150,7 @@ class _MomentLoss(LossMeasure):
 
     zero: Zero = parameter(
         "ignore",
-        help="a change of an original 0: counts as none, is left out, or is divided by the deviation or by the "
+        help="a change of an original 0: counts as none, is left out, or is divided by the standard deviation or the "
         "released value",
     )
 
@@ -305,7 +306,7 @@ class GIL(_MomentLoss):
 
     zero: Zero = parameter(
         "released",
-        help="a change of an original 0: counts as none, is left out, or is divided by the deviation or by the "
+        help="a change of an original 0: counts as none, is left out, or is divided by the standard deviation or the "
         "released value",
     )
     decimals: int | None = parameter(

@@ -22,10 +22,10 @@ Scale = Literal["z", "minmax", "raw"]
 class SSE(LossMeasure):
     """Squared distances between original and released values over the total squared distances from the mean.
 
-    Both tables are scaled by the original: by its deviations, so that all attributes count alike, by its ranges, or not
-    at all. For microaggregation the value is the share of the variation that lies within the groups. `details` has the
-    sums: `sse` of the changes, `sst` in all, and `ssa`, the squared distances of the released values from the
-    original's mean; where groups publish their means, `sst` is the sum of the other two.
+    Both tables are scaled by the original: by its standard deviations, so that all attributes count alike, by its
+    ranges, or not at all. For microaggregation the value is the share of the variation that lies within the groups.
+    `details` has the sums: `sse` of the changes, `sst` in all, and `ssa`, the squared distances of the released values
+    from the original's mean; where groups publish their means, `sst` is the sum of the other two.
 
     For a release with one partition, `groups` says how many it has, `kept` is the share of the original's variation
     that lies between them, in percent, and `anova_f` is their F = (SSA / (groups - 1)) / (SSE / (n - groups)).

@@ -44,7 +44,7 @@ class Suppress(Method):
     Instead of k, or beside it, a `risk` can be asked for: no record may have a risk above it, taken as one over the
     number of records that share its combination, or over the number of persons in the population when `weighted`.
 
-    Recode first what has many categories; a numeric key with many different values is refused. The result is counted
+    Recode first what has many categories; a numeric key with many distinct values is refused. The result is counted
     again at the end, as every guarantee is.
 
     >>> from microveil.microdata import Microdata
@@ -83,7 +83,7 @@ class Suppress(Method):
     count: Literal["released", "original"] = parameter(
         "released", help="which records agree with a record that shows less: those released, or as they were (stricter)"
     )
-    most_values: int = parameter(100, help="a numeric key with more different values is refused", ge=1, le=MOST_RECORDS)
+    most_values: int = parameter(100, help="a numeric key with more distinct values is refused", ge=1, le=MOST_RECORDS)
 
     def __post_init__(self) -> None:
         if self.weighted and self.risk is None:
@@ -115,7 +115,7 @@ class Suppress(Method):
                 values = codes[data.numbers(name).present]
                 if len(values) and values.max() >= self.most_values:
                     raise DataError(
-                        f"attribute '{name}' is numeric with more than {self.most_values} different values, so nearly "
+                        f"attribute '{name}' is numeric with more than {self.most_values} distinct values, so nearly "
                         "every combination is rare; recode it to intervals first"
                     )
             policy = attribute.missing if self.suppressed == "as declared" else self.suppressed

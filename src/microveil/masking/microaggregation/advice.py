@@ -40,7 +40,7 @@ def advise(data: Any, attributes: Sequence[str] | None = None) -> list[Advice]:
     """How to treat each numeric attribute; no value of a record is told.
 
     In fixed sizes the last group is the largest, so the order should run against the long tail. Means keep totals;
-    where many values lie far out, medians show a group's typical member. Attributes with few different values, or
+    where many values lie far out, medians show a group's typical member. Attributes with few distinct values, or
     that another one nearly determines, are poor ones to group by.
 
     >>> advise({"income": [9, 10, 11, 12, 13, 14, 15, 16, 17, 400]})
@@ -89,7 +89,7 @@ def _remarks_on_values(values: FloatArray) -> list[str]:
     different = len(np.unique(values[~np.isnan(values)]))
     if different >= _FEW_VALUES:
         return []
-    return [f"it has {count(different, 'different value')}: rather treat it as categories than group by it"]
+    return [f"it has {count(different, 'distinct value')}: rather treat it as categories than group by it"]
 
 
 def _remarks_on_others(values: FloatArray, earlier: list[FloatArray], names: Sequence[str]) -> list[str]:

@@ -22,7 +22,8 @@ FloatArray = npt.NDArray[np.float64]
 
 @parameterised
 class Noise(Method):
-    """Every value is changed by normal noise. With x a value, s its attribute's deviation and C the covariances:
+    """Every value is changed by normal noise. With x a value, s its attribute's standard deviation and C the
+    covariances:
 
     - uncorrelated: x + e, e of variance alpha s^2, independent in every cell. Means are kept in expectation, variances
       grow by the factor 1 + alpha, and correlations shrink by it.

@@ -26,8 +26,8 @@ class Restore(Mending):
 
     The sum of the squared relative differences of the first and second moments is made least by L-BFGS, started at the
     release; a record that would come too close is pushed back to its old distance, in standard deviations of the
-    original. A moment that is nearly 0 is compared with a hundredth of its deviations instead. The sum before and after
-    is noted. Values stay in their declared ranges.
+    original. A moment that is nearly 0 is compared with a hundredth of its standard deviations instead. The sum before
+    and after is noted. Values stay in their declared ranges.
 
     It is a later step: of a plan, or as `mask(release, original=table)`. A table that nothing has masked yet is masked
     by the method `first` before, so that an original is never released as it is.

@@ -27,7 +27,7 @@ class Rounding(Method):
     - controlled: the same, but drawn together, so that the sum of the attribute changes by less than one base.
 
     Without a base, each attribute has one of its own: the largest of 1, 2, 5, 10, 20, 50 ... (and of 0.5, 0.2 ...)
-    that is at most half its deviation; or with `k` the least of these with which every published value of the
+    that is at most half its standard deviation; or with `k` the least of these with which every published value of the
     attribute is shared by at least k records. Different bases that are chosen by hand are different steps of a plan.
     Several attributes are rounded as records to the nearest point of the lattice that their bases span, which is the
     same. With a declared range only multiples or points inside it are published; where there are none, the attribute is

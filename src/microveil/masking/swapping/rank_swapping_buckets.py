@@ -27,9 +27,9 @@ class RankSwappingBuckets(Method):
 
     The fewer buckets, the stronger the masking. The probabilities of the buckets left do not sum to 1: what they lack
     goes to the last bucket, or they are taken in proportion. Other
-    probabilities: exponential, normal (with a deviation of one bucket), uniform, or a list for the own bucket, the
-    next and so on; in Python also a function of the number of buckets between, of which a table is kept. Where there
-    are too few values, the buckets are made fewer, so that each has two at least.
+    probabilities: exponential, normal (with a standard deviation of one bucket), uniform, or a list for the own bucket,
+    the next and so on; in Python also a function of the number of buckets between, of which a table is kept. Where
+    there are too few values, the buckets are made fewer, so that each has two at least.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [31, 45, 62, 70]})

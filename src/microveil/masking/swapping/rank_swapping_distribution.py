@@ -37,11 +37,11 @@ class RankSwappingDistribution(Method):
     """Rank swapping in which a value may move any way: each attribute by itself, in the order of its values, a value
     not swapped yet changes places with the one so many ranks above it as a random number says; both are then done.
 
-    The number is normal with mean and deviation p/2, drawn again until it meets a value above that is not swapped yet
-    (all below are). So no window holds the true record for certain, which is what the attack on plain rank swapping
-    lives on. Other distributions of the move: uniform up to p (that is plain rank swapping), exponential or geometric
-    with mean p/2, or a list of weights for equal parts of the way up to p; in Python also a function of the move as a
-    share of p, of which a table is kept.
+    The number is normal with mean and standard deviation p/2, drawn again until it meets a value above that is not
+    swapped yet (all below are). So no window holds the true record for certain, which is what the attack on plain rank
+    swapping lives on. Other distributions of the move: uniform up to p (that is plain rank swapping), exponential or
+    geometric with mean p/2, or a list of weights for equal parts of the way up to p; in Python also a function of the
+    move as a share of p, of which a table is kept.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [31, 45, 62, 70]})

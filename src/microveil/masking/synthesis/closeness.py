@@ -74,10 +74,10 @@ def closeness(
 ) -> Closeness:
     """Compare a release with its original, whichever record comes from which.
 
-    Copies are counted over all records. Distances are Euclidean over z-scores by the original's mean and deviation,
-    with the distances of categories beside them; a missing cell is near to missing ones of its sort only. They are
-    taken from `records` released and as many original records drawn at random; unset: all, or what about ten seconds
-    allow.
+    Copies are counted over all records. Distances are Euclidean over z-scores by the original's mean and standard
+    deviation, with the distances of categories beside them; a missing cell is near to missing ones of its sort only.
+    They are taken from `records` released and as many original records drawn at random; unset: all, or what about ten
+    seconds allow.
     """
     pair = Pair.of(original, release, attributes)
     copies, unique_copies = _copies(pair)

@@ -24,7 +24,7 @@ class CategoricalRule(ScoreRule):
 
     assignment: Literal["one-to-one", "best"] = parameter(
         "one-to-one",
-        help="probabilistic linkage gives each released record to one person (up to 5,000 different records), or links "
+        help="probabilistic linkage gives each released record to one person (up to 5,000 distinct records), or links "
         "every record for itself",
     )
 
