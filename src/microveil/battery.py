@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks import Attack, Risk
+from microveil.attacks.correspondence import corresponding
 from microveil.errors import Cancelled, DataError, MicroveilError, ParameterError
 from microveil.microdata.knowledge import Knowledge
 from microveil.microdata.pairs import Pair
@@ -36,7 +37,7 @@ class Battery:
     file for some records drawn at random. `labelled` are attributes released as labels for several values, which only
     the attacks that have them among what they know can read; the others are run without them.
     `failed` are the attacks that broke off with an error that nobody foresaw: what they would have gained is not known,
-    so the risk may be higher than it seems.
+    so the risk may be higher than it seems. `warnings` say where the records of the two tables did not correspond.
     """
 
     risks: Mapping[str, Risk]
@@ -48,6 +49,7 @@ class Battery:
     labelled: tuple[str, ...] = ()
     # the text of such an error may hold values of records
     failed: Mapping[str, Exception] = field(default_factory=dict, repr=False)
+    warnings: tuple[str, ...] = ()
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -93,6 +95,7 @@ class Battery:
             "risks": {label: risk.to_plain() for label, risk in self.risks.items()},
             "passed_over": dict(self.passed_over),
             "failed": {label: type(problem).__name__ for label, problem in self.failed.items()},
+            "warnings": list(self.warnings),
         }
 
     def explain(self, label: str, original: Any, release: Any) -> str:
@@ -136,13 +139,15 @@ def run_battery(
     attacks: Sequence[str] | None = None,
     contributions: bool = True,
     workers: int | None = None,
+    match_by: str | None = None,
     progress: Progress = silent,
 ) -> Battery:
     """Run every attack that applies to a release, as its provenance suggests, or those named.
 
     `known` are the attributes the intruder knows, by default the declared keys, or without any those the release
     masked; `attributes` are the masked ones whose values are sought. The attacks run side by side; the result does not
-    depend on how many at a time. An attack that breaks off is among the `failed`; the others go on.
+    depend on how many at a time. An attack that breaks off is among the `failed`; the others go on. Records that do not
+    correspond are matched as `assess` does it, by the identifier `match_by` if one is named.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
@@ -150,7 +155,21 @@ def run_battery(
     >>> found.known, found.risks["distance-linkage"].value < 34
     (('age', 'height'), True)
     """
-    pair = Pair.of(original, release, attributes, known=known)
+    matched = corresponding(original, release, match_by)
+    pair = Pair.of(matched.original, matched.release, attributes, known=known)
+    found = battery_of(pair, attacks=attacks, contributions=contributions, workers=workers, progress=progress)
+    return replace(found, warnings=matched.warnings)
+
+
+def battery_of(
+    pair: Pair,
+    *,
+    attacks: Sequence[str] | None = None,
+    contributions: bool = True,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> Battery:
+    """The same on tables whose records are in the same order."""
     if isinstance(attacks, str):
         attacks = [attacks]
     if workers is not None and workers < 1:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from microveil.attacks.correspondence import corresponding, disorder_of, matched_by
 from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.battery import run_battery
 from microveil.errors import DataError
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.swapping.data_swapping import DataSwapping
 from microveil.microdata import Microdata
+from microveil.microdata.pairs import Pair
 from microveil.microdata.sample import survey
+from microveil.scoring import assess
 
 NUMBERS = ["age", "income", "wealth", "expenditure"]
 
@@ -42,7 +46,8 @@ def linked(original: Microdata, release: Microdata, match_by: str | None = None)
 
 def test_the_unmasked_file_in_another_order_is_matched_by_what_it_holds(people: Microdata, order: np.ndarray) -> None:
     shuffled = people.take(order)
-    assert DistanceLinkage().assess(people, shuffled, NUMBERS).value < 1
+    pair = Pair.of(people, shuffled, NUMBERS, known=NUMBERS)
+    assert DistanceLinkage().assess_pair(pair, explicit=True).value < 1
     found = corresponding(people, shuffled)
     assert found.by == "content"
     assert found.warning.startswith("record i of the two tables is not the same person: 100 % of the released records")
@@ -96,7 +101,9 @@ def test_a_few_categories_in_another_order_are_noticed_by_having_nothing_to_do_w
     few = people.select(["region", "sex"])
     found = corresponding(few, few.take(order))
     assert found.by == "content"
-    assert found.warning.startswith("no attribute of record i in the masked table has to do with record i")
+    assert found.warning.startswith(
+        "in no attribute are the values of record i in the masked table related to those of record i"
+    )
     assert "(region, sex)" in found.warning
     assert found.release.digest() == few.digest()
 
@@ -278,3 +285,108 @@ def test_an_identifier_that_cannot_match_is_refused(
 ) -> None:
     with pytest.raises(DataError, match=said):
         matched_by(Microdata.of(original), Microdata.of(release), "id")
+
+
+# --- transformed values and new names, in another order -----------------------------------------------------------
+
+
+def spread(records: int = 400) -> dict[str, np.ndarray]:
+    """Independent attributes, so that only the records themselves tell what was done to them."""
+    rng = np.random.default_rng(2)
+    return {name: np.exp(rng.normal(size=records)) for name in ("a", "b", "c")} | {
+        "job": rng.choice(list("mnopqrst"), records, p=np.arange(1, 9) / 36)
+    }
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"a": lambda x: 1e9 - x, "b": lambda x: 1e9 - x, "c": lambda x: 1e9 - x},
+        {"a": np.log, "b": lambda x: -np.sqrt(x), "c": lambda x: x**3},
+        {"b": lambda x: -x},
+        {"a": np.negative, "b": np.negative, "c": np.negative, "job": lambda x: np.char.add("code ", np.char.upper(x))},
+    ],
+    ids=["decreasing", "several", "one", "renamed too"],
+)
+def test_transformed_values_in_another_order_are_found_by_sorting_both_files(changed: dict[str, Any]) -> None:
+    held = spread()
+    order = np.random.default_rng(9).permutation(400)
+    released = {name: changed.get(name, np.array)(column)[order] for name, column in held.items()}
+    original, release = Microdata.of(held, keys=list(held)), Microdata.of(released)
+    found = disorder_of(original, release)
+    assert found is not None
+    assert np.array_equal(found.order, order)
+    assert "(a" in found.warning or "'a', which both have" in found.warning
+    measured = assess(original, release)
+    assert max(risk.value for risk in measured.risks.values()) == 100.0
+    assert measured.warnings == (found.warning,)
+    assert run_battery(original, release, contributions=False).value == 100.0
+
+
+def test_renamed_categories_in_another_order_are_found_by_their_frequencies() -> None:
+    rng = np.random.default_rng(4)
+    held = {f"c{j}": rng.choice(list("abcdefgh"), 600, p=np.arange(1, 9) / 36) for j in range(6)}
+    order = rng.permutation(600)
+    released = {name: np.char.add(name, column)[order] for name, column in held.items()}
+    original = Microdata.of(held)
+    found = disorder_of(original, Microdata.of(released))
+    assert found is not None
+    assert "c0 under new names" in found.warning
+    unlike = [held[name][found.order] != held[name][order] for name in held]
+    assert np.mean(np.any(unlike, axis=0)) < 0.01
+
+
+def test_masked_values_in_decreasing_order_and_another_one_are_still_matched() -> None:
+    rng = np.random.default_rng(6)
+    first = rng.normal(size=500)
+    held = {"x": np.exp(first), "y": first + rng.normal(size=500) / 2, "z": rng.normal(size=500) ** 2}
+    original = Microdata.of(held)
+    masked = MDAV(k=3).mask(original, seed=1).data
+    turned = Microdata.of({name: -masked.numbers(name).values for name in held}).take(rng.permutation(500))
+    straight = DistanceLinkage().assess(original, masked).value
+    found = assess(original, turned, attacks=["rank-alignment-linkage"])
+    assert found.risks["rank-alignment-linkage"].value > straight / 2
+    assert "nearest person, so risks may come out too high or too low" in found.warnings[0]
+
+
+def test_short_tables_need_records_that_equal_others(order: np.ndarray) -> None:
+    rng = np.random.default_rng(8)
+    held = {"x": rng.normal(size=40), "y": rng.normal(size=40)}
+    mixed = rng.permutation(40)
+    original = Microdata.of(held)
+    turned = Microdata.of({name: -column[mixed] for name, column in held.items()})
+    unrelated = Microdata.of({name: rng.normal(size=40) for name in held})
+    found = disorder_of(original, turned)
+    assert found is not None
+    assert np.array_equal(found.order, mixed)
+    assert disorder_of(original, unrelated) is None
+    assert disorder_of(original, Microdata.of({name: -column for name, column in held.items()})) is None
+
+
+def test_a_declared_identifier_that_disagrees_once_is_proof() -> None:
+    rng = np.random.default_rng(1)
+    held = {"id": np.arange(300), "x": rng.normal(size=300), "y": rng.normal(size=300)}
+    order = np.arange(300)
+    order[[7, 90]] = order[[90, 7]]
+    original, release = Microdata.of(held, identifiers=["id"]), Microdata.of(held).take(order)
+    found = corresponding(original, release)
+    assert found.by == "identifier"
+    assert "differs in 0.667 % of the records" in found.warning
+    assert found.release.digest() == Microdata.of(held).digest()
+
+
+def test_attacks_that_are_called_by_themselves_and_the_battery_match_records_too(
+    people: Microdata, order: np.ndarray
+) -> None:
+    shuffled = people.take(order)
+    risk = DistanceLinkage().assess(people, shuffled, NUMBERS)
+    assert risk.value == 100.0
+    assert "Note: record i of the two tables is not the same person" in risk.scenario
+    battery = run_battery(people, shuffled, attacks=["distance-linkage", "uniqueness"], contributions=False)
+    assert battery.value == 100.0
+    assert battery.warnings[0].startswith("record i of the two tables is not the same person")
+    assert battery.to_plain()["warnings"] == list(battery.warnings)
+    numbered = Microdata.of({"number": np.arange(300), **{name: people.arrow(name) for name in NUMBERS}})
+    by_number = run_battery(numbered, numbered.take(order), NUMBERS, attacks=["distance-linkage"], match_by="number")
+    assert by_number.value == 100.0
+    assert by_number.warnings == ()

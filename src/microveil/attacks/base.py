@@ -163,10 +163,17 @@ class Attack(Parameterised, ABC):
 
         By default these are all declared keys and nothing else; where no keys are declared, the masked attributes of a
         release, else all numeric attributes. An attack that seeks masked values takes `known` for those to seek.
+
+        Record i of both tables is taken for the same person. If the records are seen not to correspond, they are
+        matched by what they hold, as an intruder would, and the scenario says so.
         """
+        from microveil.attacks.correspondence import corresponding
+
+        matched = corresponding(original, release)
         seeking = known if self.subject == "masked" else None
-        pair = Pair.of(original, release, seeking, known=known)
-        return self.assess_pair(self.facing(pair), explicit=known is not None, progress=progress)
+        pair = Pair.of(matched.original, matched.release, seeking, known=known)
+        risk = self.assess_pair(self.facing(pair), explicit=known is not None, progress=progress)
+        return replace(risk, scenario=f"{risk.scenario} Note: {matched.warning}.") if matched.warning else risk
 
     def assess_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Risk:
         """The same on tables that are paired up already; without `explicit`, attributes of other kinds are left out."""

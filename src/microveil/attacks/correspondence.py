@@ -3,7 +3,9 @@
 Released files come sorted, shuffled or shifted. If an identifier is named, records are matched by it. If not, three
 signs say that the order is wrong: identifiers that both files have disagree; records equal other originals than their
 own in far more than chance would give; or no attribute of any record has to do with itself in the other file. Masking
-leaves none of these signs. An intruder needs no order, so the records are then matched by what they hold.
+leaves none of these signs. An intruder needs no order, so the records are then matched by what they hold: by equal
+values, by the order of values under an increasing or decreasing transformation, by the frequencies of renamed
+categories, and else by the nearest values.
 """
 
 from __future__ import annotations
@@ -21,17 +23,19 @@ from microveil.errors import DataError
 from microveil.masking.partition import Partition
 from microveil.microdata.common_codes import as_floats, common_codes, is_number
 from microveil.microdata.microdata import Microdata, as_microdata, count
-from microveil.numerics.category_alignment import agreement
+from microveil.numerics.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.numerics.correspondence import (
     PLACE_DEVIATION,
     Compared,
     attributes_with_same_rows,
+    combination_numbers,
     have_same_rows,
     is_associated,
     kept_attributes,
     matched_by_content,
     pointers,
 )
+from microveil.numerics.direction import decreasing
 from microveil.numerics.standard import places, standardise
 
 FloatArray = npt.NDArray[np.float64]
@@ -43,11 +47,12 @@ _MOST_COMPARED = 30_000_000  # pairs of records
 _FEWEST_LOOKED_AT = 50
 _ASSOCIATED = 20_000  # records by which attributes are compared with themselves
 _FEWEST = 100  # records without which no association means nothing
+_FEWEST_EQUAL = 20  # records of which nearly all equal another one by more than chance
 _OTHER_SCALE = 0.25  # standardised quantiles that differ by more on average are those of transformed values
 _NUMBERED = {"identifier", "household"}
 _ADVICE = "if both have an identifier, match by it (match_by, or --match-by on the command line)"
 _AGREE = 0.95  # of the identifiers must be those of the same record
-_BETTER = 0.1  # by so much other attributes agree better in the order of an identifier; a declared one may be worse
+_BETTER = 0.1  # by so much other attributes agree better in the order of an identifier, or categories by frequency
 
 
 @dataclass(frozen=True)
@@ -159,32 +164,38 @@ def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:
     if not have_same_rows(known[kept], released[kept]):
         return None
     share = 100 * float(found.displaced.mean())
+    matched = _Matched.of(columns, kept)
     warning = (
-        f"record i of the two tables is not the same person: {share:.0f} % of the released records equal another "
-        "original much more than their own; they were matched with the originals they equal "
-        f"({_listed(columns, kept)}), as an intruder would; {_ADVICE}"
+        f"record i of the two tables is not the same person: {share:.0f} % of the released records agree with another "
+        f"original in far more attributes than with their own; they were matched with originals of the same values "
+        f"({matched.told}), as an intruder would; {_ADVICE}"
     )
-    return Disorder(_matched(columns, kept), "content", warning)
+    return Disorder(matched.order, "content", warning)
 
 
 def _by_no_association(columns: dict[str, _Column]) -> Disorder | None:
-    """The order in which records are nearest, where in that of the tables no attribute has to do with itself."""
+    """The order in which records are equal or nearest, where in that of the tables no attribute has to do with itself.
+
+    In a short file that may be chance, so nearly all records must have an equal one elsewhere.
+    """
     known, released = _stacked(columns)
     records = known.shape[1]
     rows = _spread(records, _ASSOCIATED)
-    if records < _FEWEST or is_associated([one.at(rows) for one in columns.values()]) is not False:
+    if records < _FEWEST_EQUAL or is_associated([one.at(rows) for one in columns.values()]) is not False:
         return None
-    kept = attributes_with_same_rows(known, released)
+    matched = _Matched.of(columns, attributes_with_same_rows(known, released))
+    if records < _FEWEST and len(matched.kept) < 2:
+        return None
     how = (
-        f"they were matched with originals of the same values ({_listed(columns, kept)})"
-        if kept
-        else "every released record was taken for that of the nearest person, so linkages may come out too high"
+        f"they were matched with originals of the same values ({matched.told})"
+        if matched.kept
+        else "every released record was taken for that of the nearest person, so risks may come out too high or too low"
     )
     warning = (
-        "no attribute of record i in the masked table has to do with record i of the original: the records are in "
-        f"another order, or synthetic; {how}; {_ADVICE}"
+        "in no attribute are the values of record i in the masked table related to those of record i in the original: "
+        f"the records are in another order, or synthetic; {how}; {_ADVICE}"
     )
-    return Disorder(_matched(columns, kept), "content", warning)
+    return Disorder(matched.order, "content", warning)
 
 
 def _stacked(columns: dict[str, _Column]) -> tuple[IntArray, IntArray]:
@@ -195,11 +206,6 @@ def _stacked(columns: dict[str, _Column]) -> tuple[IntArray, IntArray]:
 def _spread(records: int, wanted: int) -> IntArray:
     """So many record numbers, evenly spread over the table; all if it has no more."""
     return np.unique(np.linspace(0, records - 1, min(records, wanted)).astype(np.int64))
-
-
-def _listed(columns: dict[str, _Column], kept: Sequence[int]) -> str:
-    names = list(columns)
-    return ", ".join(names[j] for j in kept)
 
 
 @dataclass(frozen=True)
@@ -248,6 +254,34 @@ class _Column:
             return Compared.in_order(self.places[0], self.places[1])
         return Compared.in_order(standard[0] * PLACE_DEVIATION, standard[1] * PLACE_DEVIATION)
 
+    def read_in_order(self, turned: bool) -> _Read:
+        """With the released values turned around where larger ones were released as smaller ones. If equal values are
+        as many at every place of the order, they are the original ones under a transformation."""
+        assert self.numbers is not None
+        read = replace(self, numbers=(self.numbers[0], -self.numbers[1] if turned else self.numbers[1]))
+        how = " in decreasing order" if turned else ""
+        known, known_counts = np.unique(self.before[self.before >= 0], return_counts=True)
+        released, counts = np.unique(self.after[self.after >= 0], return_counts=True)
+        if not np.array_equal(known_counts, counts[::-1] if turned else counts):
+            return _Read(read, how)
+        original = np.append(np.full(int(self.after.max(initial=-1)) + 1, -1), -1)
+        original[released] = known[::-1] if turned else known
+        return _Read(replace(read, after=original[self.after]), how or " in the same order", is_exact=True)
+
+    @property
+    def coded(self) -> CodedAttribute:
+        """As frequencies are counted beside it."""
+        if self.places is not None:
+            return CodedAttribute.in_classes(*self.places)
+        return CodedAttribute(self.before, self.after, comparable=True)
+
+    def read_by_frequency(self, found: CodedAttribute) -> _Read:
+        """With the categories that have the same frequencies, if those of the same names clearly differ."""
+        by_name, by_frequency = _unlike(self.before, self.after), _unlike(found.before, found.after)
+        if by_name <= by_frequency + _BETTER:
+            return _Read(self)
+        return _Read(_Column(found.before, found.after, None), " under new names", is_exact=by_frequency == 0)
+
     def alike(self, order: IntArray) -> float:
         """How much released cells have to do with those of the originals in this order, from 0 to 1."""
         equal = agreement(self.before[order], self.after)
@@ -262,7 +296,9 @@ def _by_identifier(before: Microdata, columns: dict[str, _Column]) -> Disorder |
     """
     as_they_are = np.arange(len(before))
     candidates = [
-        name for name, one in columns.items() if one.identifies and (one.before != one.after).mean() > 1 - _AGREE
+        name
+        for name, one in columns.items()
+        if one.identifies and (one.before != one.after).mean() > _tolerated(before, name)
     ]
     for name in sorted(candidates, key=lambda candidate: "identifier" not in before[candidate].roles):
         one, declared = columns[name], "identifier" in before[name].roles
@@ -275,14 +311,77 @@ def _by_identifier(before: Microdata, columns: dict[str, _Column]) -> Disorder |
                 order,
                 "identifier",
                 f"record i of the two tables is not the same person: '{name}', which both have, differs in "
-                f"{differing:.0f} % of the records; they were matched by it",
+                f"{differing:.3g} % of the records; they were matched by it",
             )
     return None
 
 
-def _matched(columns: dict[str, _Column], kept: Sequence[int]) -> IntArray:
-    others = [one.compared for number, one in enumerate(columns.values()) if number not in kept]
-    return matched_by_content(*_stacked(columns), kept, others)
+def _tolerated(before: Microdata, name: str) -> float:
+    """The share of records in which a column that identifies them may differ between the tables: one that is declared
+    in none, any other in some, and in a very short table in all."""
+    if "identifier" in before[name].roles:
+        return 0.0
+    return 1 - _AGREE if len(before) >= _FEWEST_EQUAL else 1.0
+
+
+@dataclass(frozen=True)
+class _Matched:
+    """For each released record the original that it was matched with; the attributes on which nearly all of them agree,
+    and those with what was done to their values, to be named in a sentence."""
+
+    order: IntArray
+    kept: tuple[int, ...]
+    told: str
+
+    @classmethod
+    def of(cls, columns: dict[str, _Column], kept: Sequence[int]) -> _Matched:
+        """The records matched by the attributes `kept`, which were left alone, and by what can be read of the others:
+        an intruder sees that values were turned around, and that categories have new names."""
+        names = list(columns)
+        read = _read(columns, [names[j] for j in kept])
+        known, released = _stacked({name: one.column for name, one in read.items()})
+        exact = [j for j, name in enumerate(names) if j in kept or read[name].is_exact]
+        if not have_same_rows(known[exact], released[exact]):
+            exact = list(kept)
+        others = [one.column.compared for j, one in enumerate(read.values()) if j not in exact]
+        told = ", ".join(f"{names[j]}{read[names[j]].how}" for j in exact)
+        return cls(matched_by_content(known, released, exact, others), tuple(exact), told)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A column as an intruder reads it; how, in words; and whether both tables then have the same values."""
+
+    column: _Column
+    how: str = ""
+    is_exact: bool = False
+
+
+def _read(columns: dict[str, _Column], kept: Sequence[str]) -> dict[str, _Read]:
+    """The columns other than those `kept`, read by the order of their values or by the frequencies of their categories,
+    where this makes the tables more alike."""
+    classes = None
+    if kept:
+        known, released = _stacked({name: columns[name] for name in kept})
+        classes = combination_numbers(known, released)
+    ordered = {name: one.places for name, one in columns.items() if name not in kept and one.places is not None}
+    turned = decreasing([side[0] for side in ordered.values()], [side[1] for side in ordered.values()], classes)
+    read = {name: _Read(columns[name], is_exact=True) for name in kept}
+    read |= {name: columns[name].read_in_order(turn) for name, turn in zip(ordered, turned, strict=True)}
+    named = [name for name in columns if name not in read]
+    found = align_categories(
+        [columns[name].coded.nameless for name in named] + [one.column.coded for one in read.values()]
+    )
+    for name, one in zip(named, found, strict=False):
+        read[name] = columns[name].read_by_frequency(one)
+    return {name: read[name] for name in columns}
+
+
+def _unlike(before: IntArray, after: IntArray) -> float:
+    """Half the sum of the differences between the shares of codes, from 0 to 1."""
+    size = int(max(before.max(initial=-1), after.max(initial=-1))) + 2
+    counts = [np.bincount(side + 1, minlength=size) for side in (before, after)]
+    return float(np.abs(counts[0] - counts[1]).sum()) / 2 / max(1, len(before))
 
 
 def _made_from(before: Microdata, release: Any) -> bool:

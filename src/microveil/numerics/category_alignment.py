@@ -20,6 +20,7 @@ BoolArray = npt.NDArray[np.bool_]
 _MOST_ASSIGNED = 2_000  # categories that are assigned by all their differences at once; more are paired in order
 _MOST_COUNTS = 4_000_000  # cells of a table of two attributes; larger ones are left out
 _MOST_ROUNDS = 8
+_CLASSES = 8  # equal parts of an attribute with an order, beside which frequencies are counted
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,25 @@ class CodedAttribute:
     before: IntArray
     after: IntArray
     comparable: bool
+
+    @classmethod
+    def in_classes(cls, before: FloatArray, after: FloatArray) -> CodedAttribute:
+        """An attribute with an order in equal parts, of its places from 0 to 1, NaN where missing."""
+        sides = [
+            np.where(np.isnan(side), -1, np.minimum(np.nan_to_num(side) * _CLASSES, _CLASSES - 1)).astype(np.int64)
+            for side in (before, after)
+        ]
+        return cls(sides[0], sides[1], comparable=True)
+
+    @property
+    def nameless(self) -> CodedAttribute:
+        """The same without knowing which category of one file is which of the other, numbered by what occurs."""
+        sides = []
+        for side in (self.before, self.after):
+            numbered = np.full(len(side), -1, dtype=np.int64)
+            numbered[side >= 0] = np.unique(side[side >= 0], return_inverse=True)[1].reshape(-1)
+            sides.append(numbered)
+        return CodedAttribute(sides[0], sides[1], comparable=False)
 
     @property
     def sizes(self) -> tuple[int, int]:

@@ -187,13 +187,14 @@ def have_same_rows(before: IntArray, after: IntArray) -> bool:
     """Whether nearly every record of one file has an equal one of its own in the other, on at least one attribute."""
     if len(before) == 0:
         return False
-    one, other = _combinations(before, after)
+    one, other = combination_numbers(before, after)
     size = int(max(one.max(initial=0), other.max(initial=0))) + 1
     common = np.minimum(np.bincount(one, minlength=size), np.bincount(other, minlength=size)).sum()
     return bool(common >= _SAME_ROWS * before.shape[1])
 
 
-def _combinations(before: IntArray, after: IntArray) -> tuple[IntArray, IntArray]:
+def combination_numbers(before: IntArray, after: IntArray) -> tuple[IntArray, IntArray]:
+    """The records of both files numbered by what they hold in all attributes."""
     both = np.hstack([before, after]) + 1
     numbers, _ = number_rows(list(both), [int(codes.max(initial=0)) + 1 for codes in both])
     return numbers[: before.shape[1]], numbers[before.shape[1] :]
@@ -209,7 +210,7 @@ def matched_by_content(before: IntArray, after: IntArray, kept: Sequence[int], o
     records = before.shape[1]
     # by content, so that the same records are assigned in whatever order they come
     orders = [np.lexsort(codes[::-1]) for codes in (before, after)]
-    classes = _combinations(before[list(kept)], after[list(kept)]) if kept else (np.zeros(records, np.int64),) * 2
+    classes = combination_numbers(before[list(kept)], after[list(kept)]) if kept else (np.zeros(records, np.int64),) * 2
     known, released = (order[np.argsort(of[order], kind="stable")] for order, of in zip(orders, classes, strict=True))
     size = int(max(of.max(initial=0) for of in classes)) + 1
     ends = [np.cumsum(np.bincount(of, minlength=size)) for of in classes]

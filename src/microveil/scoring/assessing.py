@@ -16,7 +16,7 @@ from microveil.attacks import Attack, Risk
 from microveil.attacks.correspondence import Correspondence, corresponding
 from microveil.attacks.reidentification import check_threshold, headline_of
 from microveil.attacks.uniqueness import Uniqueness
-from microveil.battery import run_battery
+from microveil.battery import battery_of
 from microveil.losses import Loss, LossMeasure
 from microveil.microdata.pairs import Pair, fitting
 from microveil.progress import Part, Progress, parts, silent
@@ -100,7 +100,7 @@ def assess_matched(
     battery = None
     if attacks == "all" or (attacks is None and rule.every_attack):
         until = 0.5 if scenarios else 1.0
-        battery = run_battery(original, release, known, attributes=attributes, progress=Part(second_half, 0.0, until))
+        battery = battery_of(pair, progress=Part(second_half, 0.0, until))
         risk_by_label, own_risks = _risks(known_pair, [], scenarios, Part(second_half, until, 1.0))
         risk_by_label = {**battery.risks, **_apart(risk_by_label, battery.risks)}
     else:

@@ -19,7 +19,6 @@ from microveil.parameters import parameterised
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-_CLASSES = 8  # equal parts of an attribute with an order, beside which frequencies are counted
 _MOST_CODES = 100  # different numbers that may be codes of categories
 _ROUNDING = 1e-6  # agreements that differ by less are equal
 _PLAIN = 0.9  # an attribute that agrees so much as it is was not renamed
@@ -118,11 +117,11 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
             in_order = 0.0 if placed is None else correlation(placed[0].before, placed[0].after)
             as_written = 0.0 if written is None else agreement(written.before, written.after)
             if placed is not None and (written is None or in_order >= _PLAIN):
-                beside.append(_classes(placed[0]))
+                beside.append(CodedAttribute.in_classes(placed[0].before, placed[0].after))
             elif written is not None and as_written >= _PLAIN:
                 beside.append(written)
             elif written is not None:
-                unsure[name] = _without_names(written)
+                unsure[name] = written.nameless
                 plain[name] = max(in_order, as_written)
         found = align_categories([*unsure.values(), *beside])[: len(unsure)]
         return {
@@ -150,15 +149,6 @@ def _coarsened(pair: Pair, name: str) -> bool:
     return after < before
 
 
-def _classes(cells: Cells) -> CodedAttribute:
-    """An attribute with an order in equal parts."""
-    sides = [
-        np.where(np.isnan(side), -1, np.minimum(np.nan_to_num(side) * _CLASSES, _CLASSES - 1)).astype(np.int64)
-        for side in (cells.before, cells.after)
-    ]
-    return CodedAttribute(sides[0], sides[1], comparable=True)
-
-
 def _written(pair: Pair, name: str) -> CodedAttribute | None:
     """The categories of both files numbered by how they are written; None for numbers that are no codes."""
     tables = (pair.original, pair.masked)
@@ -169,14 +159,3 @@ def _written(pair: Pair, name: str) -> CodedAttribute | None:
     if pair.original[name].kind == "numeric" and max(len(np.unique(side)) for side in (before, after)) > _MOST_CODES:
         return None
     return CodedAttribute(before, after, comparable=True)
-
-
-def _without_names(codes: CodedAttribute) -> CodedAttribute:
-    """The same without knowing which category of one file is which of the other, numbered by what occurs."""
-    sides = []
-    for side in (codes.before, codes.after):
-        place = np.unique(side[side >= 0], return_inverse=True)[1]
-        numbered = np.full(len(side), -1, dtype=np.int64)
-        numbered[side >= 0] = place.reshape(-1)
-        sides.append(numbered)
-    return CodedAttribute(sides[0], sides[1], comparable=False)
