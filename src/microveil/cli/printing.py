@@ -135,14 +135,14 @@ def bar_for(label: str) -> Iterator[Progress]:
     screen = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(), console=screen, transient=True, disable=not screen.is_terminal,
+        TimeRemainingColumn(), console=screen, transient=True,
     )  # fmt: skip
     task = bar.add_task(printable(label), total=1.0)
     began, shown = time.monotonic(), False
 
     def report(fraction: float, text: str, /) -> None:
         nonlocal shown
-        if not shown and time.monotonic() - began > 0.5:
+        if not shown and screen.is_terminal and time.monotonic() - began > 0.5:
             bar.start()
             shown = True
         bar.update(task, completed=fraction, description=printable(text or label))
