@@ -30,7 +30,7 @@ class Resampling(Method):
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [31, 70, 45, 62]})
     >>> Resampling(t=1).mask(people, seed=5).frame["age"].to_pylist()
-    [31.0, 62.0, 45.0, 45.0]
+    [45.0, 70.0, 62.0, 62.0]
     """
 
     name: ClassVar[str] = "resampling"
