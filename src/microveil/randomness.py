@@ -1,9 +1,13 @@
 """Random streams that depend on a seed and labels alone, and the seeds themselves.
 
 Every step and every attribute draws from a stream of its own, so that leaving one out, or working on several threads,
-changes nothing in the others. Whoever has the seed of a release can draw its random numbers again and take them out, so
-seeds are drawn with 128 bits, and the whole seed goes through a keyed hash: of a stream that became known, neither the
-seed nor any other stream can be found.
+changes nothing in the others. The seed of a step's streams is derived from the seed of the release, the digest of the
+original and what was done up to this step, so that releases of two files, or of one file by two plans, have no random
+numbers in common, also where their seed is the same (`Provenance.streams_of_step`).
+
+Whoever has the seed of a release can draw its random numbers again and take them out, so seeds are drawn with 128 bits,
+and the whole seed goes through a keyed hash: of a stream that became known, neither the seed nor any other stream can
+be found.
 """
 
 from __future__ import annotations
@@ -92,7 +96,7 @@ def _keyed(seed: int, purpose: bytes, content: Any) -> int:
 
 @dataclass(frozen=True)
 class Streams:
-    """The random streams of one step of one release: counter-based generators, keyed by the seed and the labels.
+    """The random streams of one step of one release: counter-based generators, keyed by the step's seed and the labels.
 
     >>> a = Streams(7).generator("income").integers(100, size=3)
     >>> b = Streams(7).generator("income").integers(100, size=3)

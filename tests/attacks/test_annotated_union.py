@@ -81,16 +81,19 @@ def test_census_comes_near_the_printed_links(
 
 @pytest.mark.spec("04:EXP-46")
 def test_the_whole_reach_beats_distance_on_eia_and_the_half_does_not(reference: Reference) -> None:
-    """Table 4.6 prints 1267 by distance, 771.5 with h = p/2 and 1443.8 with h = p; known are 1022, 491 and 1220."""
+    """Table 4.6 prints 1267 by distance, 771.5 with h = p/2 and 1443.8 with h = p; known are 1022, 491 and 1220.
+
+    The standard deviation from release to release is about 30 links, so the mean of three is compared.
+    """
     eia = reference("eia", COLUMNS["eia"])
-    release = RankSwappingDistribution(p=2.0).mask(eia, seed=1)
+    releases = [RankSwappingDistribution(p=2.0).mask(eia, seed=seed) for seed in (1, 2, 3)]
     distance, half, whole = (
-        attack.assess(eia, release, eia.names[:5]).value * 40.92
+        np.mean([attack.assess(eia, release, eia.names[:5]).value for release in releases]) * 40.92
         for attack in (DistanceLinkage(), AnnotatedUnionLinkage(share=0.5), AnnotatedUnionLinkage())
     )
     assert half < distance < whole
     assert (distance, half, whole) == pytest.approx((1022, 491, 1220), rel=0.04)
-    assert (round(distance), round(half), round(whole)) == (1060, 488, 1202)
+    assert (round(distance), round(half), round(whole)) == (1047, 510, 1206)
 
 
 @pytest.mark.spec("04:AU-RL")

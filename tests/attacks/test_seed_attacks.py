@@ -1,8 +1,9 @@
 """An intruder who looks for the seed of a release, with everything but the seed and the original at hand.
 
-He has the release, knows the method, its parameters, the labels of the streams and this source code, and tries seeds of
-the kinds that people and programs take. A seed is recognised without any doubt: what it makes of the release must be
-possible as an original. With the right one he takes the masking out again, so a seed must not be among his guesses.
+He has the release, knows the method, its parameters, the labels of the streams and this source code, has even got hold
+of the digest of the original, which keys the streams too, and tries seeds of the kinds that people and programs take. A
+seed is recognised without any doubt: what it makes of the release must be possible as an original. With the right one
+he takes the masking out again, so a seed must not be among his guesses.
 
 The searches stop after a few thousand guesses; MICROVEIL_GUESSES=1000000 makes them as long as an intruder's afternoon.
 """
@@ -33,7 +34,7 @@ from microveil.microdata import Microdata
 from microveil.numerics.swapping import swap_partners
 from microveil.numerics.transition import entropy_matrix
 from microveil.protection import protect
-from microveil.randomness import Streams, derived_seed
+from microveil.randomness import derived_seed
 from microveil.study import run_study
 from microveil.study.cells import Candidate
 
@@ -111,16 +112,23 @@ def short_draws() -> Iterator[int]:
 
 
 class Draws:
-    """The random numbers of a seed and a label, quickly: one generator that is set to another key each time."""
+    """The random numbers of a release of one step for a seed and a label, quickly: one generator that is set to another
+    key each time."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: Release) -> None:
+        (step,) = (step.to_plain() for step in release.provenance.steps)
+        del step["attributes"]
+        self.facts = json.dumps([release.provenance.input_digest, "step", [], step], sort_keys=True).encode()
         self.bits = np.random.Philox()
         self.generator = np.random.Generator(self.bits)
         self.state: dict[str, Any] = dict(self.bits.state)
 
     def of(self, seed: int, label: str) -> np.random.Generator:
+        own = hashlib.blake2b(
+            self.facts, digest_size=16, key=seed.to_bytes(32, "big"), person=b"microveil seed"
+        ).digest()
         message = json.dumps([0, label]).encode()
-        digest = hashlib.blake2b(message, digest_size=16, key=seed.to_bytes(32, "big"), person=b"microveil stream")
+        digest = hashlib.blake2b(message, digest_size=16, key=bytes(16) + own, person=b"microveil stream")
         key = np.frombuffer(digest.digest()[::-1], dtype="<u8")
         self.state["state"] = {"counter": np.zeros(4, dtype=np.uint64), "key": key}
         self.bits.state = self.state
@@ -130,7 +138,7 @@ class Draws:
 def noise_remover(release: Release, name: str, alpha: float) -> Unmask:
     """Incomes are whole numbers. The size of the noise follows from the guess: it is alpha times the variance of what
     remains when the noise is taken away. If whole numbers remain, the guess was right."""
-    draws, masked = Draws(), release.data.numbers(name).values
+    draws, masked = Draws(release), release.data.numbers(name).values
     variance, centred = float(np.var(masked)), masked - masked.mean()
 
     def unmask(seed: int) -> FloatArray | None:
@@ -149,7 +157,7 @@ def noise_remover(release: Release, name: str, alpha: float) -> Unmask:
 def swap_undoer(release: Release, name: str, window: int, known: dict[int, float]) -> Unmask:
     """The values of a release are those of the original, so their order is known, and a guess says which places were
     exchanged. He knows some persons, whose values must come back."""
-    draws, masked = Draws(), release.data.numbers(name).values
+    draws, masked = Draws(release), release.data.numbers(name).values
     order = np.argsort(masked, kind="stable")
     place = np.empty(len(masked), dtype=np.int64)
     place[order] = np.arange(len(masked))
@@ -168,7 +176,7 @@ def swap_undoer(release: Release, name: str, window: int, known: dict[int, float
 def pram_undoer(release: Release, name: str, p: float, known: dict[int, int]) -> Unmask:
     """The matrix is published, so a guess says what each true category would have become. He knows some persons. Where
     several categories would have become the released one, he cannot tell (-1)."""
-    draws, codes = Draws(), release.data.categories(name).codes
+    draws, codes = Draws(release), release.data.categories(name).codes
     cumulative = np.cumsum(entropy_matrix(len(JOBS), p), axis=1)
     persons, truth = np.array(list(known)), np.array(list(known.values()))
 
@@ -229,8 +237,10 @@ ATTACKS = {"noise": on_noise, "rank-swapping": on_rank_swapping, "pram": on_pram
 
 def test_the_intruder_draws_what_the_methods_draw() -> None:
     for seed in (7, 2**130 + 5):
-        own = Draws().of(seed, "income").random(5)
-        assert own.tolist() == Streams(seed).generator("income").random(5).tolist()
+        release = Noise(alpha=0.1).mask(DATA, ["income"], seed=seed)
+        own = Draws(release).of(seed, "income").random(5)
+        streams = release.provenance.streams_of_step(DATA, joint=False)
+        assert own.tolist() == streams.generator("income").random(5).tolist()
 
 
 @pytest.mark.parametrize("method", ATTACKS)

@@ -18,6 +18,7 @@ from microveil.masking import Plan, Release, Step
 from microveil.masking.by_household import ByHousehold
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.coarsening.suppress import Suppress
+from microveil.masking.households import household_of
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.release import release_from
@@ -109,14 +110,35 @@ def test_every_frame_library_gives_the_same_numbers(library: str) -> None:
     assert Noise().mask(data, seed=1).data.digest() == Noise().mask(homes(), seed=1).data.digest()
 
 
-def test_a_chain_of_steps_renumbers_once() -> None:
+def test_a_chain_of_steps_renumbers_at_each_and_says_it_once() -> None:
     steps = (Step("noise", {}, ("age",)), Step("noise", {}, ("rent",)))
-    one, both = (protect(homes(), Plan(steps[:n], seed=4)) for n in (1, 2))
-    assert one.data.arrow("home").equals(both.data.arrow("home"))
+    data = homes([0, 0, 1, 2, 3, 4, 5, 6, 7, None])
+    one, both = (protect(data, Plan(steps[:n], seed=4)) for n in (1, 2))
+    numbers = [release.data.arrow("home").to_pylist() for release in (one, both)]
+    assert len(pairs(*numbers)) == 9
+    assert numbers[0] != numbers[1]
     assert both.provenance.notes.count("home: households renumbered in random order") == 1
     fewer = Sampling(share=0.5).mask(one, ["rent"])
     assert fewer.rows is not None
-    assert fewer.data.arrow("home").equals(one.data.take(fewer.rows).arrow("home"))
+    kept = one.data.take(fewer.rows).arrow("home").to_pylist()
+    new = fewer.data.arrow("home").to_pylist()
+    assert len(pairs(kept, new)) == len(set(kept))
+    assert set(new) - {None} == set(range(1, len(set(kept) - {None}) + 1))
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "texts"])
+def test_no_household_gets_a_number_that_means_missing(text: bool) -> None:
+    numbers = [1000 + i // 2 for i in range(40)] + [9, 9]
+    cells = [f"{number:02}" for number in numbers] if text else numbers
+    data = Microdata.of({"home": cells, "rent": list(range(42))}, keys=["rent"], household="home")
+    coded = data["home"].changed(kind="nominal", missing_codes=("09",) if text else (9,))
+    data = Microdata(data.frame, data.schema.replacing(coded))
+    release = protect(data, Plan((Step("noise"), Step("noise", {"alpha": 0.2})), seed=4))
+    before, after = household_of(data), household_of(release.data)
+    assert before is not None
+    assert after is not None
+    assert before.tolist() == after.tolist()
+    assert release.data.arrow("home").to_pylist()[-2:] == cells[-2:]
 
 
 def test_numbers_stay_only_if_that_is_asked_for() -> None:

@@ -134,7 +134,7 @@ def protect(
         # the plan's schema decides how columns are read; what is said on the command line goes on top of it
         data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
         if manifest is not None and manifest.get("input", {}).get("digest") != data.digest():
-            # the same random numbers on two files could be found by comparing them
+            # its random numbers would be others anyway; but whoever gets one manifest must not have the seed of both
             the_plan = replace(the_plan, seed=None)
         found = None
         if trial is not None:

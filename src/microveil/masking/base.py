@@ -79,9 +79,8 @@ def _members_differ(
 
 
 def _with_new_household_ids(released: Microdata, provenance: Provenance) -> Microdata:
-    names = provenance.renumbered
-    assert provenance.seed is not None
-    streams = Streams(provenance.seed)
+    """With other numbers after every step, so that releases whose plans differ only later have other numbers too."""
+    names, streams = provenance.renumbered, provenance.streams_of_release(released)
     new = {name: renumbered(released, name, streams.generator("household numbers", name)) for name in names}
     return released.with_columns({n: column for n, (column, _) in new.items()}, [a for _, a in new.values()])
 
@@ -90,7 +89,7 @@ class Method(Parameterised, ABC):
     """A way of masking. A subclass is a frozen dataclass of its parameters and implements `_mask`."""
 
     random: ClassVar[bool] = True
-    # what an attribute becomes depends on the others masked with it
+    # what an attribute becomes depends on the others masked with it, and so do its random numbers
     joint: ClassVar[bool] = False
     # parameters with which the method only shows that it works; trials on small tables use them
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({})
@@ -114,7 +113,7 @@ class Method(Parameterised, ABC):
         """Mask some attributes of a table (or of an earlier release, which adds a step to it).
 
         `attributes` are the keys unless given; without any roles, all attributes of a kind the method is made for.
-        Identifiers are left out of the release, and the first step gives households new numbers, unless told to
+        Identifiers are left out of the release, and every step gives households new numbers, unless told to
         `keep_household_ids`. Without a seed a secret one is drawn and kept in the provenance; whoever knows or guesses
         the seed can undo much of the masking. A method that mends a release needs the `original` table beside it.
         """
@@ -129,11 +128,8 @@ class Method(Parameterised, ABC):
         if len(table) == 0:
             raise DataError(f"the table has no records, so {self.name} has nothing to mask")
         seed = self._seed(seed, earlier)
-        step = 0 if earlier is None else len(earlier.steps)
         progress = Rising(progress)
         progress(0.0, self.name)
-        masked = self._mask_beside(_beside(data, original), table, chosen, Streams(seed, step), progress)
-        progress(1.0, self.name)
         identifiers = table.schema.identifiers
         provenance = Provenance(
             steps=(*(earlier.steps if earlier else ()), Step(self.name, self.parameters(), chosen)),
@@ -142,10 +138,13 @@ class Method(Parameterised, ABC):
             input_records=earlier.input_records if earlier else len(table),
             schema=earlier.schema if earlier else table.schema,
             left_out=(*(earlier.left_out if earlier else ()), *identifiers),
-            step_notes=(*(earlier.step_notes if earlier else ()), *masked.notes),
+            step_notes=earlier.step_notes if earlier else (),
             dialect=earlier.dialect if earlier else _dialect(table),
             keep_household_ids=earlier.keep_household_ids if earlier else keep_household_ids,
         )
+        streams = provenance.streams_of_step(table, joint=self.joint)
+        masked = self._mask_beside(_beside(data, original), table, chosen, streams, progress)
+        progress(1.0, self.name)
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
         kept = data if isinstance(data, Release) else None
         partitions = {b: p for b, p in (kept.partitions if kept else {}).items() if not set(b) & set(chosen)}
@@ -156,9 +155,9 @@ class Method(Parameterised, ABC):
             rows = masked.rows if rows is None else rows[masked.rows]
             partitions = {}  # they were about all records
         differing = _members_differ(table, released, chosen, earlier.members_differ if earlier else {})
-        provenance = replace(provenance, members_differ=differing)
-        if earlier is None:
-            released = _with_new_household_ids(released, provenance)
+        notes = (*provenance.step_notes, *masked.notes)
+        provenance = replace(provenance, members_differ=differing, step_notes=notes)
+        released = _with_new_household_ids(released, provenance)
         return Release(released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows)
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:

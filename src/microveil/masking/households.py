@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import as_categories, count
+from microveil.microdata.schema import Category
 
 IntArray = npt.NDArray[np.int64]
+_LARGEST_NUMBER = 2.0**53  # household numbers beyond are not looked for
 
 
 def household_of(data: Microdata) -> IntArray | None:
@@ -60,19 +62,21 @@ def sentence_of(differing: Mapping[str, int]) -> tuple[str, ...]:
 def renumbered(data: Microdata, name: str, rng: np.random.Generator) -> tuple[pa.Array, Attribute]:
     """A column of household numbers with new numbers from 1 in random order; missing cells stay as they are.
 
-    Whole numbers stay whole numbers, texts become digits of equal length.
+    Whole numbers stay whole numbers, texts become digits of equal length. Missing codes are no household's number.
     """
     column, present = data.arrow(name), ~_absent(data, name)
     _, position = np.unique(_codes(data, name)[present], return_inverse=True)
-    households = int(position.max(initial=-1)) + 1
+    free = _free_numbers(data[name], int(position.max(initial=-1)) + 1)
+    largest = int(free.max(initial=0))
     numbers = np.zeros(len(data), dtype=np.int64)
-    numbers[present] = 1 + rng.permutation(households)[position]
+    numbers[present] = rng.permutation(free)[position]
     new: pa.Array = pa.array(numbers, mask=column.is_null().to_numpy(zero_copy_only=False))
-    if pa.types.is_floating(column.type) or _fits(column.type, households):
+    if pa.types.is_floating(column.type) or _fits(column.type, largest):
         new = new.cast(column.type)
     elif not pa.types.is_integer(column.type):
-        texts = pa.array([str(number).zfill(len(str(households))) for number in range(households + 1)])
-        new = texts.take(new)
+        digits, place = np.unique(numbers, return_inverse=True)
+        texts = pa.array([str(number).zfill(len(str(largest))) for number in digits.tolist()])
+        new = pc.if_else(new.is_null(), pa.scalar(None, texts.type), texts.take(pa.array(place)))
     coded = ~present & ~new.is_null().to_numpy(zero_copy_only=False)
     if coded.any():  # missing codes
         kept = as_categories(column)
@@ -81,6 +85,26 @@ def renumbered(data: Microdata, name: str, rng: np.random.Generator) -> tuple[pa
     before = data[name]
     kind = "nominal" if before.kind == "ordinal" else before.kind
     return new, before.changed(kind=kind, domain=None, range=None, hierarchy=None, value_labels={})
+
+
+def _free_numbers(attribute: Attribute, households: int) -> IntArray:
+    """So many whole numbers from 1 on that do not say that a cell is missing.
+
+    >>> home = Attribute(name="home", kind="numeric", missing_codes=(2,), missing_ranges=((4, 8),))
+    >>> _free_numbers(home, 4).tolist()
+    [1, 3, 9, 10]
+    """
+    codes = [float(code) for code in attribute.missing_codes if _is_whole_number(code)]
+    numbers = np.arange(1, households + 1, dtype=np.int64)
+    for low, high in sorted([*((code, code) for code in codes), *attribute.missing_ranges]):
+        first = max(1.0, np.ceil(low))
+        if first <= high < _LARGEST_NUMBER:
+            numbers[numbers >= first] += int(high - first) + 1
+    return numbers
+
+
+def _is_whole_number(code: Category) -> bool:
+    return str(code).removesuffix(".0").isdecimal() and float(code) < _LARGEST_NUMBER
 
 
 def _fits(kind: pa.DataType, largest: int) -> bool:

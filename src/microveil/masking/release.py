@@ -23,7 +23,7 @@ from microveil.masking.partition import Partition
 from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.schema import category_key
-from microveil.randomness import Streams
+from microveil.randomness import Streams, derived_seed
 
 JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
@@ -96,6 +96,25 @@ class Provenance:
         schema = self.schema.replacing(*bare)
         return Plan(self.steps, self.seed, schema, self.require, self.shuffled, self.keep_household_ids)
 
+    def streams_of_step(self, table: Microdata, *, joint: bool) -> Streams:
+        """The random streams of the last step. Those of a step of another release differ if the original, a step before
+        or the method or its parameters do, also where both have the same seed; and those of a method that takes
+        attributes together (`joint`) if the attributes do.
+        """
+        *before, last = (step.to_plain() for step in self.steps)
+        if not joint:
+            del last["attributes"]
+        return self._streams(table, "step", before, last)
+
+    def streams_of_release(self, table: Microdata) -> Streams:
+        """The random streams of what is done to whole records: they differ if the original or any step does."""
+        return self._streams(table, "release", [step.to_plain() for step in self.steps])
+
+    def _streams(self, table: Microdata, *labels: Any) -> Streams:
+        """The table stands for an original that an incomplete manifest does not know."""
+        assert self.seed is not None
+        return Streams(derived_seed(self.seed, self.input_digest or table.digest(), *labels))
+
     def to_plain(self) -> dict[str, Any]:
         return {
             "plan": self.plan.to_plain(),
@@ -156,7 +175,7 @@ class Release:
             return self
         if self.provenance.seed is None:
             raise ParameterError("the seed of this release is not known, so no order can be drawn from it")
-        order = Streams(self.provenance.seed, len(self.provenance.steps)).generator("record order")
+        order = self.provenance.streams_of_release(self.data).generator("record order")
         taken = order.permutation(len(self)).astype(np.int64)
         return replace(
             self,

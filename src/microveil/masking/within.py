@@ -45,7 +45,7 @@ class Within(Method):
     median of ordered values and the most frequent of others, until none changes; the best of several runs counts, each
     from dissimilar first centres of its own (in files of more than 20,000 distinct records, on so many drawn at
     random). Clusters too small for the method are merged. With one cluster the method masks the whole file as it would
-    alone.
+    alone, if it draws nothing: what is random is drawn anew.
 
     Masking similar records together costs less while there are far fewer clusters than groups; with many, the merging
     of small ones costs more than the clusters save. What the method promises of its groups holds in every part, so k
@@ -95,6 +95,7 @@ class Within(Method):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", self.method.kinds)  # this one takes what the method inside takes
+        object.__setattr__(self, "joint", self.by == "clusters" or self.method.joint)
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         return self._mask_beside(None, data, attributes, streams, progress)

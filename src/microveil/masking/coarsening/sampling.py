@@ -33,7 +33,7 @@ class Sampling(Method):
     >>> people = Microdata.of({"job": ["cook", "nurse", "cook", "judge"], "w": [10.0, 20.0, 10.0, 30.0]}, weight="w")
     >>> release = Sampling(share=0.5).mask(people, ["job"], seed=1)
     >>> len(release), release.rows.tolist(), release.frame["w"].to_pylist()
-    (2, [1, 2], [40.0, 20.0])
+    (2, [0, 1], [20.0, 40.0])
     """
 
     name: ClassVar[str] = "sampling"

@@ -69,6 +69,7 @@ class Noise(Method):
             raise ParameterError(
                 f"{self.name}: exact = True is not allowed with form = 'non-linear', whose values all occur in the data"
             )
+        object.__setattr__(self, "joint", self.exact or self.form in ("correlated", "linear", "non-linear"))
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         values = numbers_of(data, attributes)

@@ -14,7 +14,7 @@ from microveil.microdata import Microdata
 from microveil.microdata.combinations import Combinations, combinations_of
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
-from microveil.randomness import Streams, check_seed
+from microveil.randomness import Streams, check_seed, derived_seed
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Resampling(Method):
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [31, 70, 45, 62]})
     >>> Resampling(t=1).mask(people, seed=5).frame["age"].to_pylist()
-    [31.0, 62.0, 45.0, 45.0]
+    [45.0, 70.0, 62.0, 62.0]
     """
 
     name: ClassVar[str] = "resampling"
@@ -82,6 +82,6 @@ def resampled_table(
     table = combinations_of(data, attributes)
     if len(data) == 0:
         return table, np.zeros(len(table))
-    rng = Streams(check_seed(seed)).generator("table", *attributes)
+    rng = Streams(derived_seed(check_seed(seed), data.digest(), "table", t)).generator(*attributes)
     drawn = rng.multinomial(len(data), table.counts / len(data), size=t)
     return table, np.asarray(drawn.mean(axis=0))

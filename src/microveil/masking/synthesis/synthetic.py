@@ -47,6 +47,7 @@ class Synthetic(Method):
     name: ClassVar[str] = "synthetic"
     family: ClassVar[str] = "synthesis"
     summary: ClassVar[str] = "draws records anew from a model: sequential trees, a normal distribution or a copula"
+    joint: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal")
     missing: ClassVar[str] = (
         "trees draw missing cells and missing codes like values; the other models draw which cells are missing for a "
