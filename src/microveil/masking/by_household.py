@@ -146,8 +146,8 @@ def _said(data: Microdata, household: IntArray, attributes: tuple[str, ...]) -> 
         return said
     return (
         *said,
-        f"members of {count(differing, 'household')} differ in {' or '.join(attributes)}: there only those with the same "
-        "values were masked alike, and the release shows that they differ",
+        f"members of {count(differing, 'household')} differ in {' or '.join(attributes)}: there only those with the "
+        "same values were masked alike, and the release shows that they differ",
     )
 
 
