@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -87,8 +88,7 @@ def test_a_drawn_seed_is_kept_in_the_private_manifest_and_not_shown(microveil: C
 
 @pytest.mark.parametrize("seed", [LARGE, str(int(LARGE, 16))], ids=["hexadecimal", "decimal"])
 def test_a_large_seed_makes_the_same_release_again(microveil: Command, seed: str) -> None:
-    _, told, _ = microveil(*protect("--seed", seed, "--json"))
-    assert json.loads(told)["plan"]["seed"] == LARGE
+    microveil(*protect("--seed", seed))
     assert kept() == LARGE
     status, _, told = microveil("protect", "people.csv", "--plan", "safe.csv.manifest.json", "--out", "again.csv")
     assert status == 0
@@ -162,3 +162,39 @@ def test_a_study_without_a_seed_goes_on_with_the_cells_it_has_and_draws_others_w
     microveil("study", "s.toml", "--out", "out", "--workers", 0, "--fresh")
     assert Path("out/table.csv").read_text() != before[0]
     assert Path("out/plan-best.toml").read_text() != before[1]
+
+
+def test_no_command_prints_a_secret_seed_and_no_page_shows_one(microveil: Command) -> None:
+    Path("s.toml").write_text(STUDY)
+    told = []
+    for words in (
+        protect("--keys", "age", "--json"),
+        ["describe", "people.csv", "--json"],
+        ["risk", "people.csv", "--keys", "age", "--json"],
+        ["assess", "people.csv", "safe.csv", "--attacks", "all", "--json"],
+        ["report", "people.csv", "safe.csv", "--out", "internal.html", "--json"],
+        ["report", "people.csv", "safe.csv", "--out", "public.html", "--public", "--json"],
+        ["study", "s.toml", "--out", "out", "--workers", 0, "--json"],
+        ["study", "s.toml", "--out", "out", "--workers", 0, "--dry-run", "--json"],
+        ["demo", "--records", 100, "--out", "shown", "--json"],
+    ):
+        status, out, err = microveil(*words)
+        assert status == 0, err
+        told += [out, err]
+    plan = Path("out/plan-best.toml").read_text()
+    seeds = {kept(), plan.split('seed = "')[1].split('"')[0]}
+    for found in Path("shown").glob("*.manifest.json"):
+        seeds.add(json.loads(found.read_text())["plan"]["seed"])
+    with sqlite3.connect("out/study.sqlite") as store:
+        for query in ("select seed from cells", "select seed from secret"):
+            seeds |= {seed for (seed,) in store.execute(query)}
+    assert len(seeds) == 7  # the release, the plan of the study, its three repeats and its secret, the demonstration
+    pages = [*Path().glob("*.html"), *Path("out").glob("*.html"), *Path("shown").glob("*.html")]
+    assert len(pages) == 4
+    tables = [*Path("out").glob("*.csv")]
+    for text in (*told, *(path.read_text() for path in (*pages, *tables))):
+        for seed in seeds:
+            assert isinstance(seed, str)
+            assert seed not in text
+            assert seed.removeprefix("0x") not in text
+            assert str(int(seed, 16)) not in text

@@ -18,7 +18,7 @@ from microveil.masking import Plan, Release, Step
 from microveil.masking.by_household import ByHousehold
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.coarsening.suppress import Suppress
-from microveil.masking.households import household_of
+from microveil.masking.households import household_of, shared_attributes
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.release import release_from
@@ -223,6 +223,52 @@ def test_without_households_of_two_there_is_nothing_to_warn_of() -> None:
     assert Noise().mask(Microdata.of({"rent": RENTS}), seed=1).provenance.members_differ == {}
 
 
+def rented(households: int = 200, errors: int = 0) -> Microdata:
+    """Households of one to four with a rent each; in so many of them one record's rent is 1 too high."""
+    rng = np.random.default_rng(0)
+    home = np.repeat(np.arange(households), rng.integers(1, 5, households))
+    rent = rng.integers(300, 3000, households)[home]
+    second = np.flatnonzero(pd.Series(home).duplicated() & ~pd.Series(home).shift().duplicated())
+    rent[second[:errors]] += 1
+    region = rng.choice(list("ABCDEFGH"), households)[home]
+    table = {"home": home, "rent": rent, "region": region, "age": rng.integers(0, 90, len(home))}
+    return Microdata.of(table, household="home", keys=["rent", "region", "age"])
+
+
+def differing(data: Microdata, name: str) -> int:
+    """The households whose members differ."""
+    frame = pd.DataFrame({part: data.arrow(part).to_pylist() for part in ("home", name)})
+    return int((frame.groupby("home")[name].nunique(dropna=False) > 1).sum())
+
+
+def test_one_household_whose_members_differ_does_not_silence_the_warning() -> None:
+    data = rented(errors=1)
+    assert differing(data, "rent") == 1
+    release = Noise(alpha=0.1).mask(data, ["rent"], seed=11)
+    assert release.provenance.members_differ == {"rent": differing(release.data, "rent") - 1}
+    assert "rent (in 157 households)" in release.provenance.warnings[0]
+
+
+def test_an_attribute_that_nearly_everybody_has_alike_is_no_household_attribute() -> None:
+    rng = np.random.default_rng(1)
+    table = {"home": np.repeat(np.arange(300), 2), "ill": np.where(rng.random(600) < 0.03, "yes", "no")}
+    data = Microdata.of(table, household="home", nominal=["ill"])
+    assert differing(data, "ill") < 30
+    assert shared_attributes(data, ["ill"]) == ()
+
+
+@pytest.mark.parametrize(("errors", "shared"), [(0, True), (40, True), (70, True), (110, False)])
+def test_an_attribute_belongs_to_households_if_most_of_them_agree(errors: int, shared: bool) -> None:
+    assert shared_attributes(rented(errors=errors), ["age", "rent"]) == (("rent",) if shared else ())
+
+
+def test_a_later_step_counts_only_households_that_agreed_in_the_original() -> None:
+    data = rented(errors=10)
+    noisy = Noise(alpha=0.1).mask(data, ["rent"], seed=11)
+    again = Noise(alpha=0.1).mask(noisy, ["rent"])
+    assert again.provenance.members_differ == noisy.provenance.members_differ == {"rent": 148}
+
+
 # --- masked alike ------------------------------------------------------------------------------------------------
 
 
@@ -235,6 +281,33 @@ def test_members_are_masked_alike_and_the_rest_record_by_record() -> None:
     assert rent[6] != rent[8]  # without a number they are households of their own
     assert len(set(release.data.arrow("age").to_pylist())) == 10
     assert "masked alike for all members of 6 households: rent" in release.provenance.notes
+
+
+def test_members_who_differ_do_not_keep_other_households_from_being_masked_alike() -> None:
+    data = rented(errors=3)
+    release = ByHousehold(method=Noise(alpha=0.1)).mask(data, ["rent", "age"], seed=11)
+    assert differing(release.data, "rent") == 3
+    assert release.provenance.members_differ == {"rent": 0}
+    assert release.provenance.notes[:2] == (
+        "masked alike for all members of 197 households: rent",
+        "members of 3 households differ in rent: there only those with the same values were masked alike, and the "
+        "release shows that they differ",
+    )
+
+
+def test_members_who_agree_are_masked_alike_beside_one_who_does_not() -> None:
+    table = {"home": [1, 1, 1, 2, 2, 3, 3], "rent": [500, 501, 500, 620, 620, 700, 700]}
+    data = Microdata.of(table, household="home", keys=["rent"])
+    rents = ByHousehold(method=Noise(alpha=0.5)).mask(data, seed=1).data.arrow("rent").to_pylist()
+    assert rents[0] == rents[2] != rents[1]
+
+
+def test_an_attribute_split_because_members_differ_in_another_is_warned_of() -> None:
+    table = {"home": [1, 1, 2, 2, 3, 3], "rent": [500, 501, 620, 620, 700, 700], "area": [50, 50, 60, 60, 70, 70]}
+    data = Microdata.of(table, household="home", keys=["rent", "area"])
+    release = ByHousehold(method=Noise(alpha=0.5)).mask(data, seed=1)
+    assert release.provenance.members_differ == {"rent": 0, "area": 1}
+    assert "look at the households whose members differ in another attribute" in release.provenance.warnings[0]
 
 
 def test_groups_are_groups_of_households() -> None:

@@ -307,3 +307,12 @@ def test_reading_reports_its_progress_and_can_be_cancelled(tmp_path: Path) -> No
 
     with pytest.raises(Cancelled):
         read(path, progress=stop)
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_whole_numbers_of_thousands_of_digits_stay_the_text_they_are(tmp_path: Path, sign: str) -> None:
+    long = sign + "9" * 5000
+    (tmp_path / "long.csv").write_text(f"a,b\n2,1\n{long},2\n3,3\n")
+    data = read(tmp_path / "long.csv")
+    assert data["a"].kind == "nominal"
+    assert data.arrow("a").to_pylist() == ["2", long, "3"]

@@ -10,10 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from microveil.errors import DataError
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.coarsening.recode import Recode
+from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
 from microveil.microdata.frames import arrow_column, open_frame, with_arrow_columns
+from microveil.scoring import assess
 
 TOWNS = ["Graz", "Linz", "Graz", "Wels"]
 BEFORE: dict[str, Any] = {
@@ -92,3 +95,15 @@ def test_sets_of_truth_values_are_released_by_every_library(library: Callable[[d
     assert len(set(released.arrow("x").to_pylist())) == 1
     assert "True" in released.arrow("x").to_pylist()[0]
     assert "False" in released.arrow("x").to_pylist()[0]
+
+
+@pytest.mark.parametrize("cells", [[[1, i] for i in range(12)], [{"a": i} for i in range(12)]], ids=["lists", "dicts"])
+def test_a_column_that_cannot_be_compared_is_left_alone_by_an_assessment(cells: list[Any]) -> None:
+    frame = pd.DataFrame({"x": range(12), "other": cells})
+    release = MDAV(k=3).mask(frame, seed=10**9)
+    assert release.frame["other"].tolist() == cells
+    plain = assess(frame[["x"]], MDAV(k=3).mask(frame[["x"]], seed=10**9))
+    assert assess(frame, release).to_plain() == plain.to_plain()
+    assert assess(frame, release.frame).attributes == ("x",)
+    with pytest.raises(DataError, match="columns of lists, records or the like cannot be used as categories"):
+        assess(frame, release, known=["other"])

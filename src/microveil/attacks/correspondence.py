@@ -135,7 +135,7 @@ class Disorder:
 def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     """What speaks against record i of both tables being the same person, and the order that does not; None where
     nothing does. Both tables have the same number of records."""
-    names = [name for name in before.names if name in after.names]
+    names = before.names_to_compare(after)
     columns = {name: _Column.of(before, after, name) for name in names}
     by_identifier = _by_identifier(before, columns)
     if by_identifier is not None:

@@ -155,6 +155,7 @@ def protect(
     if as_json:
         guarantees = release.guarantees.to_plain()
         plain = release.provenance.to_plain()
+        plain["plan"].pop("seed", None)  # a secret; what is printed ends in logs, and the manifest keeps it
         tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
         places = {"release": str(written), "manifest": str(beside), "warnings": warnings}
         print_json({**places, "guarantees": guarantees, **tried, **plain})

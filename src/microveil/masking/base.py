@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, SchemaError
-from microveil.masking.households import household_of, households_that_differ, renumbered, shared_attributes
+from microveil.masking.households import agreement, household_of, renumbered, shared_attributes
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Step
 from microveil.masking.release import Provenance, Release
@@ -65,16 +65,31 @@ def _refuse_household(table: Microdata, attributes: Sequence[str]) -> None:
         )
 
 
+def _agreed(table: Microdata, attributes: Sequence[str], kept: Release | None) -> dict[str, npt.NDArray[np.bool_]]:
+    """For attributes that belong to households, in which records all members agreed before the first step masked them.
+
+    Of an earlier release that was read from a file this is not known; then all count as having agreed.
+    """
+    earlier = kept.provenance.members_differ if kept else {}
+    everyone = np.ones(len(table), dtype=np.bool_)
+    before = {name: kept.agreed.get(name, everyone) for name in earlier} if kept else {}
+    shared = shared_attributes(table, [name for name in attributes if name not in earlier])
+    return {**before, **{name: agreement(table, name) for name in shared}}
+
+
 def _members_differ(
-    before: Microdata, after: Microdata, attributes: Sequence[str], earlier: Mapping[str, int]
+    after: Microdata,
+    attributes: Sequence[str],
+    agreed: Mapping[str, npt.NDArray[np.bool_]],
+    earlier: Mapping[str, int],
 ) -> dict[str, int]:
-    """For attributes that all members of a household shared, in how many households they no longer do."""
-    shared = (*earlier, *shared_attributes(before, [name for name in attributes if name not in earlier]))
-    household = household_of(after) if shared else None
+    """For attributes that belong to households, in how many of those that agreed members no longer do."""
+    household = household_of(after)
     if household is None:
         return {}
     return {
-        name: households_that_differ(after, household, name) if name in attributes else earlier[name] for name in shared
+        name: len(np.unique(household[records & ~agreement(after, name)])) if name in attributes else earlier[name]
+        for name, records in agreed.items()
     }
 
 
@@ -150,15 +165,19 @@ class Method(Parameterised, ABC):
         partitions = {b: p for b, p in (kept.partitions if kept else {}).items() if not set(b) & set(chosen)}
         matrices = kept.matrices_apart_from(chosen) if kept else {}
         rows = kept.rows if kept else None
+        agreed = _agreed(table, chosen, kept)
         if masked.rows is not None:
             released = released.take(masked.rows)
             rows = masked.rows if rows is None else rows[masked.rows]
             partitions = {}  # they were about all records
-        differing = _members_differ(table, released, chosen, earlier.members_differ if earlier else {})
+            agreed = {name: records[masked.rows] for name, records in agreed.items()}
+        differing = _members_differ(released, chosen, agreed, earlier.members_differ if earlier else {})
         notes = (*provenance.step_notes, *masked.notes)
         provenance = replace(provenance, members_differ=differing, step_notes=notes)
         released = _with_new_household_ids(released, provenance)
-        return Release(released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows)
+        return Release(
+            released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows, agreed
+        )
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:

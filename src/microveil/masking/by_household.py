@@ -11,7 +11,14 @@ import pyarrow as pa
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.households import IntArray, household_of, shared_attributes
+from microveil.masking.households import (
+    BY_HOUSEHOLD,
+    IntArray,
+    agreement,
+    household_of,
+    shared_attributes,
+    units_of,
+)
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
@@ -24,7 +31,7 @@ from microveil.randomness import Streams
 
 @parameterised
 class ByHousehold(Method):
-    """Masks what all members of a household share once for each household, and the rest record by record.
+    """Masks what the members of a household share once for each household, and the rest record by record.
 
     An attribute such as region, tenure or household income is the same for all members. Masked person by person it
     comes out differently for them, and whoever sees two members sees that something was changed, or reads the value
@@ -33,7 +40,10 @@ class ByHousehold(Method):
     in which members differ are masked by the same method on the table of persons. The groups of k are then groups of k
     households, and those of the other attributes are groups of k persons.
 
-    Which attributes are shared is counted in the table. A record without a household number is a household of its own.
+    Which attributes are shared is counted in the table: those in which all households agree, or more than half of the
+    households that would not agree by chance. Where members differ in one of them, those with the same values are
+    masked as one household, the others as another, which counts as two towards k; the release shows that they differ,
+    and the notes say in how many households. A record without a household number is a household of its own.
 
     In plans the method is a table, `method = { name = "mdav", k = 5 }`; on the command line
     `--set method="mdav k=5"`.
@@ -46,7 +56,7 @@ class ByHousehold(Method):
     [510.0, 510.0, 510.0, 510.0, 510.0, 920.0, 920.0]
     """
 
-    name: ClassVar[str] = "by-household"
+    name: ClassVar[str] = BY_HOUSEHOLD
     family: ClassVar[str] = "combining"
     summary: ClassVar[str] = "applies a method to households, so that all members are changed alike"
     kinds: ClassVar[tuple[str, ...]] = KINDS
@@ -114,17 +124,31 @@ class ByHousehold(Method):
         progress: Progress,
     ) -> Masked:
         """What the method makes of the table of households, given to every member."""
-        _, first = np.unique(household, return_index=True)
+        units = units_of(data, household, attributes)
+        _, first = np.unique(units, return_index=True)
         beside = None if original is None else original.take(first)
         masked = self.method._mask_beside(beside, data.take(first), attributes, streams, progress)
-        members = pa.array(household)
-        said = f"masked alike for all members of {count(len(first), 'household')}: {', '.join(attributes)}"
+        members = pa.array(units)
         return replace(
             masked,
             columns={name: column.take(members) for name, column in masked.columns.items()},
-            partitions={block: Partition.of(found.labels[household]) for block, found in masked.partitions.items()},
-            notes=(said, *masked.notes),
+            partitions={block: Partition.of(found.labels[units]) for block, found in masked.partitions.items()},
+            notes=(*_said(data, household, attributes), *masked.notes),
         )
+
+
+def _said(data: Microdata, household: IntArray, attributes: tuple[str, ...]) -> tuple[str, ...]:
+    """How many households were masked as one, and how many not because their members differ."""
+    agreeing = np.all([agreement(data, name) for name in attributes], axis=0)
+    alike, differing = (len(np.unique(household[records])) for records in (agreeing, ~agreeing))
+    said = (f"masked alike for all members of {count(alike, 'household')}: {', '.join(attributes)}",)
+    if differing == 0:
+        return said
+    return (
+        *said,
+        f"members of {count(differing, 'household')} differ in {' or '.join(attributes)}: there only those with the "
+        "same values were masked alike, and the release shows that they differ",
+    )
 
 
 class _PersonStreams(Streams):

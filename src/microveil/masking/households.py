@@ -16,6 +16,7 @@ from microveil.microdata.schema import Category
 
 IntArray = npt.NDArray[np.int64]
 _LARGEST_NUMBER = 2.0**53  # household numbers beyond are not looked for
+BY_HOUSEHOLD = "by-household"  # the method that masks members alike
 
 
 def household_of(data: Microdata) -> IntArray | None:
@@ -34,28 +35,76 @@ def household_of(data: Microdata) -> IntArray | None:
 
 
 def shared_attributes(data: Microdata, attributes: Iterable[str]) -> tuple[str, ...]:
-    """Those of the attributes that are the same for all members of every household; none without households of two."""
+    """Those of the attributes that belong to households: members share them far more often than chance would have it.
+
+    All households of two or more may agree, or more than half of those that would not by chance: a typing error in some
+    records does not make a rent personal, and a category that nearly everybody has does not make an illness shared.
+    There are none without households of two.
+
+    >>> table = {"home": [1, 1, 2, 2, 3, 3], "rent": [500, 500, 620, 620, 710, 711], "age": [30, 31, 52, 50, 8, 8]}
+    >>> shared_attributes(Microdata.of(table, household="home"), ["rent", "age"])
+    ('rent',)
+    """
     household = household_of(data)
     if household is None or len(np.unique(household)) == len(data):
         return ()
-    return tuple(name for name in attributes if households_that_differ(data, household, name) == 0)
+    return tuple(name for name in attributes if _is_shared(_codes(data, name), household))
 
 
-def households_that_differ(data: Microdata, household: IntArray, name: str) -> int:
-    """In how many households the members' cells of an attribute are not all the same."""
-    codes = _codes(data, name)
+def _is_shared(codes: IntArray, household: IntArray) -> bool:
+    sizes, several = np.unique(np.bincount(household), return_counts=True)
+    sizes, several = sizes[sizes > 1], several[sizes > 1]
+    households = int(several.sum())
+    differing = len(np.unique(household[_differs(codes, household)]))
+    if differing == 0:
+        return True
+    # so many would if members were drawn at random; values of the same frequency are summed at once
+    frequencies, values = np.unique(np.unique(codes, return_counts=True)[1], return_counts=True)
+    by_chance = float(several @ np.array([values @ (frequencies / len(codes)) ** size for size in sizes]))
+    return households - differing - by_chance > (households - by_chance) / 2
+
+
+def agreement(data: Microdata, name: str) -> npt.NDArray[np.bool_]:
+    """For every record, whether all members of its household have the same cell of an attribute; alone one agrees."""
+    household = household_of(data)
+    assert household is not None
+    differing = np.unique(household[_differs(_codes(data, name), household)])
+    return ~np.isin(household, differing)
+
+
+def units_of(data: Microdata, household: IntArray, attributes: Iterable[str]) -> IntArray:
+    """The members of every household who agree in all these attributes as one number from 0: mostly the household.
+
+    >>> homes = Microdata.of({"home": [1, 1, 1, 2, 2], "rent": [500, 501, 500, 620, 620]}, household="home")
+    >>> units_of(homes, np.array([0, 0, 0, 1, 1]), ["rent"]).tolist()
+    [0, 1, 0, 2, 2]
+    """
+    units = household
+    for name in attributes:
+        codes = _codes(data, name)
+        units = Partition.of(units * (int(codes.max(initial=0)) + 1) + codes).labels
+    return units
+
+
+def _differs(codes: IntArray, household: IntArray) -> npt.NDArray[np.bool_]:
+    """Which records have another cell than the first of their household."""
     _, first = np.unique(household, return_index=True)
-    return len(np.unique(household[codes != codes[first][household]]))
+    return np.asarray(codes != codes[first][household])
 
 
-def sentence_of(differing: Mapping[str, int]) -> tuple[str, ...]:
+def sentence_of(differing: Mapping[str, int], *, by_household: bool) -> tuple[str, ...]:
     """What to say of household attributes that members no longer share; nothing if there is none."""
     found = [f"{name} (in {count(number, 'household')})" for name, number in differing.items() if number]
     if not found:
         return ()
+    advice = (
+        "so look at the households whose members differ in another attribute, for these are not masked as one"
+        if by_household
+        else f"so mask by the method {BY_HOUSEHOLD}, which changes a household's members alike"
+    )
     return (
         f"the same for all members of a household in the original, but not in the release: {', '.join(found)}; members "
-        "give each other away, so mask by the method by-household, which changes a household's members alike",
+        f"give each other away, {advice}",
     )
 
 

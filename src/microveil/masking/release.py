@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from microveil.errors import ParameterError, check_path
 from microveil.masking.guarantees import Guarantees, guarantees_of
-from microveil.masking.households import sentence_of
+from microveil.masking.households import BY_HOUSEHOLD, sentence_of
 from microveil.masking.partition import Partition
 from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
@@ -39,8 +39,8 @@ def versions() -> dict[str, str]:
 class Provenance:
     """What was done to which table: enough to do it again, and nothing of the original's content.
 
-    `members_differ` counts, for every masked attribute that all members of a household shared, the households in which
-    they no longer do.
+    `members_differ` counts, for every masked attribute that belongs to households, those whose members shared it and no
+    longer do.
     The seed of a release that was read back with an incomplete manifest is not known.
     """
 
@@ -66,7 +66,7 @@ class Provenance:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever releases the table should look at first."""
-        return sentence_of(self.members_differ)
+        return sentence_of(self.members_differ, by_household=any(step.method == BY_HOUSEHOLD for step in self.steps))
 
     @property
     def renumbered(self) -> tuple[str, ...]:
@@ -131,7 +131,8 @@ class Release:
     """Masked microdata with its provenance.
 
     `partitions` (by block of attributes) and `matrices` (by attribute) are what the steps used; `rows` are the records
-    of the original that it has, in its order, where these are not all of them one after the other.
+    of the original that it has, in its order, where these are not all of them one after the other. `agreed` says, by
+    masked attribute that belongs to households, of which records all members of the household had it alike.
 
     They stay in memory: a manifest on disk holds the plan, the seed and digests, and no value of the original.
     """
@@ -141,6 +142,7 @@ class Release:
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
     matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     rows: npt.NDArray[np.int64] | None = None
+    agreed: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -183,6 +185,7 @@ class Release:
             provenance=replace(self.provenance, shuffled=True),
             partitions={block: Partition.of(found.labels[taken]) for block, found in self.partitions.items()},
             rows=taken if self.rows is None else self.rows[taken],
+            agreed={name: records[taken] for name, records in self.agreed.items()},
         )
 
     def attributes_of_matrix(self, name: str) -> tuple[str, ...]:

@@ -36,7 +36,8 @@ def holds_labels(attribute: Attribute, before: pa.Array, after: pa.Array, *, dec
     """
     if not attribute.is_categorical:
         return any(test(after.type) for test in _TEXTS)
-    if before.type == after.type and pc.all(pc.is_in(pc.unique(after), value_set=pc.unique(before))).as_py():
+    comparable = not pa.types.is_nested(before.type) and before.type == after.type
+    if comparable and pc.all(pc.is_in(pc.unique(after), value_set=pc.unique(before))).as_py():
         return False  # nothing is new
     occurring = texts_of(before)
     declared = set(map(node_text, attribute.domain or ()))

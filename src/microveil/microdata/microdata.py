@@ -374,6 +374,17 @@ class Microdata:
         """Whether both tables hold the same cells in a column, record by record, whatever the frame types."""
         return len(self) == len(other) and _canonical(self.arrow(name)) == _canonical(other.arrow(name))
 
+    def names_to_compare(self, other: Microdata) -> tuple[str, ...]:
+        """The columns that both tables have, without those of lists, records or objects, which only pass through."""
+        both = (name for name in self.names if name in other.names)
+        return tuple(name for name in both if self._has_values(name) and other._has_values(name))
+
+    def _has_values(self, name: str) -> bool:
+        try:
+            return not pa.types.is_nested(self.arrow(name).type)
+        except DataError:  # Arrow cannot hold it
+            return False
+
     def digest(self) -> str:
         """A SHA-256 over names and cells, the same for every frame type and file format."""
         seal = hashlib.sha256()

@@ -67,7 +67,7 @@ class Pair:
         if len(before) == 0:
             raise DataError("the tables have no records, so there is nothing to measure")
         # what is not compared comes along: an attack may be after it
-        open_to_all = (n for n in before.names if n in after.names and "identifier" not in before[n].roles)
+        open_to_all = (n for n in before.names_to_compare(after) if "identifier" not in before[n].roles)
         held = tuple(dict.fromkeys((*chosen, *knowledge.attributes, *open_to_all)))
         known_before = made is not None
         recoded = tuple(
@@ -144,7 +144,8 @@ def _chosen(original: Microdata, masked: Microdata, release: Any, attributes: Se
     if attributes is None and hasattr(release, "provenance"):
         attributes = release.provenance.attributes
     elif attributes is None and (keys := declared_keys(original, release)):
-        open_to_all = (n for n in original.names if n in masked.names and not set(original[n].roles) & set(_NOT_MASKED))
+        comparable = original.names_to_compare(masked)
+        open_to_all = (n for n in comparable if not set(original[n].roles) & set(_NOT_MASKED))
         changed = [n for n in open_to_all if n not in keys and not original.same_cells(masked, n)]
         attributes = (*(name for name in keys if name in masked.names), *changed) or keys
     return resolve_attributes(original, attributes, KINDS, "a comparison")

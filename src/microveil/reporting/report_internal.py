@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.numerics.summary import Summary, summarise
 from microveil.parameters import describe_parameters, shown
-from microveil.randomness import plain_seed
 from microveil.registry import find
 from microveil.reporting.charts import bars
 from microveil.reporting.pages import render
@@ -76,13 +76,13 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         summaries=_summaries(found.pair),
         distributions=[p for name in found.pair.attributes for p in distributions(found.pair, found.released, name)],
         correlations=correlation_pictures(found.pair),
-        plan="" if found.release is None else found.release.plan.to_toml(),
+        plan="" if found.release is None else replace(found.release.plan, seed=None).to_toml(),
         again=again,
     )
 
 
 def _done(release: Release) -> dict[str, Any]:
-    """What was done: steps, seed, versions and digests."""
+    """What was done: steps, versions and digests; not the seed, for a page that people show each other is no secret."""
     made = release.provenance
     steps = []
     for step in made.steps:
@@ -93,7 +93,6 @@ def _done(release: Release) -> dict[str, Any]:
         steps.append((step.method, method.summary, ", ".join(changed), ", ".join(step.attributes or ()), every))
     return {
         "steps": steps,
-        "seed": "not known" if made.seed is None else plain_seed(made.seed),
         "input_records": made.input_records,
         "input_digest": made.input_digest,
         "output_digest": release.data.digest(),

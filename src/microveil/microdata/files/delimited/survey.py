@@ -7,6 +7,7 @@ computer stay the text they are. Words such as NA count as missing only among nu
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal
 
 import numpy as np
@@ -99,7 +100,8 @@ def _first_beyond_int64(cells: pa.Array) -> int:
     return next(
         i
         for i, cell in enumerate(cells.to_pylist())
-        if cell and cell.lstrip("+-").isdecimal() and not -(2**63) <= int(cell) < 2**63
+        # a decimal, because Python refuses to read whole numbers of thousands of digits
+        if cell and cell.lstrip("+-").isdecimal() and not -(2**63) <= Decimal(cell) < 2**63
     )
 
 
