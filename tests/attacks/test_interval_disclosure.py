@@ -74,7 +74,7 @@ def test_each_attribute_has_its_own_share_and_records_need_all_of_them(window: s
     data = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 20.0, 30.0]})
     masked = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 30.0, 20.0]})
     cells, records = (
-        IntervalDisclosure(widths=(10.0,), window=window, mode=mode, counted="all").assess(data, masked)  # type: ignore[arg-type]
+        IntervalDisclosure(widths=(10.0,), window=window, mode=mode, counted="all").assess(data, masked, ["x", "y"])  # type: ignore[arg-type]
         for mode in ("cells", "records")
     )
     assert cells.per_attribute == records.per_attribute == {"x": 100.0, "y": 50.0}
@@ -110,7 +110,7 @@ def test_records_are_disclosed_when_all_their_values_are() -> None:
     masked = Microdata.of({"x": [1.0, 50.0, 99.0] * 10, "y": [99.0, 50.0, 1.0] * 10})
     for mode, expected in (("cells", 100 * 2 / 3), ("records", 100 / 3)):
         attack = IntervalDisclosure(mode=mode, counted="all")  # type: ignore[arg-type]
-        assert attack.assess(data, masked).value == pytest.approx(expected)
+        assert attack.assess(data, masked, ["x", "y"]).value == pytest.approx(expected)
 
 
 def test_a_nominal_value_is_disclosed_when_it_is_unchanged() -> None:
