@@ -20,7 +20,7 @@ from microveil.errors import GuaranteeError, ParameterError, brief, nearest_name
 from microveil.microdata import Microdata
 from microveil.microdata.hierarchies import equal_frequency
 from microveil.microdata.hierarchy import Hierarchy
-from microveil.microdata.microdata import count, resolve_attributes
+from microveil.microdata.microdata import as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS
 from microveil.progress import Progress, silent
@@ -380,7 +380,7 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
 
 
 def guarantees_of(
-    data: Microdata,
+    data: Any,
     keys: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
     *,
@@ -400,6 +400,7 @@ def guarantees_of(
     """
     from microveil.microdata.combinations import combinations_of
 
+    data = as_microdata(data)
     keys = resolve_attributes(data, keys, KINDS, "a guarantee")
     confidential = data.schema.confidential if confidential is None else tuple(confidential)
     classes = combinations_of(data, keys, progress)
