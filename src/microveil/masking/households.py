@@ -52,8 +52,9 @@ def sentence_of(differing: Mapping[str, int]) -> tuple[str, ...]:
     if not found:
         return ()
     return (
-        f"the same for all members of a household in the original, but not in the release: {', '.join(found)}; members "
-        "give each other away, so mask by the method by-household, which changes a household's members alike",
+        f"masking made members of the same household differ in {', '.join(found)}, which they had in common, so they "
+        "give each other away; the method by-household changes all members of a household alike, but its k counts "
+        "households: k over records is not kept",
     )
 
 

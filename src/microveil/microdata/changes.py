@@ -53,4 +53,4 @@ def _renumbered(before: IntArray, after: IntArray) -> bool:
     if len(before) != len(after):
         return False
     pairs = np.unique(np.stack([before, after]), axis=1)
-    return pairs.shape[1] == len(np.unique(before)) == len(np.unique(after))
+    return int(pairs.shape[1]) == len(np.unique(before)) == len(np.unique(after))
