@@ -533,7 +533,7 @@ def test_versions_of_one_table_are_attacked_together(people: Path, tmp_path: Pat
     assert "attacked by distance-linkage only" in every.stderr
     shown = microveil("assess", people, versions[0], *also, "--attacks", "interval-disclosure", "--link", "nearest")
     assert "3 versions taken together" in shown.stdout
-    assert "income: a guess is off by" in shown.stdout
+    assert "income: error of the intruder's estimate" in shown.stdout
     assert "every value lies" not in shown.stdout  # noise keeps no order
 
 

@@ -70,3 +70,21 @@ def test_the_help_of_every_command_has_an_example_that_names_only_options_it_has
         for line in re.findall(r"microveil \w+[^\n]*", command.epilog):
             for option in re.findall(r"--[\w-]+", line):
                 assert option in told, f"{name}: {option}"
+
+
+def test_the_example_of_every_method_runs_as_printed(tmp_path: Path, run: Callable[..., Any]) -> None:
+    from microveil import registry
+
+    for file in (ROOT / "docs" / "examples").iterdir():
+        if file.is_file():
+            shutil.copy(file, tmp_path)
+    for name in registry.names("method"):
+        (line,) = re.findall(
+            r"^Example: microveil (.*)$", run("methods", name, "--kind", "method").stdout, re.MULTILINE
+        )
+        assert "--schema people.toml" in line, name
+        assert "--set" not in line, name
+        if name == "best":  # its default work is half a minute of this test
+            line += " --set polish=1"
+        done = run(*shlex.split(line), "--force")
+        assert done.status == 0, f"{line}\n{done.stderr}"

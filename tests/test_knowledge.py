@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -85,6 +86,55 @@ def test_without_keys_the_masked_attributes_stand_in_for_them_and_the_output_say
     assert found.knowledge.attributes == ("age",)
     assert "the masked attributes, because no keys are declared" in found.heading
     assert "the declared keys" in mv.assess(people(), masked(people(), "age")).heading
+
+
+def plain(data: mv.Microdata, **changed: object) -> mv.Microdata:
+    """A table with other values in some columns, as it is read without its schema and manifest."""
+    return mv.Microdata.of({**{name: data.arrow(name).to_pylist() for name in data.names}, **changed})
+
+
+def rounded(data: mv.Microdata) -> list[float]:
+    return [round(value, -2) for value in data.arrow("income").to_pylist()]
+
+
+def test_without_keys_and_provenance_the_changed_attributes_are_known_and_the_output_says_so() -> None:
+    data = plain(people())
+    found = mv.assess(data, plain(data, income=rounded(data)))
+    assert (found.knowledge.attributes, found.knowledge.source) == (("income",), "changed")
+    assert "know income (the attributes that were changed, because no keys are declared)" in found.heading
+    assert found.risks["distance-linkage"].known == ("income",)
+    # swapped values are changed ones, although the column holds the same
+    assert mv.assess(data, plain(data, zip=data.arrow("zip").to_pylist()[::-1])).knowledge.attributes == ("zip",)
+
+
+def test_another_order_of_the_records_changes_no_attribute() -> None:
+    data = plain(people())
+    order = np.array([(7 * i + 3) % 40 for i in range(40)])
+    assert Pair.of(data, plain(data, income=rounded(data)).take(order)).knowledge.attributes == ("income",)
+    shuffled = Pair.of(data, data.take(order)).knowledge
+    assert (shuffled.attributes, shuffled.source) == (("zip", "age", "income"), "all")
+    assert "know zip, age, income (all attributes, because no keys are declared and no attribute" in str(shuffled)
+
+
+def test_weights_household_numbers_and_confidential_attributes_are_not_known_without_keys() -> None:
+    households = [i // 3 for i in range(40)]
+    weights = [1.5 + i % 3 for i in range(40)]
+    data = plain(people(), household=households, weight=weights)
+    other = plain(data, household=[(5 * h + 2) % 14 for h in households], weight=[2 * w for w in weights],
+                  income=rounded(data), age=[30 + i % 4 for i in range(40)])  # fmt: skip
+    told = mv.Microdata.of(data.native, weight="weight", confidential=["income"])
+    pair = Pair.of(told, other)
+    assert pair.compared == ("age", "income")
+    assert pair.knowledge.attributes == ("age",)
+
+
+def test_no_line_speaks_of_keys_where_none_are_declared() -> None:
+    data = plain(people())
+    names = [name for name, *_ in mv.assess(data, plain(data, income=rounded(data))).headline.rows()]
+    assert "uniques on the known attributes" in names
+    assert not any("keys" in name for name in names)
+    assert "uniques on the keys" in str(mv.assess(people(), masked(people(), "age")))
+    assert "uniques on the known attributes" in str(mv.assess(people(), masked(people(), "age"), known=["age"]))
 
 
 def test_a_key_that_was_not_released_is_named_and_none_at_all_is_refused() -> None:

@@ -31,7 +31,12 @@ def release() -> Any:
         (lambda: mv.write(FRAME, 5), "write takes the path of a file, not int"),
         (lambda: release().save(5), "save takes the path of a file, not int"),
         (lambda: mv.protect(FRAME, {"steps": []}), r"protect takes a Plan, not dict; Plan.from_plain"),
-        (lambda: mv.protect(FRAME, "plan.toml"), r"protect takes a Plan, not str; read_plan\(path\)"),
+        (lambda: mv.protect(FRAME, "plan.toml"), r"protect takes a Plan, not str; read_plan\(path\)\[0\]"),
+        (lambda: mv.guarantees_of("people.csv"), r"not str; read\(path\) reads a file"),
+        (lambda: mv.method(mv.MDAV), r"method takes a name in quotes, such as method\('best'\), not MDAV"),
+        (lambda: mv.attack(None), "attack takes a name in quotes, .* not NoneType"),
+        (lambda: mv.loss({"name": "sse"}), "loss takes a name in quotes, .* not dict"),
+        (lambda: mv.score(mv.SSE()), "score takes a name in quotes, .* not SSE"),
         (lambda: mv.protect(FRAME, mv.Plan(({"method": "mdav"},))), "are Step objects, not dict"),
         (lambda: mv.Microdata.of(FRAME, "people.toml"), r"must be a Schema, not str; Schema.read\(path\)"),
         (lambda: mv.Microdata.of(FRAME, {"attributes": {}}), "must be a Schema, not dict; Schema.from_plain"),
@@ -51,6 +56,15 @@ def test_one_attack_or_loss_may_be_named_without_a_list() -> None:
     found = mv.assess(FRAME, release(), attacks="distance-linkage", losses="sse")
     assert list(found.risks) == ["distance-linkage"]
     assert list(found.losses) == ["sse"]
+
+
+def test_the_guarantees_of_a_frame_are_counted() -> None:
+    assert mv.guarantees_of(FRAME, ["age"]).k == 1
+
+
+def test_what_the_advice_names_is_there(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text('[[steps]]\nmethod = "mdav"\n', encoding="utf-8")
+    assert mv.read_plan(tmp_path / "plan.toml")[0].steps[0].method == "mdav"
 
 
 def test_a_frame_can_be_written(tmp_path: Path) -> None:

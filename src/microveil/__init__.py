@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from microveil.masking.microaggregation.best import Best
     from microveil.masking.microaggregation.mdav import MDAV
     from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
+    from microveil.masking.plan import read_plan
     from microveil.masking.randomising.noise import Noise
     from microveil.masking.randomising.pram import PRAM
     from microveil.masking.swapping.rank_swapping import RankSwapping
@@ -67,6 +68,7 @@ _HOMES = {
     "masking.microaggregation.best": ("Best",),
     "masking.microaggregation.mdav": ("MDAV",),
     "masking.microaggregation.mdav_generic": ("MDAVGeneric",),
+    "masking.plan": ("read_plan",),
     "masking.randomising.noise": ("Noise",),
     "masking.randomising.pram": ("PRAM",),
     "masking.swapping.rank_swapping": ("RankSwapping",),
@@ -89,7 +91,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
     "score",
-    "protect", "Plan", "Step", "Release", "Partition", "Guarantees", "guarantees_of",
+    "protect", "Plan", "read_plan", "Step", "Release", "Partition", "Guarantees", "guarantees_of",
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
     "run_battery", "DistanceLinkage", "IntervalDisclosure",
     "run_study", "compare", "Candidate", "Study", "report",

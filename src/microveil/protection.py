@@ -59,7 +59,9 @@ def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progres
 def _check_plan(plan: object) -> None:
     """Refuse, in a sentence that says what to call, what is no plan."""
     if not isinstance(plan, Plan):
-        call = "Plan.from_plain(...) makes one of a dict" if isinstance(plan, Mapping) else "read_plan(path) reads one"
+        call = (
+            "Plan.from_plain(...) makes one of a dict" if isinstance(plan, Mapping) else "read_plan(path)[0] reads one"
+        )
         raise ParameterError(f"protect takes a Plan, not {type(plan).__name__}; {call}")
     for step in plan.steps:
         if not isinstance(step, Step):

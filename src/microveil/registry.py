@@ -161,6 +161,9 @@ def names(sort: str = "method") -> tuple[str, ...]:
 
 def find(sort: str, name: str) -> type[Any]:
     """The class behind a name."""
+    if not isinstance(name, str):
+        kind = name.__name__ if isinstance(name, type) else type(name).__name__
+        raise ParameterError(f"{sort} takes a name in quotes, such as {sort}('{names(sort)[0]}'), not {kind}")
     if name not in names(sort):
         raise UnknownNameError(sort, name, names(sort))
     module, cls = SHELVES[sort][name].split(":")

@@ -206,7 +206,8 @@ def test_an_attribute_released_unchanged_gives_records_away_to_who_knows_the_cov
     cells, noisy = moved(noise=3.0)
     noisy[:, 1] = cells[:, 1]
     attack = DistanceLinkage(metric="mahalanobis", covariance="joint", standardisation="joint")
-    assert attack.assess(table(cells), table(noisy)).value == pytest.approx(100)
+    original = table(cells)
+    assert attack.assess(original, table(noisy), original.names).value == pytest.approx(100)
 
 
 def test_mahalanobis_refuses_missing_numbers_and_takes_categories_along() -> None:
@@ -351,7 +352,7 @@ def test_the_worst_choice_of_attributes_lies_between_the_mean_and_each_records_w
     noisy[:, 2] = cells[:, 2]
     original, masked = table(cells), table(noisy)
     mean, worst, each = (
-        DistanceLinkage(known_sizes=(1,), aggregate=how).assess(original, masked).value  # type: ignore[arg-type]
+        DistanceLinkage(known_sizes=(1,), aggregate=how).assess(original, masked, original.names).value  # type: ignore[arg-type]
         for how in ("mean", "worst", "any")
     )
     assert worst == DistanceLinkage().assess(original, masked, ["attr3"]).value
@@ -382,9 +383,9 @@ def wildcards(columns: dict[str, list[str | None]]) -> Microdata:
 def test_a_record_that_agrees_throughout_is_nearer_than_one_with_an_emptied_cell() -> None:
     known = wildcards({"job": ["cook", "cook", "nurse"], "sex": ["f", "m", "m"]})
     release = wildcards({"job": ["cook", None, "nurse"], "sex": ["f", "m", "m"]})
-    assert DistanceLinkage().assess(known, release).per_record.tolist() == [1, 1, 1]
+    assert DistanceLinkage().assess(known, release, ["job", "sex"]).per_record.tolist() == [1, 1, 1]
     # left out, an empty cell agrees as well as any: the nurse may be the second or the third
-    left_out = DistanceLinkage(missing_cells="left out").assess(known, release)
+    left_out = DistanceLinkage(missing_cells="left out").assess(known, release, ["job", "sex"])
     assert left_out.per_record.tolist() == [1, 1, 0.5]
 
 

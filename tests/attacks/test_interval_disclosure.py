@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from microveil.attacks.intervals import IntervalDisclosure
-from microveil.errors import ParameterError
+from microveil.errors import DataError, ParameterError
+from microveil.masking.coarsening.recode import Recode
 from microveil.masking.microaggregation.projection import Projection
 from microveil.microdata import Microdata
 from microveil.microdata.datasets import data_folder
 from microveil.microdata.pairs import Pair
 from microveil.microdata.selections import load_selection
+from microveil.scoring import assess
 
 from .test_distance_linkage import toy
 
@@ -72,7 +74,7 @@ def test_each_attribute_has_its_own_share_and_records_need_all_of_them(window: s
     data = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 20.0, 30.0]})
     masked = Microdata.of({"x": [0.0, 10.0, 20.0, 30.0], "y": [0.0, 10.0, 30.0, 20.0]})
     cells, records = (
-        IntervalDisclosure(widths=(10.0,), window=window, mode=mode, counted="all").assess(data, masked)  # type: ignore[arg-type]
+        IntervalDisclosure(widths=(10.0,), window=window, mode=mode, counted="all").assess(data, masked, ["x", "y"])  # type: ignore[arg-type]
         for mode in ("cells", "records")
     )
     assert cells.per_attribute == records.per_attribute == {"x": 100.0, "y": 50.0}
@@ -108,12 +110,12 @@ def test_records_are_disclosed_when_all_their_values_are() -> None:
     masked = Microdata.of({"x": [1.0, 50.0, 99.0] * 10, "y": [99.0, 50.0, 1.0] * 10})
     for mode, expected in (("cells", 100 * 2 / 3), ("records", 100 / 3)):
         attack = IntervalDisclosure(mode=mode, counted="all")  # type: ignore[arg-type]
-        assert attack.assess(data, masked).value == pytest.approx(expected)
+        assert attack.assess(data, masked, ["x", "y"]).value == pytest.approx(expected)
 
 
 def test_a_nominal_value_is_disclosed_when_it_is_unchanged() -> None:
     original, masked = Microdata.of({"j": ["a", "b", "c", "a"]}), Microdata.of({"j": ["a", "c", "c", "b"]})
-    assert IntervalDisclosure(widths=(100.0,)).assess(original, masked).value == 50
+    assert IntervalDisclosure(widths=(100.0,), counted="all").assess(original, masked).value == 50
 
 
 def test_missing_originals_are_left_out_and_suppressed_cells_disclose_nothing() -> None:
@@ -177,4 +179,18 @@ def test_without_a_masked_attribute_that_has_an_order_the_attack_is_not_suited(n
     pair = Pair.of(*mixed(), names)
     assert IntervalDisclosure.suited(pair) == ()
     assert IntervalDisclosure.why_not(pair) == "no attribute with an order was masked"
-    assert IntervalDisclosure().assess_pair(pair).value == 50.0  # asked for by name: the categories that stayed
+    with pytest.raises(DataError, match="no attribute with an order was masked, so interval-disclosure has nothing"):
+        IntervalDisclosure().assess_pair(pair)
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_attributes_released_as_labels_were_masked_so_untouched_ones_are_not_all_there_is(made: bool) -> None:
+    columns = {"age": [20.0, 30.0, 40.0, 50.0], "sex": ["f", "m", "f", "m"], "size": [1.0, 2.0, 3.0, 4.0]}
+    data = Microdata.of(columns, keys=list(columns))
+    release = Recode(by="cuts", cuts=(35.0,), publish="label").mask(data, ["age"])
+    masked = release if made else Microdata.of(release.data.frame)
+    pair = Pair.of(data, masked, list(columns))
+    assert pair.labelled == ("age",)
+    assert IntervalDisclosure.suited(pair) == ()
+    assert IntervalDisclosure.why_not(pair) == "no attribute with an order was masked"
+    assert "interval-disclosure" not in assess(data, masked, list(columns)).risks

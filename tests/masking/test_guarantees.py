@@ -86,8 +86,9 @@ def test_microaggregating_all_keys_gives_the_k_it_promises() -> None:
 def test_a_record_whose_confidential_value_is_unknown_adds_no_diversity() -> None:
     data = Microdata.of({"g": ["a", "a", "b"], "s": ["x", None, None]}, keys=["g"], confidential=["s"])
     found = guarantees_of(data.with_schema(data.schema.replacing(data["s"].changed(missing="wildcard"))))
-    assert found.diversity["s"].distinct == 0
-    assert found.diversity["s"].closeness == 1.0
+    assert found.diversity["s"].distinct == 1
+    assert found.diversity["s"].closeness == 0.0
+    assert found.diversity["s"].unknown == 1
 
 
 def test_weights_count_for_the_population_and_for_closeness() -> None:
@@ -198,9 +199,10 @@ def test_guarantees_say_on_which_attribute_how_many_classes_fall_short() -> None
     assert guarantees_of(patients()).sentences() == [
         "k-anonymity: 2 (every one of the 4 equivalence classes of sex, age has at least 2 records)",
         "l-diversity of ill: 1 (2 of 4 equivalence classes have a single value of ill)",
-        "entropy l-diversity of ill: 1.00 (every one of the 4 equivalence classes has at least the entropy of 1.00 "
-        "equally frequent values of ill)",
-        "recursive (3, l)-diversity of ill: 1 (2 of 4 equivalence classes reach no larger l)",
+        "entropy l-diversity of ill: 1.00 (2 of 4 equivalence classes have an entropy of 0, because there is a single "
+        "value of ill)",
+        "recursive (3, l)-diversity of ill: 1 (2 of 4 equivalence classes have a most frequent value of ill that is at "
+        "least 3 times as frequent as all others together)",
         "t-closeness of ill: 0.50 (the largest distance between the distribution of ill in an equivalence class and in "
         "the table)",
     ]
@@ -343,5 +345,22 @@ def test_a_listed_hierarchy_of_numbers_declares_classes_too() -> None:
 def test_a_class_without_known_values_is_counted_beside_the_others() -> None:
     data = Microdata.of({"g": ["a", "a", "b"], "s": ["x", "y", None]}, keys=["g"], confidential=["s"])
     found = guarantees_of(data.with_schema(data.schema.replacing(data["s"].changed(missing="wildcard"))))
-    assert found.diversity["s"].per_class["l"].tolist() == [2.0, 0.0]
-    assert found.sentences()[1] == "l-diversity of s: 0 (1 of 2 equivalence classes has no known value of s)"
+    np.testing.assert_array_equal(found.diversity["s"].per_class["l"], [2.0, np.nan])
+    assert found.sentences()[1:4] == [
+        "l-diversity of s: 2 (the only equivalence class with a known value of s has at least 2 distinct values of s; "
+        "1 equivalence class has no known value)",
+        "entropy l-diversity of s: 2.00 (the only equivalence class with a known value of s has at least the entropy "
+        "of 2.00 equally frequent values of s)",
+        "recursive (3, l)-diversity of s: 2 (the only equivalence class with a known value of s has a most frequent "
+        "value of s that is less than 3 times as frequent as all others together)",
+    ]
+    found.check({"l": 2})
+    assert found.to_plain()["confidential"]["s"]["unknown"] == 1
+
+
+def test_without_any_known_value_there_is_no_diversity_to_tell() -> None:
+    data = Microdata.of({"g": ["a", "b"], "s": ["x", "y"]}, keys=["g"], confidential=["s"])
+    data = Microdata.of(
+        {"g": ["a", "b"], "s": [None, None]}, data.schema.replacing(data["s"].changed(missing="wildcard"))
+    )
+    assert guarantees_of(data).sentences()[1] == "l-diversity of s: none (no equivalence class has a known value of s)"

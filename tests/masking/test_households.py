@@ -197,9 +197,10 @@ def test_members_who_no_longer_share_an_attribute_are_counted_and_warned_of() ->
     assert release.provenance.members_differ == {"rent": 3}  # of two members or more
     (warning,) = release.provenance.warnings
     assert warning in release.provenance.notes
-    assert warning.startswith("the same for all members of a household in the original, but not in the release: rent")
+    assert warning.startswith("masking made members of the same household differ in rent")
     assert "(in 3 households)" in warning
     assert "by-household" in warning
+    assert warning.endswith("its k counts households: k over records is not kept")
 
 
 def test_an_attribute_emptied_for_one_member_alone_is_warned_of() -> None:

@@ -114,3 +114,16 @@ def test_a_description_says_what_a_column_looks_like() -> None:
     )
     assert age["distinct"] == 2
     assert age["standard_deviation"] == pytest.approx(4.875)
+
+
+def test_codes_of_a_small_file_are_pointed_out_by_their_name_although_most_are_distinct() -> None:
+    rng = np.random.default_rng(1)
+    data = Microdata.of({"occ": rng.integers(1000, 2200, size=600)})
+    assert 0.5 * 600 < len(set(data.arrow("occ").to_pylist())) < 0.99 * 600
+    assert hints(data)["occ"].text.endswith("named like a code: --nominal occ?")
+
+
+@pytest.mark.parametrize("name", ["finalwt", "expansion", "gew"])
+def test_usual_names_of_sampling_weights_are_pointed_out(name: str) -> None:
+    data = Microdata.of({name: np.random.default_rng(1).uniform(2, 90, size=60)})
+    assert hints(data)[name].text == f"named like a sampling weight: --weight {name}?"

@@ -153,7 +153,7 @@ class Attack(Parameterised, ABC):
     def why_not(cls, pair: Pair) -> str:
         """Why the attack is not suited, for those that are not."""
         if cls.seen(pair).of_kinds(cls.kinds):
-            return "of no use against this release"
+            return "not applicable to this release"
         return "no attribute of its kind" + (" that is not released as labels" if pair.labelled else "")
 
     def assess(
@@ -161,8 +161,9 @@ class Attack(Parameterised, ABC):
     ) -> Risk:
         """The risk of a release for an intruder who knows the original values of the attributes `known`.
 
-        By default these are all declared keys and nothing else; where no keys are declared, the masked attributes of a
-        release, else all numeric attributes. An attack that seeks masked values takes `known` for those to seek.
+        By default these are all declared keys and nothing else; where no keys are declared, the attributes that were
+        masked, or of a table without provenance those that were changed. An attack that seeks masked values takes
+        `known` for those to seek.
 
         Record i of both tables is taken for the same person. If the records are seen not to correspond, they are
         matched by what they hold, as an intruder would, and the scenario says so.

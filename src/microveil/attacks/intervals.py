@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk, Subject, wilson_interval
-from microveil.errors import ParameterError
+from microveil.errors import DataError, ParameterError
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.numerics.standard import average_ranks
@@ -21,6 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 _AS_THEY_WERE, _WITHOUT_ORDER = "released unchanged", "categories without an order"
+_NOTHING_TO_MEASURE = "no attribute with an order was masked"
 Window = Literal["rank", "rank-difference", "sd", "range", "value"]
 
 
@@ -34,8 +35,9 @@ class IntervalDisclosure(Attack):
 
     What is measured is what masking left of the values, so two sorts of attributes do not move the risk, though each
     has its share in `per_attribute`: those released as they were, which are disclosed by design, and categories without
-    an order, around which there is no interval. With `counted = "all"` they do, as some published formulas have it. If
-    nothing was masked at all, every value counts, and all are disclosed.
+    an order, around which there is no interval. Where no other attribute is left there is nothing to measure. With
+    `counted = "all"` they do move it, as some published formulas have it. If nothing was masked at all, every value
+    counts, and all are disclosed.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43]})
@@ -83,15 +85,12 @@ class IntervalDisclosure(Attack):
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
         seen = cls.seen(pair)
         names = seen.of_kinds(cls.kinds)
-        left_out = _left_out(seen, names)
-        nothing_masked = any(map(_has_order, (pair.original[name].kind for name in names))) and (
-            set(left_out.values()) == {_AS_THEY_WERE}
-        )
-        return super().suited(pair) if nothing_masked or len(left_out) < len(names) else ()
+        moving = _moving(seen, names, _left_out(seen, names))
+        return super().suited(pair) if any(_has_order(pair.original[name].kind) for name in moving) else ()
 
     @classmethod
     def why_not(cls, pair: Pair) -> str:
-        return "no attribute with an order was masked" if cls.seen(pair).of_kinds(cls.kinds) else super().why_not(pair)
+        return _NOTHING_TO_MEASURE if cls.seen(pair).of_kinds(cls.kinds) else super().why_not(pair)
 
     def __post_init__(self) -> None:
         if not all(0 <= width <= 100 for width in self.widths):
@@ -107,7 +106,12 @@ class IntervalDisclosure(Attack):
         hits, cases = np.stack(disclosed), np.stack(known)  # (attributes, widths, records)
         per_attribute = {name: 100 * float(hits[j].sum() / max(1, cases[j].sum())) for j, name in enumerate(attributes)}
         left_out = {} if self.counted == "all" else _left_out(pair, attributes)
-        moving, said = _moving(attributes, left_out)
+        moving = _moving(pair, attributes, left_out)
+        if not moving:
+            raise DataError(
+                f'{_NOTHING_TO_MEASURE}, so {self.name} has nothing to measure; with counted = "all" it counts '
+                "unchanged values and categories without an order too"
+            )
         rows = [attributes.index(name) for name in moving]
         hits, cases = hits[rows], cases[rows]
         if self.mode == "cells":
@@ -119,7 +123,7 @@ class IntervalDisclosure(Attack):
             share = float(np.nanmean(per_record)) if not np.isnan(per_record).all() else 0.0
         scenario = (
             f"An intruder who has found a person's released record guesses that {', '.join(moving)} "
-            f"lie in an interval around the released values.{said}"
+            f"lie in an interval around the released values.{_said_of(left_out, moving)}"
         )
         risk = Risk.of(self.name, per_record, attributes, scenario, per_attribute=per_attribute)
         # records with missing cells weigh less in the share of values than in the mean over records
@@ -196,18 +200,20 @@ def _as_they_were(pair: Pair, name: str) -> bool:
     return np.array_equal(missing, still) and np.array_equal(before[missing == 0], after[missing == 0])
 
 
-def _moving(attributes: tuple[str, ...], left_out: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """The attributes that move the risk, and a sentence on the others. If none would, the masked ones without an order
-    do, and if nothing was masked, all."""
-    moving = tuple(name for name in attributes if name not in left_out)
-    if not moving:
-        moving = tuple(name for name in attributes if left_out[name] == _WITHOUT_ORDER)
-    if not moving:
-        return attributes, " Nothing was masked, so every value is disclosed as it is."
-    others = {name: why for name, why in left_out.items() if name not in moving}
-    reasons = {why: ", ".join(name for name in others if others[name] == why) for why in others.values()}
+def _moving(pair: Pair, attributes: tuple[str, ...], left_out: Mapping[str, str]) -> tuple[str, ...]:
+    """The attributes that move the risk: all, if nothing was masked. What is released as labels was masked."""
+    if not pair.labelled and all(left_out.get(name) == _AS_THEY_WERE for name in attributes):
+        return attributes
+    return tuple(name for name in attributes if name not in left_out)
+
+
+def _said_of(left_out: Mapping[str, str], moving: Sequence[str]) -> str:
+    """A sentence on the attributes that are not counted, or on why they all are."""
+    if set(left_out) & set(moving):
+        return " Nothing was masked, so every value is disclosed as it is."
+    reasons = {why: ", ".join(name for name in left_out if left_out[name] == why) for why in left_out.values()}
     told = "; ".join(f"{names} ({why})" for why, names in reasons.items())
-    return moving, f" Left out of the risk: {told}." if told else ""
+    return f" Left out of the risk: {told}." if told else ""
 
 
 def _ranks_by_record(values: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ the intruder does not know who is in it, so its chance is multiplied by the chan
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,8 @@ _ROUNDING = 1e-9
 @dataclass(frozen=True)
 class RiskSummary:
     """The headline of a file's risk: how many of its records an intruder is expected to re-identify (the global risk),
-    the largest risk of a record, how many records exceed the threshold, and how many are unique on the keys.
+    the largest risk of a record, how many records exceed the threshold, and how many are unique on what the intruder
+    knows, the keys where they are `declared`.
 
     `attacked` are the records the figures rest on; those of the others are extrapolated.
     """
@@ -48,6 +49,7 @@ class RiskSummary:
     uniques: int
     threshold: float
     attacked: int
+    declared: bool = True
 
     @property
     def share(self) -> float:
@@ -102,6 +104,7 @@ class FileRisk:
             uniques=self.below(2),
             threshold=self.threshold,
             attacked=n,
+            declared=self.declared,
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -155,8 +158,8 @@ class Headline:
         if not self.weighted:
             return "the file is taken for the whole population, so the intruder knows who is in it"
         return (
-            "the file is taken for a sample by its weights, so the intruder does not know who is in it; for one who "
-            "does, see the linkages"
+            "the file has sampling weights, so it is taken for a sample, and the intruder does not know who is in it; "
+            "the linkages below assume an intruder who does"
         )
 
     def rows(self) -> list[tuple[str, str, str]]:
@@ -175,7 +178,7 @@ def summary_rows(*summaries: RiskSummary) -> list[list[tuple[str, str]]]:
             ("expected re-identifications", f"{s.expected:,.4g} ({s.share:.3g} %)"),
             ("largest risk of a record", f"{s.largest:.4g}"),
             (f"records with a risk above {s.threshold:g}", f"{s.above:,}"),
-            ("uniques on the keys", f"{s.uniques:,}"),
+            (f"uniques on the {'keys' if s.declared else 'known attributes'}", f"{s.uniques:,}"),
             ("records", f"{s.records:,}"),
         ]
         for s in summaries
@@ -244,7 +247,9 @@ def headline_of(
     chances = [unique.per_record, *(risk.per_record * in_file for risk in linked)]
     progress(1.0, "re-identification")
     after = _summary(chances, _uniques(pair, known), check_threshold(threshold))
-    return Headline(before.summary, after, before.population is not None)
+    declared = pair.knowledge.source == "keys"
+    was, became = (replace(summary, declared=declared) for summary in (before.summary, after))
+    return Headline(was, became, before.population is not None)
 
 
 def _uniques(pair: Pair, known: Sequence[str]) -> int:

@@ -48,7 +48,9 @@ def assess(
     ],
     attributes: Annotated[
         str | None,
-        columns("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
+        columns(
+            "Columns to compare; default: those in the manifest beside MASKED; the keys and what changed; all numeric."
+        ),
     ] = None,
     known: Known = None,
     attacks: Annotated[
@@ -219,7 +221,7 @@ def _print_battery(battery: Battery) -> None:
     )
     if battery.contributions:
         told = ", ".join(f"{name} {points:+.2f}" for name, points in battery.contributions.items())
-        say(f"what gives them away (points of the worst linkage that go without the attribute): {told}")
+        say(f"percentage points by which the worst linkage falls without an attribute: {told}")
     if battery.labelled:
         readers = [label for label, risk in battery.risks.items() if set(risk.known) & set(battery.labelled)]
         say(

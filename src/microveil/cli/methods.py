@@ -19,11 +19,16 @@ _KINDS = 4  # numeric, ordinal, nominal and location
 _LIMITS = {"minimum": "at least", "above": "above", "maximum": "at most", "below": "below"}
 _TYPES = {"int": "whole number", "float": "number", "str": "text", "bool": "true or false"}
 _EXAMPLES = {
-    "method": "microveil protect people.csv --keys age,zip --method {name}{settings} --out safe.csv",
-    "attack": "microveil assess people.csv safe.csv --attacks {name}{settings}",
-    "loss": "microveil assess people.csv safe.csv --losses {name}{settings}",
-    "score": "microveil assess people.csv safe.csv --score {name}{settings}",
+    "method": "microveil protect people.csv --schema people.toml --method {name}{attributes} --out safe.csv",
+    "attack": "microveil assess people.csv safe.csv --attacks {name}",
+    "loss": "microveil assess people.csv safe.csv --losses {name}",
+    "score": "microveil assess people.csv safe.csv --score {name}",
 }
+# attributes of people.csv that suit a method which cannot mask all of its keys
+_NUMBERS, _CATEGORIES, _IN_ORDER = "age,income", "sex,education", "age,education"
+_NEED_ORDER = (
+    "rank-swapping", "rank-swapping-distribution", "rank-swapping-buckets", "top-code", "bottom-code",
+)  # fmt: skip
 
 
 def methods(
@@ -94,7 +99,7 @@ def _whole(sort: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
         yield from textwrap.wrap(parameter["help"], _WIDTH, initial_indent="      ", subsequent_indent="      ")
     yield ""
     # one line, to be copied
-    yield "Example: " + _EXAMPLES[sort].format(name=entry["name"], settings=_setting(sort, entry))
+    yield "Example: " + _EXAMPLES[sort].format(name=entry["name"], attributes=_attributes(entry))
 
 
 def _paragraphs(doc: str) -> list[str]:
@@ -128,12 +133,11 @@ def _shown(value: Any) -> str:
     return "none" if value is None else shown(value)
 
 
-def _setting(sort: str, entry: Mapping[str, Any]) -> str:
-    """A setting of the first parameter that has a default worth showing."""
-    for parameter in entry["parameters"]:
-        if parameter["default"] not in (None, [], {}, ""):
-            value = _shown(parameter["default"])
-            whose = "" if sort == "method" else f"{entry['name']}."
-            setting = f"{whose}{parameter['name']}={value}"
-            return f' --set "{setting}"' if " " in setting else f" --set {setting}"
-    return ""
+def _attributes(entry: Mapping[str, Any]) -> str:
+    """The attributes of an example, where they are not the keys."""
+    kinds = entry["kinds"]
+    if entry["name"] in _NEED_ORDER:
+        return f" --attributes {_IN_ORDER}"
+    if "nominal" not in kinds:
+        return f" --attributes {_NUMBERS}"
+    return f" --attributes {_CATEGORIES}" if "numeric" not in kinds else ""

@@ -43,7 +43,7 @@ Ordinal = Annotated[
 Numeric = Annotated[str | None, columns("Columns to treat as numbers.")]
 Known = Annotated[
     str | None,
-    columns("What the intruder knows; default: all declared keys and nothing else, or without any the masked columns."),
+    columns("What the intruder knows; default: all declared keys and nothing else; without keys, what was masked."),
 ]
 Threshold = Annotated[
     float, typer.Option(help="A record is at risk above this probability of re-identification.", metavar="PROBABILITY")

@@ -61,7 +61,7 @@ def protect(
     until: Annotated[
         str | None,
         typer.Option(
-            help="With --vary: take the first value with which this attack gains at most so many per cent, and that "
+            help="With --vary: take the first value with which the risk by this attack is at most PERCENT and that "
             "meets every --require; an attack of 'microveil methods --kind attack', or one of its counters, such as "
             "inference.explained=30. The upper end of the risk's 95 % interval, which is shown, may be higher.",
             metavar="ATTACK=PERCENT",

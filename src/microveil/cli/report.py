@@ -52,7 +52,9 @@ def report(
     ] = Attacks.general,
     attributes: Annotated[
         str | None,
-        columns("Columns to compare; default: those of the manifest beside MASKED, the keys, or all numeric."),
+        columns(
+            "Columns to compare; default: those in the manifest beside MASKED; the keys and what changed; all numeric."
+        ),
     ] = None,
     known: Known = None,
     losses: Annotated[str | None, columns("Losses to measure; default: the usual ones that fit.")] = None,

@@ -64,7 +64,7 @@ def risk(
     for name, value in summary_rows(found.summary)[0]:
         shown.add_row(name, value)
     for k in BELOW[1:]:
-        shown.add_row(f"records that fewer than {k} share the keys of", f"{found.below(k):,}")
+        shown.add_row(f"records in equivalence classes smaller than {k}", f"{found.below(k):,}")
     console().print(shown)
     if found.population is not None:
         say("the file counts as a sample: population frequencies are estimated by the sampling weights")

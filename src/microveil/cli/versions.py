@@ -58,7 +58,7 @@ def print_versions(files: Sequence[str], versions: Sequence[Versions]) -> None:
 
     table = Table(title=f"{len(files)} versions taken together, %", title_justify="left")
     table.add_column("risk")
-    for column in (*files, "together", "the best", "95 % interval"):
+    for column in (*files, "together", "highest", "95 % interval"):
         table.add_column(column, justify="right", overflow="fold")
     for found in versions:
         best = found.risk
@@ -67,11 +67,11 @@ def print_versions(files: Sequence[str], versions: Sequence[Versions]) -> None:
     console().print(table)
     for name, gain in versions[0].gains.items():
         say(
-            f"{name}: a guess is off by {gain.error:.2f} % of the standard deviation, with one version "
-            f"{gain.error_alone:.2f} %"
+            f"{name}: error of the intruder's estimate {gain.error:.2f} % of the standard deviation with all versions, "
+            f"{gain.error_alone:.2f} % with one"
         )
         if gain.contained == 100:  # masked in order: the intervals hold, and their intersection too
             say(
-                f"{name}: every value lies in an interval as wide as {gain.width:.2f} % of the standard deviation, "
-                f"with one version {gain.width_alone:.2f} %"
+                f"{name}: mean width of the intervals that hold every value {gain.width:.2f} % of the standard "
+                f"deviation with all versions, {gain.width_alone:.2f} % with one"
             )

@@ -72,7 +72,8 @@ class LossMeasure(Parameterised, ABC):
     def measure(
         self, original: Any, release: Any, attributes: Sequence[str] | None = None, *, progress: Progress = silent
     ) -> Loss:
-        """The loss over these attributes; by default those a release masked, else the keys, else all numeric ones."""
+        """The loss over these attributes; by default those a release masked, else the keys and whatever else was
+        changed, or without keys all numeric ones."""
         pair = Pair.of(original, release, attributes)
         return self.measure_pair(pair, explicit=attributes is not None, progress=progress)
 

@@ -20,7 +20,7 @@ from microveil.errors import GuaranteeError, ParameterError, brief, nearest_name
 from microveil.microdata import Microdata
 from microveil.microdata.hierarchies import equal_frequency
 from microveil.microdata.hierarchy import Hierarchy
-from microveil.microdata.microdata import count, resolve_attributes
+from microveil.microdata.microdata import as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS
 from microveil.progress import Progress, silent
@@ -75,7 +75,9 @@ class Diversity:
     The first three count the classes of values that the schema declares for a number. Where it declares none, a number
     with many distinct values has nearly as many of them as an equivalence class has records, which says nothing: then
     `intervals` of equal frequency are `proposed`. Closeness is measured on the values themselves.
-    `per_class` has each measure, by the name under which it can be required, for every equivalence class.
+    `per_class` has each measure, by the name under which it can be required, for every equivalence class. An
+    equivalence class without any known value says nothing of anyone: it is NaN there, and `unknown` counts such
+    classes, over which no minimum is taken.
     """
 
     attribute: str
@@ -86,6 +88,7 @@ class Diversity:
     intervals: tuple[str, ...] = ()
     proposed: bool = False
     c: float = _C
+    unknown: int = 0
     per_class: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def value(self, name: str) -> float:
@@ -95,31 +98,57 @@ class Diversity:
 
     def rows(self, classes: int) -> list[tuple[str, str, str]]:
         """Name, value and meaning of each measure, of so many equivalence classes."""
-        name, least, every = self.attribute, self.distinct, _every(classes)
-        alike = _some(self._failing("l", least + 0.5), classes)
+        name, least, unknown = self.attribute, self.distinct, self.unknown
+        if classes == unknown:
+            told = f"no equivalence class has a known value of {name}"
+            return [(title, "none", told) for title in self._titles]
+        over = f" with a known value of {name}" if unknown else ""
+        every = _every(classes - unknown, over)
+
+        def some(measure: str, wanted: float) -> str:
+            return _some(self._failing(measure, wanted), classes - unknown, over)
+
         if self.intervals:
             of = f"of the {count(len(self.intervals), 'class', 'classes')} of {name}"
             spread = f"{every} has values in at least {least:,} {of}"
-            spread = spread if least > 1 else f"{alike} values in {'a single one' if least else 'none'} {of}"
+            spread = spread if least > 1 else f"{some('l', 1.5)} values in a single one {of}"
             if self.proposed:
                 spread += "; these are intervals of equal frequency, proposed because the schema declares no classes"
-            equal = f"equally frequent classes of {name}"
+            what, whats = f"class of {name}", f"classes of {name}"
         else:
             spread = f"{every} has at least {least:,} distinct values of {name}"
-            spread = spread if least > 1 else f"{alike} {'a single value' if least else 'no known value'} of {name}"
-            equal = f"equally frequent values of {name}"
-        no_more = _some(self._failing("recursive-l", self.recursive + 0.5), classes, verb="reach")
+            spread = spread if least > 1 else f"{some('l', 1.5)} a single value of {name}"
+            what, whats = f"value of {name}", f"values of {name}"
+        if unknown:
+            have = "has" if unknown == 1 else "have"
+            spread += f"; {count(unknown, 'equivalence class', 'equivalence classes')} {have} no known value"
+        even = f"{every} has at least the entropy of {self.entropy:.2f} equally frequent {whats}"
+        if least <= 1:
+            even = f"{some('l', 1.5)} an entropy of 0, because there is a single {what}"
         largest = f"the largest distance between the distribution of {name} in an equivalence class and in the table"
-        return [
-            (f"l-diversity of {name}", f"{least:,}", spread),
-            (
-                f"entropy l-diversity of {name}",
-                f"{self.entropy:.2f}",
-                f"{every} has at least the entropy of {self.entropy:.2f} {equal}",
-            ),
-            (f"recursive ({self.c:g}, l)-diversity of {name}", f"{self.recursive:,}", f"{no_more} no larger l"),
-            (f"t-closeness of {name}", f"{self.closeness:.2f}", largest),
-        ]
+        meanings = (
+            spread,
+            even,
+            self._recursive_words(every, some("recursive-l", self.recursive + 0.5), what),
+            largest,
+        )
+        values = (f"{least:,}", f"{self.entropy:.2f}", f"{self.recursive:,}", f"{self.closeness:.2f}")
+        return list(zip(self._titles, values, meanings, strict=True))
+
+    @property
+    def _titles(self) -> tuple[str, ...]:
+        names = ("l-diversity", "entropy l-diversity", f"recursive ({self.c:g}, l)-diversity", "t-closeness")
+        return tuple(f"{name} of {self.attribute}" for name in names)
+
+    def _recursive_words(self, every: str, no_more: str, what: str) -> str:
+        """What the largest l of recursive diversity means; where it is 1, for the classes that do not reach 2."""
+        if self.recursive > 1:
+            rarer = "all others" if self.recursive == 2 else f"all but the {self.recursive - 1} most frequent"
+            return (
+                f"{every} has a most frequent {what} that is less than {self.c:g} times as frequent as {rarer} together"
+            )
+        others = "all others" if self.recursive else "all"
+        return f"{no_more} a most frequent {what} that is at least {self.c:g} times as frequent as {others} together"
 
     def _failing(self, name: str, wanted: float) -> int:
         return int(self.falls_short(name, wanted).sum())
@@ -131,6 +160,8 @@ class Diversity:
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {name: self.value(name) for name in ("l", "entropy-l", "recursive-l", "t")}
         plain |= {"l": self.distinct, "recursive-l": self.recursive, "single": self._failing("l", 2)}
+        if self.unknown:
+            plain["unknown"] = self.unknown
         if self.intervals:
             plain["classes"] = {"intervals": list(self.intervals), "proposed": self.proposed}
         return plain
@@ -322,9 +353,8 @@ def _every(classes: int, over: str = "") -> str:
     return f"every one of the {classes:,} equivalence classes{over}"
 
 
-def _some(number: int, classes: int, over: str = "", verb: str = "have") -> str:
-    if number == 1 or classes == 1:
-        verb = {"have": "has", "reach": "reaches"}[verb]
+def _some(number: int, classes: int, over: str = "") -> str:
+    verb = "has" if number == 1 or classes == 1 else "have"
     return f"{number:,} of {count(classes, 'equivalence class', 'equivalence classes')}{over} {verb}"
 
 
@@ -350,7 +380,7 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
 
 
 def guarantees_of(
-    data: Microdata,
+    data: Any,
     keys: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
     *,
@@ -370,6 +400,7 @@ def guarantees_of(
     """
     from microveil.microdata.combinations import combinations_of
 
+    data = as_microdata(data)
     keys = resolve_attributes(data, keys, KINDS, "a guarantee")
     confidential = data.schema.confidential if confidential is None else tuple(confidential)
     classes = combinations_of(data, keys, progress)
@@ -388,8 +419,7 @@ def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> D
     ones = np.ones(len(values))
     table = _by_class(classes, of_record, counted, ones)
     filled = np.diff(table.indptr) > 0  # the others have no known value at all
-    measures = {"l": np.zeros(len(classes)), "entropy-l": np.zeros(len(classes)), "recursive-l": np.zeros(len(classes))}
-    measures["t"] = np.ones(len(classes))
+    measures = {name: np.full(len(classes), np.nan) for name in _OF_CLASSES}
     if filled.any():
         table = table[filled]
         starts, sizes = table.indptr[:-1], np.diff(table.indptr)
@@ -404,16 +434,21 @@ def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> D
             table = _by_class(classes, of_record, values, weights)[filled]
         whole = np.bincount(values, weights=weights).astype(np.float64)
         measures["t"][filled] = _closeness(table, whole, ordered=data[name].kind in ("numeric", "ordinal"))
-    least = {measure: float(found.min(initial=np.inf)) if len(found) else 0.0 for measure, found in measures.items()}
+    worst = {
+        measure: float(found[filled].max() if measure in AT_MOST else found[filled].min())
+        for measure, found in measures.items()
+        if filled.any()
+    }
     return Diversity(
         name,
-        int(least["l"]),
-        least["entropy-l"],
-        int(least["recursive-l"]),
-        float(measures["t"].max(initial=0.0)) if len(classes) else 1.0,
+        int(worst.get("l", 0)),
+        worst.get("entropy-l", 0.0),
+        int(worst.get("recursive-l", 0)),
+        worst.get("t", 1.0),
         intervals,
         proposed,
         c,
+        int((~filled).sum()),
         measures,
     )
 

@@ -98,13 +98,14 @@ def sentence_of(differing: Mapping[str, int], *, by_household: bool) -> tuple[st
     if not found:
         return ()
     advice = (
-        "so look at the households whose members differ in another attribute, for these are not masked as one"
+        "look at the households whose members differ in another attribute, for these are not masked as one"
         if by_household
-        else f"so mask by the method {BY_HOUSEHOLD}, which changes a household's members alike"
+        else f"the method {BY_HOUSEHOLD} changes all members of a household alike, but its k counts households: k over "
+        "records is not kept"
     )
     return (
-        f"the same for all members of a household in the original, but not in the release: {', '.join(found)}; members "
-        f"give each other away, {advice}",
+        f"masking made members of the same household differ in {', '.join(found)}, which they had in common, so they "
+        f"give each other away; {advice}",
     )
 
 

@@ -57,7 +57,8 @@ _CODE_WORDS = _words(
 _CODE_ENDINGS = ("code", "kode", "codigo")
 _IDENTIFIER_ENDINGS = ("nummer", "number", "uuid")
 _WEIGHT = re.compile(
-    r"(^|[_. -])(weights?|wgts?|wts?|pweight|fweight|w|pond\w*|gewicht\w*|hochrechnung\w*|peso)($|[_. -])"
+    r"(^|[_. -])(weights?|wgts?|wts?|pweight|fweight|w|pond\w*|gew|gewicht\w*|hochrechnung\w*|peso|expansion|"
+    r"(final|samp|sample|person|hh|house|design|base)_?wte?)($|[_. -])"
     r"|weights?$|wgts?$",
     re.IGNORECASE,
 )
@@ -335,10 +336,11 @@ def _code(column: _Column) -> Hint | None:
     """Whole numbers with which nobody calculates."""
     if not column.is_number or not column.is_whole or column.distinct < 2 or _is_year(column):
         return None
-    if column.distinct > 0.5 * len(column.cells) or len(column.cells) < _ENOUGH:
-        return None
     option = f"--nominal {column.name}"
     named = bool(set(column.words) & _CODE_WORDS) or column.name.lower().endswith(_CODE_ENDINGS)
+    # in a small file a long list of codes has nearly as many values as records
+    if len(column.cells) < _ENOUGH or column.distinct > (_NEARLY_ALL if named else 0.5) * len(column.cells):
+        return None
     if named:
         return Hint("code", f"{column.distinct:,} distinct numbers, named like a code: {option}?")
     digits = 3 if column.distinct >= 100 else 4

@@ -10,16 +10,26 @@ from microveil.errors import DataError
 from microveil.microdata.microdata import Microdata, as_microdata, resolve_attributes
 from microveil.microdata.schema import KINDS, Schema
 
-Source = Literal["given", "keys", "masked"]
+Source = Literal["given", "keys", "masked", "changed", "compared", "all"]
+_REASONS = {
+    "given": "as given",
+    "keys": "the declared keys",
+    "masked": "the masked attributes, because no keys are declared",
+    "changed": "the attributes that were changed, because no keys are declared",
+    "compared": "the attributes compared, because no keys are declared",
+    "all": "all attributes, because no keys are declared and no attribute was changed",
+}
 
 
 @dataclass(frozen=True)
 class Knowledge:
     """The attributes whose true values an intruder is assumed to know, and why these.
 
-    `source` is "given" where the user named them, "keys" where they are the declared keys, and "masked" where no keys
-    are declared and the attributes that were masked or compared stand in for them. `withheld` are declared keys that
-    the release does not have: the intruder knows them but finds nothing to compare them with.
+    `source` is "given" where the user named them and "keys" where they are the declared keys. Where no keys are
+    declared, other attributes stand in for them: "masked", those that the release's provenance says were masked;
+    "changed", those whose values differ in a release without provenance; "all", if none does; or "compared", those that
+    were to be compared. `withheld` are declared keys that the release does not have: the intruder knows them but finds
+    nothing to compare them with.
     """
 
     attributes: tuple[str, ...]
@@ -28,11 +38,7 @@ class Knowledge:
 
     @property
     def reason(self) -> str:
-        return {
-            "given": "as given",
-            "keys": "the declared keys",
-            "masked": "the masked attributes, because no keys are declared",
-        }[self.source]
+        return _REASONS[self.source]
 
     def __str__(self) -> str:
         told = f"the intruder is assumed to know {', '.join(self.attributes)} ({self.reason})"
@@ -54,16 +60,21 @@ def declared_keys(original: Microdata, release: Any) -> tuple[str, ...]:
 
 
 def knowledge_of(
-    original: Microdata, release: Any, compared: Sequence[str], known: Sequence[str] | None = None
+    original: Microdata,
+    release: Any,
+    stand_in: tuple[Sequence[str], Source] | None,
+    known: Sequence[str] | None = None,
 ) -> Knowledge:
     """What an intruder is assumed to know: `known` if given, else all declared keys and nothing else, else the
-    attributes compared."""
+    attributes that stand in for them, with their source; not those that are confidential, if there are others."""
     released = as_microdata(release).names
     if known is not None:
         return Knowledge(resolve_attributes(original, known, KINDS, "an attack"), "given")
     keys = declared_keys(original, release)
     if not keys:
-        return Knowledge(tuple(compared), "masked")
+        others, source = stand_in or ((), "masked")
+        open_to_all = tuple(name for name in others if "confidential" not in original[name].roles)
+        return Knowledge(open_to_all or tuple(others), source)
     found = tuple(name for name in resolve_attributes(original, keys, KINDS, "an attack") if name in released)
     if not found:
         raise DataError(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from microveil.errors import DataError
-from microveil.microdata.knowledge import Knowledge, declared_keys, knowledge_of
+from microveil.microdata.changes import Codes, changed, comparable
+from microveil.microdata.knowledge import Knowledge, Source, declared_keys, knowledge_of
 from microveil.microdata.labels import holds_labels
 from microveil.microdata.microdata import Categories, Microdata, Numbers, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS
@@ -45,16 +46,20 @@ class Pair:
         *,
         known: Sequence[str] | None = None,
     ) -> Pair:
-        """Compare these attributes; by default those a release masked, else the keys, else all numeric ones.
+        """Compare these attributes; by default those a release masked, else the keys and whatever else was changed, or
+        without keys all numeric ones.
 
-        `known` are the attributes an intruder knows; by default the declared keys, else the attributes compared.
+        `known` are the attributes an intruder knows; by default the declared keys, else what was masked or changed.
         """
         before, after = as_microdata(original), as_microdata(release)
         made = release if hasattr(release, "provenance") else None
         if made is not None and made.rows is not None:
             before = before.take(made.rows)  # the records that were released
         chosen = _chosen(before, after, release, attributes)
-        knowledge = knowledge_of(before, release, chosen, known)
+        stand_in = None
+        if known is None and not declared_keys(before, release):
+            stand_in = _without_keys(before, after, release, attributes, chosen)
+        knowledge = knowledge_of(before, release, stand_in, known)
         for name in dict.fromkeys((*chosen, *knowledge.attributes)):
             if name not in after.names:
                 raise DataError(f"the masked table has no column '{name}', so it cannot be compared with the original")
@@ -139,13 +144,32 @@ def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str,
 
 def _chosen(original: Microdata, masked: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
     """The attributes to compare: those named; else those a release masked; else, of a table without provenance, the
-    keys and whatever else differs; else all numeric ones.
+    keys and whatever else was changed; without keys all numeric ones, for losses are about relations between changed
+    and unchanged attributes too.
     """
     if attributes is None and hasattr(release, "provenance"):
         attributes = release.provenance.attributes
     elif attributes is None and (keys := declared_keys(original, release)):
-        comparable = original.names_to_compare(masked)
-        open_to_all = (n for n in comparable if not set(original[n].roles) & set(_NOT_MASKED))
-        changed = [n for n in open_to_all if n not in keys and not original.same_cells(masked, n)]
-        attributes = (*(name for name in keys if name in masked.names), *changed) or keys
+        differing = [name for name in changed(original, _values(original, masked)) if name not in keys]
+        attributes = (*(name for name in keys if name in masked.names), *differing) or keys
+    elif attributes is None and original.schema.has_roles:
+        columns = _values(original, masked)
+        attributes = changed(original, columns) or tuple(columns)
     return resolve_attributes(original, attributes, KINDS, "a comparison")
+
+
+def _without_keys(
+    original: Microdata, masked: Microdata, release: Any, attributes: Sequence[str] | None, chosen: tuple[str, ...]
+) -> tuple[tuple[str, ...], Source]:
+    """The attributes that stand in for keys where none are declared, and where they come from."""
+    if attributes is not None or hasattr(release, "provenance"):
+        return chosen, "masked" if attributes is None else "compared"
+    columns = _values(original, masked)
+    differing = tuple(changed(original, columns))
+    return (differing, "changed") if differing else (tuple(columns) or chosen, "all")
+
+
+def _values(original: Microdata, masked: Microdata) -> dict[str, Codes]:
+    """The cells of the columns that both tables have and that are values of someone."""
+    names = (n for n in original.names_to_compare(masked) if not set(original[n].roles) & set(_NOT_MASKED))
+    return comparable(original, masked, list(names))

@@ -46,12 +46,13 @@ def assess(
 ) -> Assessment:
     """Measure a release with the usual losses and every general attack that fits its attributes, or with those named.
 
-    `attributes` are those to compare (by default those the release masked, else the keys, else all numeric ones);
-    `known` are those the intruder knows: by default all declared keys and nothing else, or without any the attributes
-    compared. The headline counts records whose risk of re-identification exceeds the `threshold`. `attacks="all"` runs
-    every attack that applies to the release, also those of an intruder who knows how it was made; `losses="all"`
-    measures every loss that fits. `score` is the rule that makes one number of it all; what a rule needs is measured
-    besides, and `rule.assess` measures that alone.
+    `attributes` are those to compare: by default those the release masked; of a table without provenance the keys and
+    whatever else was changed, or without keys all numeric ones. `known` are those the intruder knows: by default all
+    declared keys and nothing else, or without any the attributes that were masked or changed. The headline counts
+    records whose risk of re-identification exceeds the `threshold`. `attacks="all"` runs every attack that applies to
+    the release, also those of an intruder who knows how it was made; `losses="all"` measures every loss that fits.
+    `score` is the rule that makes one number of it all; what a rule needs is measured besides, and `rule.assess`
+    measures that alone.
 
     Record i of both tables is taken for the same person, unless `match_by` names an identifier that both have. If the
     records are seen not to correspond, they are matched by what they hold, as an intruder would, and the `warnings` of

@@ -136,7 +136,7 @@ def _study(design: Design, table: Microdata, cells: Sequence[Cell], store: Store
 
 def _knowledge(table: Microdata, measures: Measures) -> Knowledge:
     """What the intruder is assumed to know of every candidate."""
-    return knowledge_of(table, table, measures.attributes or (), measures.known)
+    return knowledge_of(table, table, (measures.attributes or (), "masked"), measures.known)
 
 
 def compare(

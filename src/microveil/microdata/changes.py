@@ -1,0 +1,56 @@
+"""Which columns of a table were changed, found by comparing it with its original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.errors import DataError
+from microveil.microdata.common_codes import common_codes
+from microveil.microdata.hints import hints
+from microveil.microdata.microdata import Microdata
+
+IntArray = npt.NDArray[np.int64]
+Codes = tuple[IntArray, IntArray]  # of the original and of the masked column, equal where the cells are
+
+
+def comparable(original: Microdata, masked: Microdata, names: Sequence[str]) -> dict[str, Codes]:
+    """The cells of these columns as numbers; without columns of lists, records and the like, which nothing compares."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = common_codes(original.arrow(name), masked.arrow(name))
+        except DataError:
+            continue
+    return found
+
+
+def changed(original: Microdata, columns: dict[str, Codes]) -> list[str]:
+    """The columns whose values were changed, not only the order of the records.
+
+    If some column holds the same cells record by record, the order was kept, and any column that does not was changed,
+    such as one with swapped values. If none does, the records may be in another order, and only columns with other
+    values are known to be changed. Household numbers are renumbered in every release, which masks nothing.
+    """
+    moved = {name: codes for name, codes in columns.items() if not np.array_equal(*codes)}
+    order_kept = any(len(np.unique(before)) > 1 for name, (before, _) in columns.items() if name not in moved)
+    found = [name for name, codes in moved.items() if order_kept or not _same_values(*codes)]
+    if not found:
+        return []
+    households = [name for name, hint in hints(original.select(found)).items() if hint.sort == "household"]
+    return [name for name in found if name not in households or not _renumbered(*columns[name])]
+
+
+def _same_values(before: IntArray, after: IntArray) -> bool:
+    """Whether both hold the same values, each as often."""
+    return np.array_equal(np.sort(before), np.sort(after))
+
+
+def _renumbered(before: IntArray, after: IntArray) -> bool:
+    """Whether the same records agree with each other in both."""
+    if len(before) != len(after):
+        return False
+    pairs = np.unique(np.stack([before, after]), axis=1)
+    return int(pairs.shape[1]) == len(np.unique(before)) == len(np.unique(after))
