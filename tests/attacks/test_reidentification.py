@@ -119,9 +119,9 @@ def test_a_printed_risk_says_what_the_intruder_knows_and_why_and_how_many_are_be
         assert "(all attributes, because no keys are declared)" in " ".join(shown.split())
 
 
-@pytest.mark.parametrize("wrong", [0, 1.5, 9, float("nan"), True, "0.1", -0.1])
+@pytest.mark.parametrize("wrong", [0, 1, 1.5, 9, float("nan"), True, "0.1", -0.1])
 def test_a_threshold_is_a_probability(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match="it is a probability above 0"):
+    with pytest.raises(ParameterError, match="is a probability"):
         check_threshold(wrong)
 
 
@@ -158,6 +158,20 @@ def test_the_command_gives_the_headline_of_a_file_that_is_not_masked(file: Path,
     told = run("risk", file, "--keys", "age,sex").stdout
     assert "the intruder is assumed to know age, sex" in told
     assert "expected re-identifications" in told
+
+
+def test_the_command_reads_a_threshold_like_a_required_risk(file: Path, run: Callable[..., Any]) -> None:
+    command = ["risk", file, "--keys", "age,sex", "--json", "--threshold"]
+    plain = json.loads(run(*command, "20%").stdout)
+    assert (plain["threshold"], plain["above"]) == (0.2, 1)
+    assert plain["expected_percent"] == pytest.approx(100 * plain["expected"] / plain["records"])
+    for unclear in ("1", "9"):
+        done = run(*command, unclear)
+        assert done.status == 2
+        assert f"{unclear}% for {unclear} per cent" in done.stderr
+    required = run("protect", file, "--method", "mdav", "--out", "x.csv", "--require", "risk=1")
+    assert required.status == 2
+    assert "write 0.01 or 1% for 1 per cent" in required.stderr
 
 
 def test_with_weights_the_command_counts_the_population(file: Path, run: Callable[..., Any]) -> None:

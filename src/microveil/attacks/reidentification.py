@@ -19,13 +19,13 @@ import numpy.typing as npt
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.display import html_table, paragraph, text_table
-from microveil.errors import GuaranteeError, ParameterError
+from microveil.errors import GuaranteeError, ParameterError, brief
 from microveil.microdata.combinations import Combinations, beside_wildcards, combinations_of
 from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS, Attribute
 from microveil.progress import Progress, parts, silent
-from microveil.units import THRESHOLD
+from microveil.units import THRESHOLD, probability
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -157,7 +157,7 @@ class FileRisk:
             "keys": list(self.keys),
             "declared": self.declared,
             **plain,
-            "share": self.summary.share,
+            "expected_percent": self.summary.share,
             "below": {str(k): self.below(k) for k in BELOW},
             "below_without_wildcards": {str(k): self.below_without_wildcards(k) for k in BELOW},
             "population": self.population is not None,
@@ -251,11 +251,11 @@ def summary_rows(*summaries: RiskSummary) -> list[list[tuple[str, str]]]:
 
 def check_threshold(threshold: float) -> float:
     """A threshold for the risk of a record is a probability."""
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold > 0:
         raise ParameterError(
-            f"threshold = {threshold!r} is not allowed; it is a probability above 0 and up to 1, such as 0.09"
+            f"threshold = {brief(threshold)} is not allowed; it is a probability above 0, such as 0.09"
         )
-    return float(threshold)
+    return probability(threshold, "the threshold")
 
 
 def risk_of_file(

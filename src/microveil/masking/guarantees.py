@@ -23,6 +23,7 @@ from microveil.microdata.microdata import count, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS
 from microveil.progress import Progress, silent
+from microveil.units import probability
 
 if TYPE_CHECKING:
     from microveil.microdata.combinations import Combinations
@@ -331,7 +332,7 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not lowest <= wanted <= highest:
             what = "from 0 to 1" if name in AT_MOST else f"of at least 1 and at most {MOST_RECORDS:,}"
             raise ParameterError(f"{name} must be a number {what}, not {brief(wanted)}")
-        checked[name] = float(wanted)
+        checked[name] = probability(wanted, "the required risk") if name == RISK else float(wanted)
     return checked
 
 
