@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from microveil.errors import MicroveilError, ParameterError
+from microveil.masking.guarantees import check_requirements
 from microveil.study.design import Design
 from microveil.units import percentage, probability
 
@@ -28,7 +29,7 @@ def test_what_is_no_percentage_is_refused(given: Any) -> None:
         percentage(given, "it")
 
 
-@pytest.mark.parametrize(("given", "value"), [(0.09, 0.09), ("0.09", 0.09), ("9%", 0.09), (1, 1.0), ("100%", 1.0)])
+@pytest.mark.parametrize(("given", "value"), [(0.09, 0.09), ("0.09", 0.09), ("9%", 0.09), ("1%", 0.01), (0, 0.0)])
 def test_a_probability(given: Any, value: float) -> None:
     assert probability(given, "it") == pytest.approx(value)
 
@@ -37,6 +38,19 @@ def test_a_probability(given: Any, value: float) -> None:
 def test_what_is_no_probability_is_refused(given: Any) -> None:
     with pytest.raises(ParameterError, match="it is a probability from 0 to 1"):
         probability(given, "it")
+
+
+@pytest.mark.parametrize("given", [1, 1.0, "1", "1.0"])
+def test_a_limit_of_one_that_may_mean_one_per_cent_is_refused_with_both_readings(given: Any) -> None:
+    with pytest.raises(ParameterError, match=r"write 0\.01 or 1% for 1 per cent; no probability is above 100 per cent"):
+        probability(given, "it")
+
+
+def test_a_limit_that_always_holds_is_refused() -> None:
+    with pytest.raises(ParameterError, match="such a limit always holds"):
+        probability("100%", "it")
+    with pytest.raises(ParameterError, match="the required risk is a probability below 1"):
+        check_requirements({"risk": 1})
 
 
 def test_the_bound_of_a_study_is_per_cent() -> None:

@@ -23,7 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _LINKAGE = "linkage"
-_IDENTIFYING = (_LINKAGE, "uniqueness")
+_UNIQUENESS = "uniqueness"  # the attack, not its family: who is singled out by a predicate need not be the own record
 _DRAWN = 10_000  # records whose contributions are found
 _SHOWN = 20  # characters of a value in an example
 
@@ -76,7 +76,7 @@ class Battery:
 
     @property
     def certain(self) -> IntArray:
-        """The records that some attack links beyond doubt."""
+        """The records whose link the intruder can prove to be right, by some attack."""
         proved = [risk.certain for risk in self.risks.values()]
         return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *proved])).astype(np.int64)
 
@@ -115,7 +115,7 @@ def explain_risk(label: str, risk: Risk, original: Any, release: Any) -> str:
     if attack.formula:
         lines.append(f"Formula: {attack.formula}")
     if len(risk.certain):
-        lines.append(f"Beyond doubt: {len(risk.certain):,} records. {risk.proof}")
+        lines.append(f"Links that the intruder can prove to be right: {len(risk.certain):,} records. {risk.proof}")
     pair = Pair.of(original, release, risk.known, known=risk.known)
     example = _example(pair, risk, pair.release.rows if pair.release is not None else None)
     return "\n".join([*lines, *([example] if example else [])])
@@ -125,7 +125,7 @@ def vulnerability_of(risks: Iterable[Risk], records: int) -> FloatArray:
     """For each record its greatest probability of being identified by any of these; NaN where none attacked it."""
     found = np.full(records, np.nan)
     for risk in risks:
-        if find("attack", risk.name).family in _IDENTIFYING:
+        if risk.name == _UNIQUENESS or find("attack", risk.name).family == _LINKAGE:
             found = np.fmax(found, risk.per_record)
     return found
 

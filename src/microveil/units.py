@@ -29,7 +29,8 @@ def percentage(given: object, what: str) -> float:
 
 
 def probability(given: object, what: str) -> float:
-    """A probability from 0 to 1: `0.09`, `"0.09"` or, with its sign, `"9%"`.
+    """A limit that is a probability from 0 to below 1: `0.09`, `"0.09"` or, with its sign, `"9%"`. One of 1 could be
+    meant as 1 per cent, and would hold whatever is measured.
 
     >>> probability("0.09", "the risk"), probability("9%", "the risk")
     (0.09, 0.09)
@@ -40,6 +41,12 @@ def probability(given: object, what: str) -> float:
     if not 0 <= value <= 1:
         hint = f"; write {value:g}% for {value:g} per cent" if 1 < value <= 100 else ""
         raise ParameterError(f"{what} is a probability from 0 to 1, such as 0.09, not '{_short(given)}'{hint}")
+    if value == 1:
+        meant = "" if signed else "write 0.01 or 1% for 1 per cent; "
+        raise ParameterError(
+            f"{what} is a probability below 1, such as 0.09, not '{_short(given)}': {meant}no probability is above "
+            "100 per cent, so such a limit always holds"
+        )
     return value
 
 

@@ -25,7 +25,7 @@ def test_records_that_agree_on_the_keys_share_the_risk() -> None:
     found = mv.risk_of_file(TOWN, ["sex", "job"], threshold=0.4)
     assert found.frequencies.tolist() == [2, 2, 3, 1, 3, 3]
     assert found.per_record.tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 3, 1, 1 / 3, 1 / 3])
-    assert found.summary == RiskSummary(6, pytest.approx(3.0), 1.0, 3, 1, 0.4, 6)
+    assert found.summary == RiskSummary(6, pytest.approx(3.0), 1.0, 3, 1, 0.4, 6, 1, 1, 1)
     assert [found.below(k) for k in (2, 3, 4)] == [1, 3, 6]
 
 
@@ -43,6 +43,19 @@ def test_with_sampling_weights_the_risk_is_the_expected_one_over_the_population_
 def test_a_missing_key_that_is_a_wildcard_agrees_with_everyone() -> None:
     data = mv.Microdata.of({"age": [30.0, 40.0, None, 30.0]}, keys=["age"])
     assert mv.risk_of_file(data).frequencies.tolist() == [3, 2, 4, 3]
+
+
+def test_uniques_that_wildcards_hide_stand_beside_those_that_are_left() -> None:
+    """One empty age agrees with all three others, so nobody is unique; without it everyone is."""
+    data = mv.Microdata.of({"age": [30.0, 40.0, 50.0, 60.0]}, keys=["age"])
+    headline = mv.assess(data, mv.Microdata.of({"age": [30.0, 40.0, 50.0, None]}), losses=["il1"]).headline
+    assert ("uniques on the keys", "4", "0 (4 without wildcards)") in headline.rows()
+    after = headline.to_plain()["after"]
+    assert (after["uniques"], after["uniques_without_wildcards"]) == (0, 4)
+    assert (after["k"], after["k_without_wildcards"]) == (2, 1)
+    found = mv.risk_of_file(mv.Microdata.of({"age": [30.0, 40.0, 50.0, None]}, keys=["age"]))
+    assert "0 (4 without wildcards)" in str(found)
+    assert found.to_plain()["below_without_wildcards"] == {"2": 4, "3": 4, "5": 4, "10": 4}
 
 
 def test_a_file_released_as_it_is_has_the_same_risk_after_as_before() -> None:
@@ -90,11 +103,25 @@ def test_a_sample_has_the_risk_of_who_may_be_in_it_and_a_linkage_that_of_who_is(
     assert found.risks["distance-linkage"].value == 100
     p = 1 / 20
     assert found.headline.after.largest == pytest.approx(p / (1 - p) * math.log(1 / p))
+    assert found.headline.in_file is not None
+    assert (found.headline.in_file.largest, found.headline.in_file.above) == (1.0, 50)
+    assert "for one who does, by the linkages, 50 records have a risk above 0.09" in found.headline.assumption
 
 
-@pytest.mark.parametrize("wrong", [0, 1.5, 9, float("nan"), True, "0.1", -0.1])
+def test_a_printed_risk_says_what_the_intruder_knows_and_why_and_how_many_are_below_k() -> None:
+    told = str(mv.risk_of_file(mv.Microdata.of({**TOWN, "w": [2.0] * 6}, keys=["sex", "job"], weight="w")))
+    assert "the intruder is assumed to know sex, job (the declared keys)" in " ".join(told.split())
+    assert "records in equivalence classes smaller than 3" in told
+    assert "estimated by the sampling weights" in " ".join(told.split())
+    assert max(map(len, told.splitlines())) <= 80
+    assert "(as given)" in mv.risk_of_file(TOWN, ["sex"]).heading
+    for shown in (str(mv.risk_of_file(TOWN)), mv.risk_of_file(TOWN)._repr_html_()):
+        assert "(all attributes, because no keys are declared)" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 1.5, 9, float("nan"), True, "0.1", -0.1])
 def test_a_threshold_is_a_probability(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match="it is a probability above 0"):
+    with pytest.raises(ParameterError, match="is a probability"):
         check_threshold(wrong)
 
 
@@ -131,6 +158,20 @@ def test_the_command_gives_the_headline_of_a_file_that_is_not_masked(file: Path,
     told = run("risk", file, "--keys", "age,sex").stdout
     assert "the intruder is assumed to know age, sex" in told
     assert "expected re-identifications" in told
+
+
+def test_the_command_reads_a_threshold_like_a_required_risk(file: Path, run: Callable[..., Any]) -> None:
+    command = ["risk", file, "--keys", "age,sex", "--json", "--threshold"]
+    plain = json.loads(run(*command, "20%").stdout)
+    assert (plain["threshold"], plain["above"]) == (0.2, 1)
+    assert plain["expected_percent"] == pytest.approx(100 * plain["expected"] / plain["records"])
+    for unclear in ("1", "9"):
+        done = run(*command, unclear)
+        assert done.status == 2
+        assert f"{unclear}% for {unclear} per cent" in done.stderr
+    required = run("protect", file, "--method", "mdav", "--out", "x.csv", "--require", "risk=1")
+    assert required.status == 2
+    assert "write 0.01 or 1% for 1 per cent" in required.stderr
 
 
 def test_with_weights_the_command_counts_the_population(file: Path, run: Callable[..., Any]) -> None:

@@ -553,11 +553,37 @@ def test_codes_are_categories_and_confidential_values_are_counted_in_a_bare_tabl
     assert "in each category of sex" in page
 
 
+def test_the_k_of_a_box_stands_beside_what_it_is_without_wildcards() -> None:
+    table = Microdata.of({"age": [30.0, 40.0, 50.0, 60.0]}, keys=["age"])
+    emptied = Microdata.of({"age": [30.0, None, None, None]})
+    for public in (False, True):
+        found = findings_of(table, emptied, threshold=0.9)
+        page = public_page(found) if public else internal_page(found)
+        assert "<dt>k-anonymity over age</dt><dd>4 (1 without wildcards)</dd>" in page
+
+
+def test_a_box_says_who_finds_no_record_where_another_intruder_finds_some() -> None:
+    """Everyone is unique in the file and stands for 50 of the population."""
+    columns = {"age": [20.0 + i for i in range(40)], "w": [50.0] * 40}
+    found = findings_of(Microdata.of(columns, keys=["age"], weight="w"), Microdata.of(columns), attacks="all")
+    box = found.assessment.headline
+    assert box.after.largest < 0.09
+    page = " ".join(re.sub(r"<[^>]*>", "", internal_page(found)).split())
+    assert (
+        "No record has a risk of re-identification above 0.09 for an intruder who does not know who is in the file. "
+        "For one who does, 40 records have one; the largest is 1." in page
+    )
+    assert "Links that the intruder can prove to be right, by some attack: 0 records" in page
+    assert "links to the right person, proved or not, for an intruder who knows that the person is in the file" in page
+    assert "40 records have one" not in public_page(found)
+
+
 def test_only_attacks_that_identify_make_a_record_vulnerable() -> None:
     linked = Risk.of("distance-linkage", np.array([0.25, np.nan, 0.5]), ["age"], "")
     other = Risk.of("probabilistic-linkage", np.array([0.5, np.nan, 0.0]), ["age"], "")
     disclosed = Risk.of("interval-disclosure", np.array([1.0, 1.0, 1.0]), ["age"], "")
-    found = vulnerability_of([linked, other, disclosed], 3)
+    isolated = Risk.of("singling-out", np.array([1.0, 1.0, 1.0]), ["age"], "")  # some person, not the own record
+    found = vulnerability_of([linked, other, disclosed, isolated], 3)
     np.testing.assert_array_equal(found, [0.5, np.nan, 0.5])
 
 

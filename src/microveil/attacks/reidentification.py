@@ -8,27 +8,36 @@ the intruder does not know who is in it, so its chance is multiplied by the chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from html import escape
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.uniqueness import Uniqueness
-from microveil.errors import GuaranteeError, ParameterError
-from microveil.microdata.combinations import combinations_of
-from microveil.microdata.microdata import Microdata, as_microdata, resolve_attributes
+from microveil.display import html_table, paragraph, text_table
+from microveil.errors import GuaranteeError, ParameterError, brief
+from microveil.microdata.combinations import Combinations, beside_wildcards, combinations_of
+from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS, Attribute
 from microveil.progress import Progress, parts, silent
-from microveil.units import THRESHOLD
+from microveil.units import THRESHOLD, probability
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+Source = Literal["given", "keys", "all"]
+
 BELOW = (2, 3, 5, 10)
+_REASONS: Mapping[Source, str] = {
+    "given": "as given",
+    "keys": "the declared keys",
+    "all": "all attributes, because no keys are declared",
+}
 _LINKAGE = "linkage"
 _ROUNDING = 1e-9
 
@@ -39,7 +48,9 @@ class RiskSummary:
     the largest risk of a record, how many records exceed the threshold, and how many are unique on what the intruder
     knows, the keys where they are `declared`.
 
-    `attacked` are the records the figures rest on; those of the others are extrapolated.
+    `attacked` are the records the figures rest on; those of the others are extrapolated. `k` is the size of the
+    smallest equivalence class of the keys. What rests on wildcards, empty cells that agree with every value,
+    stands beside what it is when an empty cell agrees with empty cells only.
     """
 
     records: int
@@ -49,6 +60,9 @@ class RiskSummary:
     uniques: int
     threshold: float
     attacked: int
+    uniques_without_wildcards: int
+    k: int
+    k_without_wildcards: int
     declared: bool = True
 
     @property
@@ -63,6 +77,9 @@ class RiskSummary:
             "largest": self.largest,
             "above": self.above,
             "uniques": self.uniques,
+            "uniques_without_wildcards": self.uniques_without_wildcards,
+            "k": self.k,
+            "k_without_wildcards": self.k_without_wildcards,
             "threshold": self.threshold,
             "attacked": self.attacked,
         }
@@ -72,9 +89,9 @@ class RiskSummary:
 class FileRisk:
     """The risk of re-identification in a file that is released as it is, for an intruder who knows the keys.
 
-    For each record `frequencies` is how many records of the file agree with it on the keys, `population` how many of
-    the population by the sampling weights (none without weights), and `per_record` its probability of being
-    re-identified.
+    For each record `frequencies` is how many records of the file agree with it on the keys (`without_wildcards` where
+    an empty cell agrees with empty cells only), `population` how many of the population by the sampling weights (none
+    without weights), and `per_record` its probability of being re-identified.
 
     >>> people = Microdata.of({"sex": ["f", "f", "m", "m", "m"], "job": ["cook", "cook", "cook", "cook", "judge"]})
     >>> found = risk_of_file(people, ["sex", "job"])
@@ -83,15 +100,44 @@ class FileRisk:
     """
 
     keys: tuple[str, ...]
-    declared: bool
+    source: Source
     frequencies: IntArray = field(repr=False)
+    without_wildcards: IntArray = field(repr=False)
     population: FloatArray | None = field(repr=False)
     per_record: FloatArray = field(repr=False)
     threshold: float = THRESHOLD
 
+    @property
+    def declared(self) -> bool:
+        """Whether somebody said what the keys are."""
+        return self.source != "all"
+
+    @property
+    def heading(self) -> str:
+        """What the intruder is assumed to know, and why."""
+        return f"the intruder is assumed to know {', '.join(self.keys)} ({_REASONS[self.source]})"
+
+    @property
+    def assumption(self) -> str:
+        """What the intruder is assumed to know of who is in the file."""
+        return _assumption(weighted=self.population is not None)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What each figure is, and its value."""
+        below = [
+            (f"records in equivalence classes smaller than {k}",
+             beside_wildcards(self.below(k), self.below_without_wildcards(k)))
+            for k in BELOW[1:]
+        ]  # fmt: skip
+        return summary_rows(self.summary)[0] + below
+
     def below(self, k: int) -> int:
         """How many records agree with fewer than k records on the keys, themselves included."""
         return int((self.frequencies < k).sum())
+
+    def below_without_wildcards(self, k: int) -> int:
+        """The same where an empty cell agrees with empty cells only."""
+        return int((self.without_wildcards < k).sum())
 
     @property
     def summary(self) -> RiskSummary:
@@ -101,10 +147,10 @@ class FileRisk:
             expected=float(self.per_record.sum()),
             largest=float(self.per_record.max(initial=0.0)),
             above=int((self.per_record > self.threshold + _ROUNDING).sum()),
-            uniques=self.below(2),
             threshold=self.threshold,
             attacked=n,
             declared=self.declared,
+            **_counted(self.frequencies, self.without_wildcards),
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -114,8 +160,9 @@ class FileRisk:
             "keys": list(self.keys),
             "declared": self.declared,
             **plain,
-            "share": self.summary.share,
+            "expected_percent": self.summary.share,
             "below": {str(k): self.below(k) for k in BELOW},
+            "below_without_wildcards": {str(k): self.below_without_wildcards(k) for k in BELOW},
             "population": self.population is not None,
         }
 
@@ -134,32 +181,42 @@ class FileRisk:
         return self.to_records().native
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:44} {value:>14}" for name, value in summary_rows(self.summary)[0])
+        return "\n".join([
+            *paragraph(f"risk of re-identification: {self.heading}"),
+            "",
+            *text_table(self.rows(), right={1}),
+            "",
+            *paragraph(f"({self.assumption})"),
+        ])  # fmt: skip
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><td>{name}</td><td style='text-align:right'>{value}</td></tr>"
-            for name, value in summary_rows(self.summary)[0]
-        )
-        return f"<table><caption>Risk for an intruder who knows {', '.join(self.keys)}</caption>{cells}</table>"
+        heading = f"Risk of re-identification: {self.heading}"
+        return f"{html_table(self.rows(), right={1}, caption=heading)}<p>({escape(self.assumption)})</p>"
 
 
 @dataclass(frozen=True)
 class Headline:
-    """The risk of re-identification before and after masking, by the same definition."""
+    """The risk of re-identification before and after masking, by the same definition.
+
+    Where the file is taken for a sample by its weights, this is the risk by an intruder who does not know who is in it,
+    and `in_file` the one after masking, by the linkages that were run, for an intruder who does.
+    """
 
     before: RiskSummary
     after: RiskSummary
     weighted: bool = False
+    in_file: RiskSummary | None = None
 
     @property
     def assumption(self) -> str:
         """What the intruder is assumed to know of who is in the file."""
-        if not self.weighted:
-            return "the file is taken for the whole population, so the intruder knows who is in it"
+        if self.in_file is None:
+            return _assumption(weighted=self.weighted)
+        found = self.in_file
+        have = f"{count(found.above, 'record')} {'has' if found.above == 1 else 'have'}"
         return (
-            "the file has sampling weights, so it is taken for a sample, and the intruder does not know who is in it; "
-            "the linkages below assume an intruder who does"
+            f"{_assumption(weighted=self.weighted)}; for an intruder who does, by the linkages, {have} a risk above "
+            f"{found.threshold:g}, and the largest is {found.largest:.3g}"
         )
 
     def rows(self) -> list[tuple[str, str, str]]:
@@ -168,7 +225,17 @@ class Headline:
         return [(name, was, became) for (name, was), (_, became) in zip(before, after, strict=True)]
 
     def to_plain(self) -> dict[str, Any]:
-        return {"before": self.before.to_plain(), "after": self.after.to_plain(), "weighted": self.weighted}
+        in_file = {} if self.in_file is None else {"in_file": self.in_file.to_plain()}
+        return {"before": self.before.to_plain(), "after": self.after.to_plain(), "weighted": self.weighted, **in_file}
+
+
+def _assumption(*, weighted: bool) -> str:
+    if not weighted:
+        return "the file is taken for the whole population, so the intruder knows who is in it"
+    return (
+        "the file is taken for a sample, and population frequencies are estimated by the sampling weights: the "
+        "intruder does not know who is in it"
+    )
 
 
 def summary_rows(*summaries: RiskSummary) -> list[list[tuple[str, str]]]:
@@ -178,7 +245,10 @@ def summary_rows(*summaries: RiskSummary) -> list[list[tuple[str, str]]]:
             ("expected re-identifications", f"{s.expected:,.4g} ({s.share:.3g} %)"),
             ("largest risk of a record", f"{s.largest:.4g}"),
             (f"records with a risk above {s.threshold:g}", f"{s.above:,}"),
-            (f"uniques on the {'keys' if s.declared else 'known attributes'}", f"{s.uniques:,}"),
+            (
+                f"uniques on the {'keys' if s.declared else 'known attributes'}",
+                beside_wildcards(s.uniques, s.uniques_without_wildcards),
+            ),
             ("records", f"{s.records:,}"),
         ]
         for s in summaries
@@ -187,11 +257,11 @@ def summary_rows(*summaries: RiskSummary) -> list[list[tuple[str, str]]]:
 
 def check_threshold(threshold: float) -> float:
     """A threshold for the risk of a record is a probability."""
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold > 0:
         raise ParameterError(
-            f"threshold = {threshold!r} is not allowed; it is a probability above 0 and up to 1, such as 0.09"
+            f"threshold = {brief(threshold)} is not allowed; it is a probability above 0, such as 0.09"
         )
-    return float(threshold)
+    return probability(threshold, "the threshold")
 
 
 def risk_of_file(
@@ -210,9 +280,9 @@ def risk_of_file(
     from microveil.numerics.individual_risk import individual_risk
 
     table = as_microdata(data)
+    source: Source = "given" if keys else "keys" if table.schema.keys else "all"
     chosen = keys or table.schema.keys
-    declared = bool(chosen)
-    if not declared:
+    if source == "all":
         no_keys = {"identifier", "weight", "household"}
         chosen = [name for name in table.names if not no_keys & set(table[name].roles)]
     names = resolve_attributes(table, chosen, KINDS, "the risk of a file")
@@ -220,7 +290,8 @@ def risk_of_file(
     frequencies = counted.per_record
     population = None if table.schema.weight is None else counted.population[counted.of_record]
     risk = individual_risk(frequencies, frequencies.astype(np.float64) if population is None else population)
-    return FileRisk(names, declared, frequencies, population, risk, check_threshold(threshold))
+    without = counted.per_record_without_wildcards
+    return FileRisk(names, source, frequencies, without, population, risk, check_threshold(threshold))
 
 
 def headline_of(
@@ -244,23 +315,36 @@ def headline_of(
     released = pair.original
     same = before if len(released) == len(before.per_record) else risk_of_file(released, known, progress=third)
     in_file = same.per_record * same.frequencies  # the chance that a person with these keys is in the file
-    chances = [unique.per_record, *(risk.per_record * in_file for risk in linked)]
+    by_linkage = [risk.per_record for risk in linked]
+    chances = [unique.per_record, *(chance * in_file for chance in by_linkage)]
     progress(1.0, "re-identification")
-    after = _summary(chances, _uniques(pair, known), check_threshold(threshold))
+    counted = _released(pair, known)
+    after = _summary(chances, counted, check_threshold(threshold))
     declared = pair.knowledge.source == "keys"
     was, became = (replace(summary, declared=declared) for summary in (before.summary, after))
-    return Headline(was, became, before.population is not None)
+    if before.population is None:
+        return Headline(was, became)
+    told = _summary(by_linkage, counted, threshold) if by_linkage else None
+    return Headline(was, became, weighted=True, in_file=told)
 
 
-def _uniques(pair: Pair, known: Sequence[str]) -> int:
-    """How many released records have a combination of keys that no other released record agrees with."""
+def _counted(frequencies: IntArray, without_wildcards: IntArray) -> dict[str, int]:
+    """Uniques and k, with and without wildcards, of records with these frequencies."""
+    both = {"": frequencies, "_without_wildcards": without_wildcards}
+    return {f"uniques{name}": int((each == 1).sum()) for name, each in both.items()} | {
+        f"k{name}": int(each.min()) if len(each) else 0 for name, each in both.items()
+    }
+
+
+def _released(pair: Pair, known: Sequence[str]) -> Combinations:
+    """The combinations of keys as they are released."""
     labels = [pair.masked[name] for name in known if name in pair.recoded]
     as_labels = [Attribute(name=a.name, kind="nominal", missing=a.missing) for a in labels]
     released = Microdata(pair.masked.frame, pair.masked.schema.replacing(*as_labels))
-    return int((combinations_of(released, known).per_record == 1).sum())
+    return combinations_of(released, known)
 
 
-def _summary(chances: Sequence[FloatArray], uniques: int, threshold: float) -> RiskSummary:
+def _summary(chances: Sequence[FloatArray], released: Combinations, threshold: float) -> RiskSummary:
     """Of the best single attack the expected number, and of each record the largest chance by any of them."""
     n = len(chances[0])
     shares = [float(np.nanmean(each)) for each in chances if not np.isnan(each).all()]
@@ -274,9 +358,10 @@ def _summary(chances: Sequence[FloatArray], uniques: int, threshold: float) -> R
         expected=n * max(shares, default=0.0),
         largest=float(np.nanmax(largest)) if not np.isnan(largest).all() else 0.0,
         above=round(n * above),
-        uniques=uniques,
         threshold=threshold,
         attacked=attacked,
+        declared=True,
+        **_counted(released.per_record, released.per_record_without_wildcards),
     )
 
 

@@ -205,8 +205,6 @@ def _settings_of_measures(settings: Sequence[str] | None, named: Sequence[str]) 
 
 def _print_battery(battery: Battery) -> None:
     """What all attacks together say: the worst, who is in danger, what gives them away, what was not run."""
-    from microveil.microdata.microdata import count
-
     plain = battery.to_plain()
     if battery.worst_linkage is not None:
         risk = battery.risks[battery.worst_linkage]
@@ -216,8 +214,9 @@ def _print_battery(battery: Battery) -> None:
         )
     vulnerable = plain["vulnerable"]
     say(
-        f"{count(plain['certain'], 'record')} linked beyond doubt; {vulnerable['0.5']:,} with a probability of one "
-        f"half or more, {vulnerable['0.1']:,} of one tenth or more"
+        f"records that some attack links to the right person with a probability of 1: {vulnerable['1']:,}; one "
+        f"half or more: {vulnerable['0.5']:,}; one tenth or more: {vulnerable['0.1']:,}. Links that the intruder can "
+        f"prove to be right: {plain['certain']:,}"
     )
     if battery.contributions:
         told = ", ".join(f"{name} {points:+.2f}" for name, points in battery.contributions.items())

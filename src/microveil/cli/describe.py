@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from microveil.cli.options import Force, Input, Json, TableOptions, with_table_options
-from microveil.cli.printing import bar_for, console, number, print_json, printable, say
+from microveil.cli.printing import bar_for, console, print_json, printable, say
 from microveil.cli.tables import read_table
+from microveil.display import number
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from microveil.cli.options import Json
-from microveil.cli.printing import console, number, print_json, say
+from microveil.cli.printing import console, print_json, say
+from microveil.display import number
 from microveil.errors import UnknownNameError
 
 EXAMPLE = "Example: microveil methods suppress\n\nAll attacks: microveil methods --kind attack"

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from microveil.errors import ParameterError
+from microveil.units import probability
 
 Input = Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, Stata or SAS.", metavar="IN")]
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML); see 'describe --schema-out'.")]
@@ -45,8 +46,24 @@ Known = Annotated[
     str | None,
     columns("What the intruder knows; default: all declared keys and nothing else; without keys, what was masked."),
 ]
+
+
+def _threshold(text: str) -> float:
+    from microveil.attacks.reidentification import check_threshold
+
+    try:
+        return check_threshold(probability(text, "the threshold"))
+    except ParameterError as problem:
+        raise typer.BadParameter(str(problem)) from None  # of a ValueError, which it is too, only the value is shown
+
+
 Threshold = Annotated[
-    float, typer.Option(help="A record is at risk above this probability of re-identification.", metavar="PROBABILITY")
+    float,
+    typer.Option(
+        help="A record is at risk above this probability of re-identification, such as 0.09 or 9%.",
+        metavar="PROBABILITY",
+        parser=_threshold,
+    ),
 ]
 MatchBy = Annotated[
     str | None,

@@ -154,23 +154,6 @@ def bar_for(label: str) -> Iterator[Progress]:
             bar.stop()
 
 
-def number(value: float | None) -> str:
-    """A number as a table shows it: thousands separated, four significant digits, none that say nothing.
-
-    >>> [number(value) for value in (None, 14827, 0.123456, 1234.56, 12345678.9, 2.5e12, 1e-9)]
-    ['', '14,827', '0.1235', '1,235', '12,350,000', '2.5e+12', '1e-09']
-    """
-    if value is None:
-        return ""
-    if isinstance(value, int):
-        return f"{value:,}"
-    if not math.isfinite(value):
-        return str(value)
-    if 1e4 <= abs(value) < 1e9:
-        return f"{float(f'{value:.4g}'):,.0f}"
-    return f"{value:,.4g}"
-
-
 def console() -> Any:
     """Where tables are printed: as wide as the terminal or, in a pipe or a file, as the environment's COLUMNS, else 80.
 

@@ -35,7 +35,7 @@ def risk(
 
     With sampling weights (--weight) the file counts as a sample of a population.
     """
-    from microveil.attacks.reidentification import BELOW, check_threshold, risk_of_file, summary_rows
+    from microveil.attacks.reidentification import check_threshold, risk_of_file
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_writable
     from microveil.microdata.files.writing import write
@@ -57,16 +57,13 @@ def risk(
         return
     from rich.table import Table
 
-    say(f"{path.name}: the intruder is assumed to know {', '.join(found.keys)}")
+    say(f"{path.name}: {found.heading}")
     shown = Table(title="risk of re-identification", title_justify="left")
     shown.add_column("")
     shown.add_column("as it is", justify="right")
-    for name, value in summary_rows(found.summary)[0]:
-        shown.add_row(name, value)
-    for k in BELOW[1:]:
-        shown.add_row(f"records in equivalence classes smaller than {k}", f"{found.below(k):,}")
+    for row in found.rows():
+        shown.add_row(*row)
     console().print(shown)
-    if found.population is not None:
-        say("the file counts as a sample: population frequencies are estimated by the sampling weights")
+    say(found.assumption)
     if records is not None:
         say(f"risks of single records written to {records}; keep this file private")

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from textwrap import TextWrapper
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from microveil.display import html_table, text_table
 from microveil.errors import GuaranteeError, ParameterError, brief, nearest_name
 from microveil.microdata import Microdata
 from microveil.microdata.hierarchies import equal_frequency
@@ -24,6 +23,7 @@ from microveil.microdata.microdata import as_microdata, count, resolve_attribute
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS
 from microveil.progress import Progress, silent
+from microveil.units import probability
 
 if TYPE_CHECKING:
     from microveil.microdata.combinations import Combinations
@@ -58,7 +58,6 @@ _OF_CLASSES: Mapping[str, str] = {  # what an equivalence class that falls short
 }
 _PROPOSED = 10  # intervals of equal frequency for a number without declared classes
 _SEVERAL = 12  # names in a sentence before the rest is only counted
-_SCREEN = 80  # characters in a line of the printed table
 
 
 def _nothing() -> IntArray:
@@ -309,22 +308,10 @@ class Guarantees:
         return [f"{name}: {value} ({meaning})" for name, value, meaning in self.rows()]
 
     def __str__(self) -> str:
-        rows = self.rows()
-        name, value = (max(len(row[i]) for row in rows) for i in (0, 1))
-        indent = name + value + 4
-        wrapper = TextWrapper(max(30, _SCREEN - indent))
-        lines = []
-        for label, reached, meaning in rows:
-            first, *rest = wrapper.wrap(meaning)
-            lines += [f"{label:{name}}  {reached:>{value}}  {first}", *(" " * indent + line for line in rest)]
-        return "\n".join(lines)
+        return "\n".join(text_table(self.rows(), right={1}))
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><td>{escape(label)}</td><td style='text-align:right'>{reached}</td><td>{escape(meaning)}</td></tr>"
-            for label, reached, meaning in self.rows()
-        )
-        return f"<table><tr><th>guarantee</th><th>value</th><th>what it means</th></tr>{cells}</table>"
+        return html_table(self.rows(), ("guarantee", "value", "what it means"), right={1})
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {
@@ -375,7 +362,7 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not lowest <= wanted <= highest:
             what = "from 0 to 1" if name in AT_MOST else f"of at least 1 and at most {MOST_RECORDS:,}"
             raise ParameterError(f"{name} must be a number {what}, not {brief(wanted)}")
-        checked[name] = float(wanted)
+        checked[name] = probability(wanted, "the required risk") if name == RISK else float(wanted)
     return checked
 
 

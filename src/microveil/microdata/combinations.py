@@ -82,6 +82,20 @@ class Combinations:
         """For each record, how many records (itself included) agree with it."""
         return self.frequencies[self.of_record]
 
+    @property
+    def per_record_without_wildcards(self) -> IntArray:
+        """The same where an empty cell agrees with empty cells only."""
+        return self.counts[self.of_record]
+
+
+def beside_wildcards(number: int, without: int) -> str:
+    """A count, and beside one that rests on wildcards what it is without them.
+
+    >>> beside_wildcards(3, 3), beside_wildcards(3, 1)
+    ('3', '3 (1 without wildcards)')
+    """
+    return f"{number:,}" if number == without else f"{number:,} ({without:,} without wildcards)"
+
 
 def combinations_of(data: Microdata, attributes: Sequence[str], progress: Progress = silent) -> Combinations:
     """Count the combinations of these attributes, of any kind; sampling weights are used where the schema has them.

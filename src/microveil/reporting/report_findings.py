@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from microveil.attacks.reidentification import RiskSummary
 from microveil.errors import GuaranteeError
 from microveil.masking import Release
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.guarantees import AT_MOST, RISK, Guarantees, listed
 from microveil.microdata import Microdata
+from microveil.microdata.combinations import beside_wildcards
 from microveil.microdata.microdata import count
 from microveil.microdata.pairs import Pair
 from microveil.scoring import Assessment
@@ -37,12 +39,17 @@ NOBODY = Masthead()
 @dataclass(frozen=True)
 class Verdict:
     """What a reader wants to know first: does the largest risk of a record stay below the threshold, are the
-    requirements met, and three numbers."""
+    requirements met, and three numbers.
+
+    The file may be a sample of which the sentence assumes that the intruder does not know who is in it; then `in_file`
+    says what one gains who does.
+    """
 
     passed: bool
     sentence: str
     numbers: tuple[tuple[str, str], ...]
     required: tuple[tuple[str, bool], ...] = ()
+    in_file: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,21 +81,36 @@ def verdict_of(found: Findings) -> Verdict:
     headline, guarantees = found.assessment.headline, found.guarantees
     before, after = headline.before, headline.after
     required = _required(found)
-    below = after.largest <= after.threshold + _ROUNDING
-    passed = below and all(met for _, met in required)
-    have = "has" if after.above == 1 else "have"
-    sentence = (
-        f"No record has a risk of re-identification above {after.threshold:g}."
-        if below
-        else f"{count(after.above, 'record')} {have} a risk of re-identification above "
-        f"{after.threshold:g}; the largest is {after.largest:.3g}."
-    )
+    passed = not _exceeds(after) and all(met for _, met in required)
+    whom = " for an intruder who does not know who is in the file" if headline.weighted else ""
+    sentence = f"{_told(after, f'a risk of re-identification above {after.threshold:g}{whom}')}."
+    in_file = ""
+    if headline.in_file is not None and _exceeds(headline.in_file):
+        in_file = f"For one who does, {_told(headline.in_file, 'one', began=True)}."
     numbers = (
         ("expected re-identifications", f"{after.expected:,.3g} (before: {before.expected:,.3g})"),
-        (f"k-anonymity over {listed(guarantees.keys)}", f"{guarantees.k:,}"),
+        k_of(guarantees),
         ("information loss", f"{found.assessment.score.loss:.3g} %"),
     )
-    return Verdict(passed, sentence, numbers, required)
+    return Verdict(passed, sentence, numbers, required, in_file)
+
+
+def _exceeds(found: RiskSummary) -> bool:
+    return found.largest > found.threshold + _ROUNDING
+
+
+def _told(found: RiskSummary, risk: str, *, began: bool = False) -> str:
+    """How many records have such a risk, and the largest."""
+    if not _exceeds(found):
+        return f"{'no' if began else 'No'} record has {risk}"
+    have = "has" if found.above == 1 else "have"
+    return f"{count(found.above, 'record')} {have} {risk}; the largest is {found.largest:.3g}"
+
+
+def k_of(guarantees: Guarantees) -> tuple[str, str]:
+    """The k of a release as a box shows it."""
+    told = beside_wildcards(guarantees.k, guarantees.k_without_wildcards)
+    return f"k-anonymity over {listed(guarantees.keys)}", told
 
 
 def _required(found: Findings) -> tuple[tuple[str, bool], ...]:

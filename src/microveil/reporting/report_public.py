@@ -23,6 +23,7 @@ from microveil.reporting.report_findings import (
     Verdict,
     guarantee_sentences,
     is_sample,
+    k_of,
     verdict_of,
 )
 from microveil.reporting.report_pictures import released_correlations, released_distribution
@@ -102,7 +103,7 @@ def _verdict(found: Findings) -> Verdict | None:
         return None
     numbers = (
         ("records", f"{len(found.released):,}"),
-        (f"k-anonymity over {listed(found.guarantees.keys)}", f"{found.guarantees.k:,}"),
+        k_of(found.guarantees),
         ("attributes masked", f"{len(found.masked)} of {len(found.released.schema)}"),
     )
     return Verdict(True, internal.sentence, numbers)
