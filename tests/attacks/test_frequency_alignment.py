@@ -107,6 +107,10 @@ def test_a_file_of_numbers_with_many_values_has_no_categories() -> None:
     people = Microdata.of({"income": np.arange(300.0) ** 1.5})
     found = run_battery(people, people, ["income"], contributions=False)
     assert found.passed_over["frequency-alignment-linkage"] == "no attribute with categories"
+    rounded = Microdata.of({"income": np.repeat(np.arange(60.0), 5)})  # few numbers of many are no codes either
+    assert FrequencyAlignmentLinkage.suited(Pair.of(people, rounded, ["income"])) == ()
+    assert FrequencyAlignmentLinkage.suited(Pair.of(rounded, people, ["income"])) == ()
+    assert FrequencyAlignmentLinkage.suited(Pair.of(rounded, rounded, ["income"])) == (FrequencyAlignmentLinkage(),)
 
 
 def test_numbers_that_are_codes_can_be_renamed_too() -> None:
