@@ -94,6 +94,16 @@ def test_only_renaming_is_noticed(people: Microdata) -> None:
     assert noticed(renamed(people, ["job"]))
 
 
+@pytest.mark.parametrize(("moved", "noticed"), [(6, False), (5, True)])
+def test_an_agreement_of_a_tenth_is_not_yet_clear(moved: int, noticed: bool) -> None:
+    """By frequency 14 of 32 records agree, and 12 would by chance: kappa is (14 - 12) / (32 - 12); or 16 agree."""
+    names = np.repeat(list("abcde"), [17, 9, 3, 2, 1])  # squares that sum to 12 x 32
+    people, release = Microdata.of({"job": names}), Microdata.of({"job": np.char.add("#", np.roll(names, moved))})
+    assert (names == np.roll(names, moved)).sum() == (16 if noticed else 14)
+    pair = Pair.of(people, release, ["job"]).reading_labels()
+    assert FrequencyAlignmentLinkage.noticed(pair) == noticed
+
+
 def test_names_outside_a_declared_domain_are_found_again(people: Microdata) -> None:
     described = people["job"].changed(domain=("clerk", "cook", "judge", "nurse", "smith"))
     declared = people.with_schema(people.schema.replacing(described))
