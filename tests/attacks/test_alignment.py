@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from microveil.attacks.linkage import alignment
 from microveil.attacks.linkage.alignment import AlignmentLinkage, masked_in_order
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.ranking_intervals import RankingIntervals, beside
@@ -306,6 +307,17 @@ def test_warping_needs_a_size_that_fits() -> None:
     with pytest.raises(ParameterError, match="k = 5 is not allowed; no runs"):
         AlignmentLinkage(align="warping", k=5).assess(TOY, plain)
     assert 7 * AlignmentLinkage(align="warping", k=2).assess(TOY, plain).value / 100 == pytest.approx(6)
+
+
+def test_warping_goes_as_far_as_the_steps_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Microdata.of({"x": [1.0, 2.0, 11.0, 12.0]})
+    release = Microdata.of({"x": [1.5, 1.5, 11.5, 11.5]})
+    attack = AlignmentLinkage(align="warping", k=2)
+    monkeypatch.setattr(alignment, "_MOST_STEPS", 8)  # two means of four values
+    assert attack.assess(data, release).value == 50.0
+    monkeypatch.setattr(alignment, "_MOST_STEPS", 7)
+    with pytest.raises(ParameterError, match="'warping' is not allowed with 2 released values of 4"):
+        attack.assess(data, release)
 
 
 # --- the interval attack ------------------------------------------------------------------------------------------

@@ -38,3 +38,13 @@ def test_a_family_without_a_place_is_refused() -> None:
 
     with pytest.raises(UnknownNameError, match="unknown family of attacks 'interval'; did you mean 'intervals'"):
         disclosure_of(Odd)
+
+
+def test_the_general_attacks_are_those_that_need_no_knowledge_of_the_method() -> None:
+    assert {name for name in names("attack") if find("attack", name).general} == {
+        "distance-linkage",
+        "rank-alignment-linkage",
+        "frequency-alignment-linkage",
+        "interval-disclosure",
+        "uniqueness",
+    }

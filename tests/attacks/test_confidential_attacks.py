@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from microveil.attacks.attribute_disclosure import AttributeDisclosure
@@ -213,3 +214,20 @@ def test_they_suit_releases_with_a_confidential_attribute(name: str) -> None:
     assert attack.suited(Pair.of(bare, bare)) == ()
     without = MDAV(k=3).mask(data.without(["ill", "cost"]), ["age", "dose"])
     assert attack.suited(Pair.of(data, without)) == ()
+
+
+def test_the_plain_form_of_class_disclosure_has_the_figures_of_the_groups_and_nothing_of_their_records() -> None:
+    people = Microdata.of(
+        {"age": [20, 21, 60, 61], "ill": ["flu", "flu", "flu", "gout"], "sex": list("ffmm")},
+        keys=["age"],
+        confidential=["ill", "sex"],
+    )
+    release = people.with_columns({"age": pa.array([20.5, 20.5, 60.5, 60.5])})
+    risk = ClassDisclosure().assess(people, release)
+    # groups of two: of illnesses (1, 0) and (1/2, 1/2) beside (3/4, 1/4), of sexes (1, 0) and (0, 1) beside (1/2, 1/2)
+    assert risk.counters["closeness"] == pytest.approx(50.0)
+    plain = risk.to_plain()
+    assert (plain["value"], plain["per_attribute"]) == (75.0, {"ill": 50.0, "sex": 100.0})
+    # by group, chi-square from the classes of the file: (1/2)^2 / (3/2) + (1/2)^2 / (1/2) and 1 + 1
+    assert plain["spread"] == pytest.approx({"ill": 2 / 3, "sex": 2.0})
+    assert "reports" not in repr(risk)

@@ -390,3 +390,28 @@ def test_attacks_that_are_called_by_themselves_and_the_battery_match_records_too
     by_number = run_battery(numbered, numbered.take(order), NUMBERS, attacks=["distance-linkage"], match_by="number")
     assert by_number.value == 100.0
     assert by_number.warnings == ()
+
+
+@pytest.mark.parametrize(("exchanged", "by"), [(2, None), (4, "identifier")])
+def test_a_column_that_is_not_declared_an_identifier_may_differ_in_one_record_of_twenty(
+    exchanged: int, by: str | None
+) -> None:
+    """Of 40 records some stand in each other's place, which only a rare category beside the number tells."""
+    order = np.arange(40)
+    order[:exchanged] = order[:exchanged][::-1]
+    rare = np.where(np.arange(40) < exchanged // 2, "yes", "no")
+    people = Microdata.of({"number": np.arange(40), "ill": rare})
+    assert corresponding(people, people.take(order)).by == by
+
+
+def test_masked_values_on_another_scale_and_in_another_order_are_matched_by_their_places() -> None:
+    """Powers of noisy numbers: their standardised values are far from those of the numbers, their places near."""
+    rng = np.random.default_rng(3)
+    held = {name: rng.normal(size=300) for name in ("x", "y", "z")}
+    order = rng.permutation(300)
+    noisy = {name: (column + 0.02 * rng.normal(size=300))[order] for name, column in held.items()}
+    release = Microdata.of({"x": np.exp(4 * noisy["x"]), "y": np.exp(4 * noisy["y"]), "z": noisy["z"]})
+    found = disorder_of(Microdata.of(held), release)
+    assert found is not None
+    assert "nearest person" in found.warning
+    assert np.array_equal(found.order, order)

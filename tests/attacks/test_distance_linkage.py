@@ -459,6 +459,49 @@ def test_a_wildcard_adds_nothing_where_a_file_has_no_value(empty: int) -> None:
     assert _mean_distance(*sides, 0.3, 0.1) == 0.0
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_a_wildcard_costs_what_nearest_records_differ_by_or_else_records_at_random(seed: int) -> None:
+    """Against the definition, record by record, in files so small and so empty that nearest records tell little."""
+    rng = np.random.default_rng(seed)
+    before, after = rng.normal(size=(6, 2)) * [1.0, 3.0], rng.normal(size=(6, 2)) * [1.0, 3.0]
+    before[rng.random(before.shape) < 0.4], after[rng.random(after.shape) < 0.4] = np.nan, np.nan
+    gaps = np.abs(before[:, None] - after[None])  # known x released x attributes, NaN where one does not tell
+    told = ~np.isnan(gaps)
+    at_random = [float(gaps[..., j][told[..., j]].mean()) if told[..., j].any() else 0.0 for j in (0, 1)]
+    costs = []
+    apart = np.where(told, gaps, at_random).sum(axis=2)
+    nearest = np.abs(apart - apart.min(axis=1, keepdims=True)) < 1e-9
+    share = nearest / nearest.sum(axis=1, keepdims=True)
+    for j in (0, 1):
+        among = np.where(told[..., j], share, 0.0)
+        typical = (among * np.nan_to_num(gaps[..., j])).sum() / among.sum() if among.any() else at_random[j]
+        costs.append(typical + 1e-6 * at_random[j])
+    apart = np.where(told, gaps, costs).sum(axis=2)
+    nearest = np.abs(apart - apart.min(axis=1, keepdims=True)) < 1e-9
+    expected = np.diag(nearest) / nearest.sum(axis=1) * ~np.isnan(before).all(axis=1)
+    attack = DistanceLinkage(metric="manhattan", standardisation="none")
+    assert attack.assess(table(before), table(after)).per_record == pytest.approx(expected)
+
+
+def test_the_scenario_says_who_looks_for_whom() -> None:
+    data = table(X)
+    known = "attr1, attr2, attr3, attr4"
+    told = {
+        (): f"An intruder knows the true values of {known} for a person in the file and takes the released record that "
+        "is nearest to them.",
+        ("neighbours",): f"An intruder knows the true values of {known} for a person in the file and takes the "
+        "released 2 records that are nearest to them.",
+        ("direction",): f"An intruder knows the true values of {known} of everyone and takes for each released record "
+        "the person who is nearest to it.",
+        ("one_to_one",): f"An intruder knows the true values of {known} of everyone in the file and gives each person "
+        "a released record of their own, so that all together are as near as can be.",
+    }
+    other = {"neighbours": 2, "direction": "masked", "one_to_one": True}
+    for changed, scenario in told.items():
+        attack = DistanceLinkage(**{name: other[name] for name in changed})  # type: ignore[arg-type]
+        assert attack.assess(data, data).scenario == scenario
+
+
 def test_numbers_are_divided_by_the_range_of_both_files() -> None:
     gap = np.nan
     before, after = _over_common_range(np.array([2.0, 4.0, gap]), np.array([3.0, gap, 10.0]))

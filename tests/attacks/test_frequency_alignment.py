@@ -94,6 +94,16 @@ def test_only_renaming_is_noticed(people: Microdata) -> None:
     assert noticed(renamed(people, ["job"]))
 
 
+@pytest.mark.parametrize(("moved", "noticed"), [(6, False), (5, True)])
+def test_an_agreement_of_a_tenth_is_not_yet_clear(moved: int, noticed: bool) -> None:
+    """By frequency 14 of 32 records agree, and 12 would by chance: kappa is (14 - 12) / (32 - 12); or 16 agree."""
+    names = np.repeat(list("abcde"), [17, 9, 3, 2, 1])  # squares that sum to 12 x 32
+    people, release = Microdata.of({"job": names}), Microdata.of({"job": np.char.add("#", np.roll(names, moved))})
+    assert (names == np.roll(names, moved)).sum() == (16 if noticed else 14)
+    pair = Pair.of(people, release, ["job"]).reading_labels()
+    assert FrequencyAlignmentLinkage.noticed(pair) == noticed
+
+
 def test_names_outside_a_declared_domain_are_found_again(people: Microdata) -> None:
     described = people["job"].changed(domain=("clerk", "cook", "judge", "nurse", "smith"))
     declared = people.with_schema(people.schema.replacing(described))
@@ -107,6 +117,10 @@ def test_a_file_of_numbers_with_many_values_has_no_categories() -> None:
     people = Microdata.of({"income": np.arange(300.0) ** 1.5})
     found = run_battery(people, people, ["income"], contributions=False)
     assert found.passed_over["frequency-alignment-linkage"] == "no attribute with categories"
+    rounded = Microdata.of({"income": np.repeat(np.arange(60.0), 5)})  # few numbers of many are no codes either
+    assert FrequencyAlignmentLinkage.suited(Pair.of(people, rounded, ["income"])) == ()
+    assert FrequencyAlignmentLinkage.suited(Pair.of(rounded, people, ["income"])) == ()
+    assert FrequencyAlignmentLinkage.suited(Pair.of(rounded, rounded, ["income"])) == (FrequencyAlignmentLinkage(),)
 
 
 def test_numbers_that_are_codes_can_be_renamed_too() -> None:

@@ -436,3 +436,46 @@ def test_the_records_that_are_searched_are_laid_out_once(direction: str, monkeyp
     monkeypatch.setattr(comparison, "_records", counting)
     DistanceLinkage(direction=direction).assess(known, masked, ["a", "b"])  # type: ignore[arg-type]
     assert sorted(laid)[-2] < 20 < max(laid)
+
+
+def test_released_numbers_in_a_range_of_missing_codes_are_missing_from_its_first_to_its_last() -> None:
+    known = Microdata.of({"age": [20, 30, 90, 95, 99, 60]})
+    known = known.with_schema(known.schema.replacing(known["age"].changed(missing_ranges=((90.0, 99.0),))))
+    pair = Pair.of(known, Microdata.of({"age": ["[20, 30]", "[20, 30]", "90", "95", "99", "100"]}), ["age"])
+    found = labels_of(pair, "age")
+    assert found is not None
+    assert found.codes.tolist() == [0, 0, -2, -2, -2, 1]
+    assert found.states.tolist() == [0, 0, 2, 2, 2, 0]
+
+
+def test_of_whom_nothing_is_known_nobody_is_linked() -> None:
+    known = Microdata.of({"age": [20, 30, None]})
+    release = Microdata.of({"age": ["[20, 25]", "[28, 35]", "[50, 60]"]})
+    risk = DistanceLinkage().assess(known, release, ["age"])
+    assert risk.per_record.tolist() == [1.0, 1.0, 0.0]
+    assert risk.counters["optimistic"] == pytest.approx(200 / 3)
+
+
+def test_labels_are_labels_although_the_domain_was_declared_for_the_release() -> None:
+    known = Microdata.of({"job": ["cook", "nurse", "clerk"]}, nominal=["job"])
+    domain = ("clerk", "cook", "nurse", "judge", "{cook, nurse}")
+    known = known.with_schema(known.schema.replacing(known["job"].changed(domain=domain)))
+    release = Microdata.of({"job": ["{cook, nurse}", "{cook, nurse}", "clerk"]}, nominal=["job"])
+    found = labels_of(Pair.of(known, release, ["job"]), "job")
+    assert found is not None
+    assert found.size == 4  # the judge has a place, the set has none
+    assert found.values.tolist() == [1.0, 2.0, 0.0]
+    assert DistanceLinkage().assess(known, release, ["job"]).per_record.tolist() == [0.5, 0.5, 1.0]
+
+
+def test_missing_codes_have_no_place_among_the_categories_that_labels_stand_for() -> None:
+    known = Microdata.of({"job": ["cook", "nurse", "-9", "clerk", None]}, nominal=["job"])
+    described = known["job"].changed(missing_codes=("-9",), missing="own category")
+    known = known.with_schema(known.schema.replacing(described))
+    release = Microdata.of({"job": ["{cook, nurse}", "{cook, nurse}", "-9", "clerk", None]}, nominal=["job"])
+    found = labels_of(Pair.of(known, release, ["job"]), "job")
+    assert found is not None
+    assert found.size == 3
+    assert found.values == pytest.approx([1.0, 2.0, np.nan, 0.0, np.nan], nan_ok=True)
+    assert found.states.tolist() == [0, 0, 2, 0, 1]
+    assert found.codes.tolist() == [0, 0, -2, 1, -1]

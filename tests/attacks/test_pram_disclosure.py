@@ -154,6 +154,17 @@ def test_attributes_drawn_together_are_attacked_together() -> None:
     assert risk.counters["kept"] == pytest.approx(100 * same)
 
 
+def test_one_of_the_attributes_drawn_together_is_attacked_by_its_own_transitions() -> None:
+    data = people()
+    release = PRAM(p=0.8, compound=True).mask(data, ["job", "sex"], seed=1)
+    risk = MapDisclosure().assess(data, release, ["job"])
+    before, after = data.categories("job").codes, release.data.categories("job").codes
+    counts = np.zeros((4, 4))
+    np.add.at(counts, (before, after), 1)
+    # of those published alike, the most frequent true category is named
+    assert risk.per_attribute == {"job": pytest.approx(100 * counts.max(axis=0).sum() / 400)}
+
+
 def _compound(data: Microdata) -> np.ndarray:
     return data.categories("job").codes * 2 + data.categories("sex").codes
 

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage, _thresholds
+from microveil.attacks.linkage.probabilistic import Model, ProbabilisticLinkage, _closest, _thresholds
 from microveil.errors import ParameterError
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
+from microveil.microdata.pairs import Pair
 from microveil.numerics.agreement import Patterns, Scheme
 from microveil.numerics.two_classes import CommonFrom, dependent_classes, independent_classes
+from microveil.progress import silent
 
 from .test_distance_linkage import SWAPPED, X, moved, table
 
@@ -98,9 +100,6 @@ def test_the_solver_finds_the_same_total_on_shuffled_files(reference: Reference)
 
 def _weights(attack: ProbabilisticLinkage, original: Microdata, masked: Microdata, columns: list[str]) -> np.ndarray:
     """The weight of agreement and of disagreement in each attribute."""
-    from microveil.microdata.pairs import Pair
-    from microveil.progress import silent
-
     files = attack._files(Pair.of(original, masked, columns), tuple(columns))
     slope = files.compared(attack._model(files, silent).costs).terms.slope
     return np.column_stack([np.zeros(len(slope)), -slope])
@@ -289,6 +288,9 @@ def test_what_cannot_be_done_is_refused() -> None:
     for name, limits in (("tolerances", (0.2, 0.1)), ("tolerances", (-1.0,)), ("steps", (1, 1))):
         with pytest.raises(ParameterError, match=f"{name} = .* rising"):
             ProbabilisticLinkage(**{name: limits})
+    for name in ("tolerances", "steps"):
+        with pytest.raises(ParameterError, match=name):
+            ProbabilisticLinkage(**{name: ()})
     wide = table(np.random.default_rng(1).normal(size=(20, 40)))
     with pytest.raises(ParameterError, match="too many patterns"):
         ProbabilisticLinkage().assess(wide, wide)
@@ -321,3 +323,44 @@ def test_nobody_of_another_block_is_linked_even_if_all_else_agrees() -> None:
     masked = Microdata.of({"area": ["x", "y", "y", "x"], "pay": [2.0, 1.0, 3.0, 4.0]})
     risk = ProbabilisticLinkage(block=("area",)).assess(known, masked, ["area", "pay"])
     assert risk.per_record[0] == 0.5  # one of the two in area x; the record with pay 1 is in area y
+
+
+def test_agreement_that_is_rare_among_strangers_weighs_more_than_agreement_that_is_common() -> None:
+    """Of every fifth person the sex was changed: the own record agrees on the number alone, half of all on the sex."""
+    number, sex = np.arange(40), np.arange(40) % 2
+    people = Microdata.of({"number": number, "sex": sex}, nominal=["number", "sex"])
+    release = Microdata.of({"number": number, "sex": np.where(number % 5 == 0, 1 - sex, sex)}, people.schema)
+    risk = ProbabilisticLinkage().assess(people, release, ["number", "sex"])
+    assert risk.per_record.tolist() == [1.0] * 40
+
+
+def test_a_column_without_a_known_value_has_no_closest_differences() -> None:
+    people = Microdata.of({"age": [None, None, None], "job": ["a", "b", "c"]}, numeric=["age"], nominal=["job"])
+    release = Microdata.of({"age": [20.0, 40.0, 90.0], "job": ["a", "b", "c"]}, people.schema)
+    risk = ProbabilisticLinkage(agreement="quantile").assess(people, release, ["age", "job"])
+    assert risk.per_record.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_single_known_value_has_closest_differences() -> None:
+    """A third of the differences 1, 4 and 6 of 10 to 11, 14 and 16 are at most 1."""
+    assert _closest(np.array([10.0, np.nan]), np.array([11.0, 14.0, 16.0, np.nan]), 1 / 3) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("interactions", "both"), [("different", False), ("both", True)])
+def test_interactions_are_among_different_persons_or_in_both_classes(interactions: str, both: bool) -> None:
+    rng = np.random.default_rng(2)
+    kind = rng.integers(0, 3, 120)
+    columns = {name: (kind + (rng.random(120) < 0.4) * rng.integers(0, 3, 120)) % 3 for name in "abc"}
+    changed = rng.random(120) < 0.3  # all three at once, so that the same person agrees or not throughout
+    released = {name: np.where(changed, rng.integers(0, 3, 120), column) for name, column in columns.items()}
+    people = Microdata.of(columns, nominal=list("abc"))
+    attack = ProbabilisticLinkage(interactions=interactions)  # type: ignore[arg-type]
+    files = attack._files(Pair.of(people, Microdata.of(released, people.schema), list("abc")), tuple("abc"))
+    scheme = files.scheme
+    patterns = files.patterns(np.random.default_rng(0), silent, "")
+    plain = independent_classes(patterns, scheme.levels.tolist(), 1 / 120, "rest", estimate_share=False)
+    whole = patterns.all_possible(scheme)
+    classes = [dependent_classes(whole, plain, scheme.digits.tolist(), both=way) for way in (both, not both)]
+    found, other = (Model.tabular(scheme, whole, one, (0.05, 0.05)).table for one in classes)
+    assert attack._model(files, silent).table == pytest.approx(found)
+    assert found != pytest.approx(other, rel=0.01)

@@ -204,6 +204,17 @@ def test_rescaled_scores_weigh_blocks_alike() -> None:
     assert alike.assess(data, release).value > raw.assess(data, release).value
 
 
+def test_rescaled_values_are_those_over_the_deviation_of_the_released_ones() -> None:
+    rng = np.random.default_rng(4)
+    before = rng.normal(size=(60, 2)) * [1.0, 500.0]
+    after = before + rng.normal(size=(60, 2)) * [0.5, 250.0]
+    attack = ProjectedLinkage(projections=("component-raw",), parameters_from=("masked",), block=1, rescale=True)
+    apart = (((before[:, None] - after[None]) / after.std(axis=0)) ** 2).sum(axis=2)
+    right = apart.argmin(axis=1) == np.arange(60)
+    assert attack.assess(table(before), table(after)).per_record.tolist() == right.tolist()
+    assert 0.1 < right.mean() < 0.9
+
+
 def test_it_suits_releases_whose_attributes_were_masked_together() -> None:
     data = normal(60, 2)
     assert ProjectedLinkage.suited(Pair.of(data, MDAV(k=3).mask(data))) == (ProjectedLinkage(),)

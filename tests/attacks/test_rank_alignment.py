@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.attacks.linkage.rank_alignment import RankAlignmentLinkage
+from microveil.attacks.linkage.rank_alignment import RankAlignmentLinkage, correlation
 from microveil.battery import run_battery
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
@@ -129,3 +129,17 @@ def test_a_file_of_unordered_categories_has_nothing_to_put_in_order() -> None:
     people = Microdata.of({"sex": ["f", "m"] * 5, "job": ["cook", "judge"] * 5})
     found = run_battery(people, people, ["sex", "job"], contributions=False)
     assert found.passed_over["rank-alignment-linkage"] == "no attribute with an order"
+
+
+def test_the_order_of_names_says_nothing_of_categories_without_an_order() -> None:
+    """Nobody is released as a: everyone is as far from there, although b is the next letter."""
+    people, release = Microdata.of({"job": ["a", "b", "c"]}), Microdata.of({"job": ["b", "b", "c"]})
+    assert RankAlignmentLinkage().assess(people, release, ["job"]).per_record == pytest.approx([1 / 3, 1 / 2, 1])
+
+
+def test_a_column_that_does_not_vary_correlates_with_nothing() -> None:
+    rising, flat, gap = np.array([1.0, 1.25, 2.0]), np.full(3, 7.0), np.nan
+    assert (correlation(rising, flat), correlation(flat, rising)) == (0.0, 0.0)
+    assert correlation(rising, rising) == pytest.approx(1.0)  # its range is 1
+    assert correlation(rising, -rising) == pytest.approx(-1.0)
+    assert correlation(np.array([1.0, gap, 2.0]), np.array([gap, 3.0, 4.0])) == 0.0

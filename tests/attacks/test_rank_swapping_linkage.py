@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.attacks.linkage.annotated_union import AnnotatedUnionLinkage
+from microveil.attacks.linkage.candidates import steps_of
 from microveil.attacks.linkage.disclosure import disclosure, first_attributes
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.rank_swapping import RankSwappingLinkage
-from microveil.attacks.linkage.windows import reaches
+from microveil.attacks.linkage.windows import reaches, shares_of
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.microaggregation.mdav import MDAV
@@ -394,3 +395,12 @@ def test_the_scenario_says_whether_the_reach_is_known_or_assumed(
     assert "assumes, for nothing tells it, that rank swapping moved values by at most 20 % of the ranks" in bare
     given = attack(p=2, unit="positions").assess(table(X), release).scenario
     assert "assumes that rank swapping moved values by at most 2 ranks" in given
+
+
+def test_the_work_for_a_record_is_foreseen_from_the_shares_of_its_ranges() -> None:
+    first, last = np.array([0, 10, 40]), np.array([30, 40, 100])
+    shares = shares_of([(first, last), (np.zeros(3), np.full(3, 20))], 100)
+    assert shares == pytest.approx([0.4, 0.2])
+    # two ranges of 20 records are looked at, and 100 x 0.4 x 0.2 records are left, each as much work as 40 of these
+    assert steps_of(shares, 100, every=True) == pytest.approx(2 * 20 + 40 * 8)
+    assert steps_of(shares, 100, every=False) == 200

@@ -29,6 +29,23 @@ def test_records_that_agree_on_the_keys_share_the_risk() -> None:
     assert [found.below(k) for k in (2, 3, 4)] == [1, 3, 6]
 
 
+def test_the_plain_form_of_the_risk_of_a_file_has_its_headline_and_the_small_frequencies() -> None:
+    data = {"job": ["judge"] + ["cook"] * 2 + ["nurse"] * 4 + ["clerk"] * 9}
+    assert mv.risk_of_file(data, ["job"], threshold=0.4).to_plain() == {
+        "keys": ["job"],
+        "declared": True,
+        "records": 16,
+        "expected": pytest.approx(4.0),
+        "largest": 1.0,
+        "above": 3,
+        "uniques": 1,
+        "threshold": 0.4,
+        "share": pytest.approx(25.0),
+        "below": {"2": 1, "3": 3, "5": 7, "10": 16},
+        "population": False,
+    }
+
+
 def test_with_sampling_weights_the_risk_is_the_expected_one_over_the_population_frequency() -> None:
     data = mv.Microdata.of({**TOWN, "w": [2.0, 2.0, 1.0, 2.0, 1.0, 1.0]}, keys=["sex", "job"], weight="w")
     found = mv.risk_of_file(data)

@@ -291,6 +291,8 @@ def test_what_cannot_be_is_refused() -> None:
     data = together(A, B)
     with pytest.raises(ParameterError, match="released is not allowed with split"):
         RepresentativeLinkage(split=True, released=("b1",))
+    with pytest.raises(ParameterError, match="alphas"):
+        RepresentativeLinkage(alphas=())
     with pytest.raises(ParameterError, match="only for operator = 'twofold'"):
         RepresentativeLinkage(choquet_quantifier="exponent")
     with pytest.raises(ParameterError, match=r"representative-linkage: .*alpha = 1.5 is not allowed"):

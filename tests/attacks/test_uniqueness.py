@@ -122,3 +122,9 @@ def test_the_order_of_the_records_plays_no_part() -> None:
 def test_wrong_parameters_are_refused(parameters: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match="uniqueness"):
         Uniqueness(**parameters)  # type: ignore[arg-type]
+
+
+def test_where_no_record_is_unique_none_is_expected_to_be_unique_in_the_population() -> None:
+    data = Microdata.of({"sex": ["f", "f", "m", "m"]})
+    counters = Uniqueness().assess(data, data, ["sex"]).counters
+    assert counters == {"unique": 0.0, "still-unique": 0.0, "population-unique": 0.0}

@@ -201,3 +201,33 @@ def test_versions_with_labels_are_refused_in_a_sentence() -> None:
     for put_together in (lambda: attack_versions(data, labels), lambda: combine_versions([data, *labels])):
         with pytest.raises(DataError, match=r"'age' is released as labels .* cannot be put together"):
             put_together()
+
+
+def test_a_value_may_lie_outside_the_interval_that_the_versions_leave() -> None:
+    data = Microdata.of({"x": [10.0, 21.0, 34.0, 50.0]})
+    one, other = Microdata.of({"x": [10.0, 20.0, 30.0, 60.0]}), Microdata.of({"x": [12.0, 24.0, 30.0, 60.0]})
+    found = attack_versions(data, [one, other], intervals=lambda column: (column - 4, column + 4)).gains["x"]
+    # [8, 14], [20, 24], [26, 34] and [56, 64] are left; 50 lies below the last
+    assert found.contained == 75.0
+
+
+def test_the_truth_is_the_original_with_the_missing_codes_of_the_first_version() -> None:
+    data = Microdata.of({"x": [10.0, 20.0, 30.0, 99.0]})
+    coded = data.with_schema(data.schema.replacing(data["x"].changed(missing_codes=(99,))))
+    found = attack_versions(data, [data, coded], intervals=lambda column: (column - 1, column + 1)).gains["x"]
+    # in units of the deviation with 99 among the values: every interval is 2 wide, and each guess is exact
+    assert found.width_alone == pytest.approx(200 / np.std([10, 20, 30, 99]))
+    assert found.error == 0.0
+
+
+def test_a_record_without_a_category_in_any_version_has_none() -> None:
+    versions = [{"j": ["a", None, "b"]}, {"j": [None, None, "b"]}]
+    wild = [Microdata.of(version, nominal=["j"]) for version in versions]
+    wild = [data.with_schema(data.schema.replacing(data["j"].changed(missing="wildcard"))) for data in wild]
+    assert combine_versions(wild, ["j"]).frame["j"].to_list() == ["a", None, "b"]
+
+
+def test_unless_attributes_are_named_those_that_the_first_version_masked_are_put_together() -> None:
+    data = people(20)
+    apart = [MDAV(k=3).mask(data, ["age"]), MDAV(k=3).mask(data, ["income"])]
+    assert combine_versions(apart).names == ("age",)
