@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -152,6 +153,68 @@ main()
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
     failed_with_a_sentence(done, says)
     assert os.listdir(tmp_path) == [data.name]
+
+
+RUN = "from microveil.cli import main; main()"
+
+
+def limited(data: Path, kilobytes: int, script: str = RUN) -> tuple[int, str]:
+    """The status of a command that may take so much memory, and what it says."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1024 * kilobytes, 1024 * kilobytes))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    words = ["protect", data.name, "--method", "noise", "--out", "out.csv", "--force"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], cwd=data.parent, text=True, preexec_fn=limit, timeout=60, check=False,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+@pytest.mark.parametrize("kilobytes", [200_000, 600_000, 900_000, 1_050_000, 1_200_000])
+def test_a_limit_of_memory_ends_in_a_sentence_or_not_at_all(data: Path, kilobytes: int) -> None:
+    status, told = limited(data, kilobytes)
+    assert "Traceback" not in told
+    assert "internal error" not in told
+    assert status in (0, 1)
+    if status:
+        last = told.splitlines()[-1]
+        assert "not enough memory for this" in last or "the memory of this process is limited" in last
+    assert [name for name in os.listdir(data.parent) if name.startswith(".")] == []
+    assert (data.parent / "out.csv").exists() == (data.parent / "out.csv.manifest.json").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("os.abort()", "there is not enough memory for this; no file is left half written"),
+        (
+            "time.sleep(0.2); signal.signal(15, signal.SIG_IGN); os.kill(os.getppid(), 15); time.sleep(60)",
+            "cancelled; no file is left",
+        ),
+    ],
+    ids=["crash", "hang"],
+)
+def test_a_library_that_crashes_or_hangs_for_want_of_memory_ends_in_a_sentence(
+    data: Path, what: str, says: str
+) -> None:
+    script = f"""
+import os, signal, time
+from microveil.cli import main, watching
+
+def work():
+    {what}
+
+watching.work, watching._SECONDS_TO_END = work, 1
+main()
+"""
+    status, told = limited(data, 2_000_000, script)
+    assert status == 1
+    assert told.splitlines()[-1].startswith(f"microveil: {says}")
 
 
 def test_a_release_with_neutralised_formulas_is_assessed_and_made_again(tmp_path: Path) -> None:

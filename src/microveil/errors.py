@@ -20,6 +20,7 @@ _SIGNS_OF_SHORT_MEMORY = (
     "can't start new thread",
     "failed to launch worker thread",
     "out of memory",
+    "buffer allocation failed",
 )
 
 
@@ -180,6 +181,28 @@ def is_short_of_memory(problem: BaseException) -> bool:
         return True
     before = problem.__cause__ or problem.__context__
     return before is not None and is_short_of_memory(before)
+
+
+def is_near_memory_limit() -> bool:
+    """Whether this process has had more than half of the memory that it is allowed; no more was left than it had."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as lines:
+            sizes = {name: size for name, _, size in (line.partition(":") for line in lines)}
+        taken = [1024 * int(sizes[name].split()[0]) for name in ("VmPeak", "VmData")]
+    except (OSError, ValueError, LookupError):  # another system: no limit is seen from here
+        return False
+    return any(size > limit / 2 for size, limit in zip(taken, memory_limits(), strict=True))
+
+
+def memory_limits() -> tuple[float, float]:
+    """The most bytes of addresses and of data that this process may have, as set by `ulimit -v` and `ulimit -d`."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return math.inf, math.inf
+    soft = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    addresses, data = (math.inf if limit == resource.RLIM_INFINITY else limit for limit in soft)
+    return addresses, data
 
 
 def check_path(given: object, asker: str, otherwise: str) -> None:

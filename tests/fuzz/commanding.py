@@ -13,7 +13,7 @@ from microveil.errors import MicroveilError
 
 def command(words: list[str]) -> None:
     """Whatever the command refuses is raised as an error of the family, as in Python; others pass as they are."""
-    from microveil.cli import main
+    from microveil.cli.app import main
 
     said, complained = io.StringIO(), io.StringIO()
     before, sys.argv = sys.argv, ["microveil", *words]

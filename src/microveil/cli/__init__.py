@@ -1,5 +1,5 @@
 """The command line: thin. It parses, calls, prints; a file for each command."""
 
-from microveil.cli.app import main
+from microveil.cli.watching import main
 
 __all__ = ["main"]

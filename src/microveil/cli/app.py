@@ -12,8 +12,25 @@ from typer.exceptions import TyperException
 
 import microveil
 from microveil.cli import assess, demo, describe, methods, protect, report, reproduce, risk, study
-from microveil.cli.printing import BAD_USAGE, FAILED, fail, flush, prepare_streams, say, speak_of_compiling
-from microveil.errors import MicroveilError, ParameterError, SchemaError, UnknownNameError, is_short_of_memory
+from microveil.cli.printing import (
+    BAD_USAGE,
+    CANCELLED,
+    FAILED,
+    NO_MEMORY,
+    fail,
+    flush,
+    prepare_streams,
+    say,
+    speak_of_compiling,
+)
+from microveil.errors import (
+    MicroveilError,
+    ParameterError,
+    SchemaError,
+    UnknownNameError,
+    is_near_memory_limit,
+    is_short_of_memory,
+)
 
 _INTERRUPTED = 130  # what typer makes of an interruption
 
@@ -29,7 +46,7 @@ def main() -> None:
         # not standalone: typer would answer in paragraphs of its own
         status = app(standalone_mode=False)
         if status == _INTERRUPTED:
-            fail("cancelled; nothing was written")
+            fail(CANCELLED)
         flush()
         sys.exit(status if isinstance(status, int) else 0)
     except TyperException as problem:
@@ -39,12 +56,14 @@ def main() -> None:
             str(problem), BAD_USAGE if isinstance(problem, ParameterError | SchemaError | UnknownNameError) else FAILED
         )
     except KeyboardInterrupt:
-        fail("cancelled; nothing was written")
+        fail(CANCELLED)
     except Exception as problem:
         if is_short_of_memory(problem):
-            fail("there is not enough memory for this; nothing was written")
+            fail(NO_MEMORY)
         if os.environ.get("MICROVEIL_DEBUG"):
             raise
+        if is_near_memory_limit():  # then libraries fail in many ways, most of which do not speak of memory
+            fail(NO_MEMORY)
         if isinstance(problem, OSError):
             place = f"{problem.filename}: " if problem.filename else ""
             fail(f"{place}the system refused a step ({problem.strerror or problem})")

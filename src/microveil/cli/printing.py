@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from microveil.progress import Progress
 
 FAILED, BAD_USAGE = 1, 2
+CANCELLED = "cancelled; nothing was written"
+NO_MEMORY = "there is not enough memory for this; no file is left half written"
 
 
 def prepare_streams() -> None:
