@@ -82,7 +82,8 @@ def test_places_are_those_of_sorting_all_distances(n: int, d: int, m: int, seed:
     rng = np.random.default_rng(seed)
     cells, moved = (rng.integers(0, 4, size=(n, d)).astype(float) for _ in range(2))
     attack = DistanceLinkage(neighbours=m, direction="masked", standardisation="none")
-    risk = attack.assess(table(cells), table(moved))
+    original = table(cells)
+    risk = attack.assess(original, table(moved), original.names)
     expected, first = [], []
     for i in range(n):
         distances = ((moved[i] - cells) ** 2).sum(axis=1)
