@@ -265,3 +265,14 @@ def test_variants_of_a_linkage_know_which_numbers_are_labels() -> None:
     found = run_battery(original, masked, ["age", "hours"], attacks=["distance-linkage"], contributions=False)
     assert found.passed_over == {"distance-linkage (one_to_one=True)": "tried on files of up to 2,000 records"}
     assert "distance-linkage (metric=mahalanobis)" not in found.risks
+
+
+def test_a_battery_is_shown_as_a_table_that_says_what_the_intruder_knows(people: Microdata) -> None:
+    found = run_battery(people, Noise(alpha=0.05).mask(people, seed=1), attacks=["distance-linkage", "uniqueness"])
+    told = str(found)
+    assert repr(found) == told
+    assert "because no keys are declared" in " ".join(told.split())
+    assert f"{found.risks['distance-linkage'].value:.2f} %" in told
+    assert max(map(len, told.splitlines())) <= 80
+    assert "because no keys are declared" in found._repr_html_()
+    assert list(found.to_frame()["percent"]) == pytest.approx([risk.value for risk in found.risks.values()])

@@ -220,6 +220,12 @@ def test_assess_refuses_tables_that_do_not_belong_together(people: Path, tmp_pat
     assert "they must describe the same records" in done.stderr
 
 
+def test_help_cuts_no_summary_of_a_command() -> None:
+    shown = microveil("--help").stdout
+    assert "  describe   Say what the columns of a table are" in shown
+    assert "..." not in shown.partition("Commands:")[2]
+
+
 def test_help_and_version_answer_without_heavy_imports() -> None:
     script = (
         "import sys\nsys.argv = ['microveil', '--help']\nfrom microveil.cli import main\n"

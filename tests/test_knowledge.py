@@ -194,3 +194,18 @@ def test_the_command_says_it_and_known_overrides(tmp_path: Path, run: Callable[.
     plain = json.loads(run("assess", "people.csv", "safe.csv", *roles, "--json").stdout)
     assert plain["knowledge"]["attributes"] == ["zip", "age"]
     assert plain["attributes"] == ["zip", "age"]
+
+
+def test_what_is_printed_of_trials_studies_and_versions_says_what_the_intruder_knows_and_why() -> None:
+    from microveil.cli.trial import trial_of
+
+    table = {"age": [20.0 + i for i in range(30)], "pay": [float(i * 7 % 30) for i in range(30)]}
+    data = mv.Microdata.of(table)
+    why = "the intruder is assumed to know age, pay (the masked attributes, because no keys are declared)"
+    trial = trial_of("mdav", {}, "distance-linkage=90", "k=3,5")
+    found = trial.run(data, None, None, 1_000_001, {}, lambda fraction, label: None)
+    assert trial.lines(found)[0] == why
+    study = mv.run_study({"method": [{"name": "mdav", "grid": {"k": [3]}}]}, data)
+    assert why in " ".join(str(study).split())
+    releases = [mv.MDAV(k=k).mask(data, seed=1_000_001) for k in (3, 5)]
+    assert str(attack_versions(data, releases).knowledge) == why

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from html import escape
 from threading import Lock
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from microveil.attacks import Attack, Risk
 from microveil.attacks.correspondence import corresponding
+from microveil.display import frame_of, html_table, paragraph, text_table
 from microveil.errors import Cancelled, DataError, MicroveilError, ParameterError
 from microveil.microdata.knowledge import Knowledge
 from microveil.microdata.pairs import Pair
@@ -28,7 +30,7 @@ _DRAWN = 10_000  # records whose contributions are found
 _SHOWN = 20  # characters of a value in an example
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Battery:
     """What all attacks together gain.
 
@@ -97,6 +99,71 @@ class Battery:
             "failed": {label: type(problem).__name__ for label, problem in self.failed.items()},
             "warnings": list(self.warnings),
         }
+
+    @property
+    def heading(self) -> str:
+        """What was attacked, by whom."""
+        return f"attacks on {self.records:,} records; {self.knowledge}"
+
+    def rows(self) -> list[tuple[str, float, float, float, str]]:
+        """Label, risk in per cent, its 95 % interval, and meaning of every attack."""
+        return [
+            (label, risk.value, risk.low, risk.high, find("attack", risk.name).meaning.partition("; lower is ")[0])
+            for label, risk in self.risks.items()
+        ]
+
+    def sentences(self) -> list[str]:
+        """What all attacks together say: the worst linkage, who is in danger, and what was not run to its end."""
+        told = [f"warning: {warning}" for warning in self.warnings]
+        if self.worst_linkage is not None:
+            worst = self.risks[self.worst_linkage]
+            told.append(
+                f"worst linkage: {self.worst_linkage}, {worst.value:.2f} % of the records "
+                f"(95 % interval {worst.low:.2f} to {worst.high:.2f})"
+            )
+        plain = self.to_plain()
+        vulnerable = plain["vulnerable"]
+        told.append(
+            f"records that some attack links to the right person with a probability of 1: {vulnerable['1']:,}; one "
+            f"half or more: {vulnerable['0.5']:,}; one tenth or more: {vulnerable['0.1']:,}. Links that the intruder "
+            f"can prove to be right: {plain['certain']:,}"
+        )
+        if self.contributions:
+            parts_told = ", ".join(f"{name} {points:+.2f}" for name, points in self.contributions.items())
+            told.append(f"percentage points by which the worst linkage falls without an attribute: {parts_told}")
+        if self.labelled:
+            readers = [label for label, risk in self.risks.items() if set(risk.known) & set(self.labelled)]
+            by = ", ".join(readers) or "none"
+            told.append(f"{', '.join(self.labelled)}: released as labels, which were read by {by} only")
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.passed_over.items():
+            reasons.setdefault(reason, []).append(name)
+        told += [f"not run ({reason}): {', '.join(attacks)}" for reason, attacks in reasons.items()]
+        if self.failed:
+            told.append(f"failed (internal error; the risk may be higher): {', '.join(self.failed)}")
+        return told
+
+    def _shown(self) -> list[tuple[str, str, str, str]]:
+        return [
+            (label, f"{value:.2f} %", f"{low:.2f} to {high:.2f}", meaning)
+            for label, value, low, high, meaning in self.rows()
+        ]
+
+    def __str__(self) -> str:
+        table = [("attack", "risk", "95 % interval"), *(row[:3] for row in self._shown())]
+        lines = [*paragraph(self.heading), "", *text_table(table, right={1, 2}), ""]
+        return "\n".join([*lines, *(line for told in self.sentences() for line in paragraph(told))])
+
+    __repr__ = __str__  # the fields themselves are long, and what they say of single records is not for the screen
+
+    def _repr_html_(self) -> str:
+        table = html_table(self._shown(), ("attack", "risk", "95 % interval", "what it means"), right={1, 2})
+        return f"<p>{escape(self.heading)}</p>{table}{''.join(f'<p>{escape(told)}</p>' for told in self.sentences())}"
+
+    def to_frame(self) -> Any:
+        """Every risk as a table with the columns attack, percent, low, high and meaning: a pandas DataFrame if pandas
+        is installed, else a pyarrow Table."""
+        return frame_of({"attack": str, "percent": float, "low": float, "high": float, "meaning": str}, self.rows())
 
     def explain(self, label: str, original: Any, release: Any) -> str:
         """What a risk means, with an example from the table: values of a record are shown, so keep it to yourself."""

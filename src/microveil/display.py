@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from textwrap import wrap
+from typing import Any
 
 SCREEN = 80  # characters in a line
 _NARROWEST = 30  # characters of a column that is wrapped
@@ -70,3 +71,16 @@ def html_table(
     )
     above = f"<tr>{''.join(f'<th>{escape(name)}</th>' for name in head)}</tr>" if head else ""
     return f"<table>{f'<caption>{escape(caption)}</caption>' if caption else ''}{above}{shown}</table>"
+
+
+def frame_of(columns: Mapping[str, type[str] | type[float]], rows: Sequence[Sequence[Any]]) -> Any:
+    """Rows as a table: a pandas DataFrame if pandas is installed, else a pyarrow Table."""
+    import pyarrow as pa
+
+    types = [pa.string() if kind is str else pa.float64() for kind in columns.values()]
+    cells = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(types)]
+    table = pa.table(cells, names=list(columns))
+    try:
+        return table.to_pandas()
+    except ImportError:
+        return table

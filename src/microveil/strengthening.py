@@ -10,6 +10,8 @@ from microveil.attacks import Attack, Risk
 from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.base import Method
 from microveil.masking.release import Release
+from microveil.microdata.knowledge import Knowledge
+from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts, silent
 from microveil.protection import check_required
 from microveil.randomness import draw_seed
@@ -19,6 +21,7 @@ from microveil.randomness import draw_seed
 class Strengthened:
     """The first release that resists the attack and guarantees what it must, how it was made, and the risk of every
     method tried, in per cent; `unmet` says of each what its release did not guarantee, nothing where it did.
+    `knowledge` is what the intruder is assumed to know; none where the attack seeks masked values.
     """
 
     release: Release = field(repr=False)
@@ -26,6 +29,7 @@ class Strengthened:
     risk: Risk
     tried: tuple[tuple[Method, float], ...]
     unmet: tuple[str, ...] = ()
+    knowledge: Knowledge | None = None
 
 
 def stronger(method: Method, parameter: str, values: Iterable[Any]) -> list[Method]:
@@ -89,7 +93,9 @@ def protect_until(
         first = None if met == 0 else first or results[0]
         if first is not None and met == in_a_row:
             progress(1.0, f"{attack.name} is within its limit")
-            return Strengthened(first[0], strengths[number + 1 - in_a_row], first[1], tuple(tried), tuple(unmet))
+            knowledge = Pair.of(data, first[0], known=known).knowledge if attack.subject == "known" else None
+            taken = strengths[number + 1 - in_a_row]
+            return Strengthened(first[0], taken, first[1], tuple(tried), tuple(unmet), knowledge)
     short = [why for (_, value), why in zip(tried, unmet, strict=True) if value <= limit and why]
     if short:
         raise DataError(f"{attack.name} is brought to {limit:g} %, but {short[-1]}")

@@ -165,7 +165,7 @@ def test_a_scale_stays_on_the_paper(one: float, other: float, value: float) -> N
 def test_ticks_have_as_many_decimals_as_they_need() -> None:
     assert tick_texts([0.0, 0.25, 0.5]) == ["0.00", "0.25", "0.50"]
     assert tick_texts([-2000.0, 0.0, 2000.0]) == ["-2,000", "0", "2,000"]
-    assert tick_texts([0.0, 5e7]) == ["0", "5e+07"]
+    assert tick_texts([0.0, 5e7]) == ["0", "50,000,000"]
     assert tick_texts(ticks_between(0.1, 0.7)) == ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7"]
 
 

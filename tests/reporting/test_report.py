@@ -252,7 +252,7 @@ def test_the_public_page_has_no_extreme_value_of_the_original(public: str, origi
 
 def test_the_public_axes_end_where_most_values_end(public: str) -> None:
     svg = next(s for s in re.findall(r"<svg.*?</svg>", public, re.DOTALL) if "<title>income, as released</title>" in s)
-    edges = [float(edge) for edge in re.findall(r"<title>(\S+) to \S+: released", svg)]
+    edges = [float(edge.replace(",", "")) for edge in re.findall(r"<title>(\S+) to \S+: released", svg)]
     assert LOW / 2 < edges[0] < edges[-1] < HIGH / 2
 
 

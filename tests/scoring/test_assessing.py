@@ -120,11 +120,15 @@ def test_a_rule_goes_with_all_attacks_too() -> None:
 def test_the_text_form_names_every_number_and_its_direction() -> None:
     data = survey(100, seed=4)
     result = assess(data, data, ["age"])
-    assert str(result).count("lower is") == len(result.rows())
+    told = str(result)
+    assert all(f" {name} " in told and f" {value:.2f} %" in told for _, name, value, _ in result.rows())
+    assert told.endswith("lower is safer (risks) and better (losses, scores)")
+    assert max(map(len, told.splitlines())) <= 80
     by_rule = assess(data, data, ["age"], score="classic")
-    assert str(by_rule).count("lower is") == len(by_rule.rows()) > len(result.rows())
+    assert all(f" {name} " in str(by_rule) for _, name, _, _ in by_rule.rows())
+    assert len(by_rule.rows()) > len(result.rows())
     assert result._repr_html_().count("<tr>") == len(result.headline.rows()) + len(result.rows()) + 2
-    assert str(result).startswith(result.heading)
+    assert " ".join(told.split()).startswith(result.heading)
     frame = result.to_frame()
     assert frame["measure"].tolist() == [name for _, name, _, _ in result.rows()]
     assert list(frame.columns) == ["kind", "measure", "percent", "low", "high", "meaning"]

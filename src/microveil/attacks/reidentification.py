@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.uniqueness import Uniqueness
-from microveil.display import html_table, paragraph, text_table
+from microveil.display import html_table, number, paragraph, text_table
 from microveil.errors import GuaranteeError, ParameterError, brief
 from microveil.microdata.combinations import Combinations, beside_wildcards, combinations_of
 from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
@@ -242,7 +242,7 @@ def summary_rows(*summaries: RiskSummary) -> list[list[tuple[str, str]]]:
     """The figures of files in words, the same lines for each."""
     return [
         [
-            ("expected re-identifications", f"{s.expected:,.4g} ({s.share:.3g} %)"),
+            ("expected re-identifications", f"{number(s.expected)} ({s.share:.3g} %)"),
             ("largest risk of a record", f"{s.largest:.4g}"),
             (f"records with a risk above {s.threshold:g}", f"{s.above:,}"),
             (

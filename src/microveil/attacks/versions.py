@@ -16,6 +16,7 @@ from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.ranking_intervals import beside
 from microveil.errors import DataError, ParameterError
 from microveil.microdata import Categories, Microdata
+from microveil.microdata.knowledge import Knowledge
 from microveil.microdata.labels import readable_labels, texts_of
 from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts, silent
@@ -57,6 +58,7 @@ class Versions:
     alone: tuple[Risk, ...]
     together: Risk
     gains: Mapping[str, Gain]
+    knowledge: Knowledge
 
     @property
     def risk(self) -> Risk:
@@ -121,7 +123,7 @@ def attack_versions(
         if pairs[0].original[name].kind == "numeric"
     }
     together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes, known=attributes), progress=whole)
-    return Versions(data, tuple(alone), together, gains)
+    return Versions(data, tuple(alone), together, gains, pairs[0].knowledge)
 
 
 def _same_rows(one: Any, other: Any) -> bool:

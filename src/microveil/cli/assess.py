@@ -28,7 +28,6 @@ from microveil.errors import ParameterError
 from microveil.units import THRESHOLD
 
 if TYPE_CHECKING:
-    from microveil.battery import Battery
     from microveil.scoring import Assessment
 
 EXAMPLE = (
@@ -92,7 +91,7 @@ def assess(
     table: TableOptions,
     as_json: Json = False,
 ) -> None:
-    """Measure what an intruder could learn from a masked table and what an analyst has lost."""
+    """Measure what an intruder could learn and what an analyst loses."""
     from microveil.attacks.correspondence import corresponding
     from microveil.battery import explain_risk
     from microveil.microdata.pairs import Pair
@@ -161,7 +160,8 @@ def assess(
     else:
         _print_assessment(assessment)
         if assessment.battery is not None:
-            _print_battery(assessment.battery)
+            for sentence in assessment.battery.sentences():
+                say(sentence)
         if together is not None:
             print_versions(files, together)
         for label, risk in assessment.risks.items() if explain else ():
@@ -203,38 +203,6 @@ def _settings_of_measures(settings: Sequence[str] | None, named: Sequence[str]) 
     return by_measure
 
 
-def _print_battery(battery: Battery) -> None:
-    """What all attacks together say: the worst, who is in danger, what gives them away, what was not run."""
-    plain = battery.to_plain()
-    if battery.worst_linkage is not None:
-        risk = battery.risks[battery.worst_linkage]
-        say(
-            f"worst linkage: {battery.worst_linkage}, {risk.value:.2f} % of the records "
-            f"(95 % interval {risk.low:.2f} to {risk.high:.2f})"
-        )
-    vulnerable = plain["vulnerable"]
-    say(
-        f"records that some attack links to the right person with a probability of 1: {vulnerable['1']:,}; one "
-        f"half or more: {vulnerable['0.5']:,}; one tenth or more: {vulnerable['0.1']:,}. Links that the intruder can "
-        f"prove to be right: {plain['certain']:,}"
-    )
-    if battery.contributions:
-        told = ", ".join(f"{name} {points:+.2f}" for name, points in battery.contributions.items())
-        say(f"percentage points by which the worst linkage falls without an attribute: {told}")
-    if battery.labelled:
-        readers = [label for label, risk in battery.risks.items() if set(risk.known) & set(battery.labelled)]
-        say(
-            f"{', '.join(battery.labelled)}: released as labels, which were read by {', '.join(readers) or 'none'} only"
-        )
-    reasons: dict[str, list[str]] = {}
-    for name, reason in battery.passed_over.items():
-        reasons.setdefault(reason, []).append(name)
-    for reason, attacks in reasons.items():
-        say(f"not run ({reason}): {', '.join(attacks)}")
-    if battery.failed:
-        say(f"failed (internal error; the risk may be higher): {', '.join(battery.failed)}")
-
-
 def _print_assessment(assessment: Assessment) -> None:
     from rich.table import Table
 
@@ -256,9 +224,9 @@ def _print_assessment(assessment: Assessment) -> None:
         caption="lower is safer (risks) and better (losses, scores)",
         caption_justify="left",
     )
-    table.add_column("measure")
-    table.add_column("%", justify="right")
-    table.add_column("95 % interval", justify="right")
+    table.add_column("measure", overflow="fold")
+    table.add_column("%", justify="right", no_wrap=True)
+    table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("what it means", overflow="fold")
     above = ""
     for kind, name, value, meaning in assessment.rows():

@@ -22,7 +22,10 @@ def demo(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Protect a fictional survey in many ways, rank them, and write the best release and a page about all of them."""
+    """Protect a fictional survey in many ways and rank them.
+
+    The best release is written, and a page about all of them.
+    """
     from microveil import demo as demonstration
 
     with bar_for("demo") as bar:
@@ -36,6 +39,7 @@ def demo(
         return
     from rich.table import Table
 
+    say(str(made.study.knowledge))
     table = Table(
         title=f"{len(made.data):,} fictional persons, {len(rows)} candidates, best first", title_justify="left"
     )
@@ -47,7 +51,7 @@ def demo(
         table.add_row(str(place), label, *cells, style=style)
     console().print(table)
     say("loss: what an analyst loses; risk: what an intruder gains; score: their mean; 0 to 100, lower is better")
-    say(f"links: records that are linked to the right person; {made.study.knowledge}")
+    say("links: records that are linked to the right person")
     say()
     say(f"best release   {made.release_file}")
     say(f"its manifest   {made.manifest_file}")

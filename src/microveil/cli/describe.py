@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: microveil describe people.csv --keys age,sex --schema-out people.toml"
 
+_WHOLE = 30  # characters of a name that is shown in one line
+
 
 @with_table_options
 def describe(
@@ -29,7 +31,7 @@ def describe(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Say what the columns of a table are, with what Microveil guesses about them."""
+    """Say what the columns of a table are or seem to be."""
     from microveil.microdata.description import describe_attributes, with_domains
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.microdata import count
@@ -59,7 +61,8 @@ def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     from rich.text import Text
 
     shown = Table(title=Text(printable(title)), title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    shown.add_column("name", overflow="fold")
+    longest = max((len(str(row["name"])) for row in rows), default=0)
+    shown.add_column("name", overflow="fold", min_width=min(longest, _WHOLE))  # other columns give way first
     shown.add_column("kind", no_wrap=True)
     shown.add_column("role", overflow="fold")
     for column in ("distinct", "missing", "mean", "std. dev."):

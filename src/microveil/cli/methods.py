@@ -37,7 +37,7 @@ def methods(
     kind: Annotated[str | None, typer.Option(help="What to list: method (the default), attack, loss or score.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the methods, attacks, losses or scores, or show one with its parameters."""
+    """List methods, attacks, losses or scores, or show one of them."""
     from microveil import registry
 
     if name is None:

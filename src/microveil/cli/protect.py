@@ -105,7 +105,10 @@ def protect(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Mask a table and write the release with a manifest from which it can be made again."""
+    """Mask a table and write the release.
+
+    The manifest beside it says how it was made, so that it can be made again.
+    """
     from dataclasses import replace
 
     from microveil.masking.release import check_place

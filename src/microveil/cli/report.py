@@ -68,8 +68,9 @@ def report(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write a page about a masked table: what was done, its risks, its losses, before and after.
+    """Write a page about a masked table, its risks and its losses.
 
+    It says what was done, and shows the table before and after.
     The internal page (the default) shows the original; the public one tells an intruder nothing of use.
     """
     from microveil.masking.release import manifest_path, release_from

@@ -40,7 +40,7 @@ def reproduce(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Compute published tables again: printed value, measured value, difference and verdict.
+    """Compute published tables again and compare them with print.
 
     Needs the reference data, in the folder that MICROVEIL_DATA names.
     """

@@ -31,9 +31,9 @@ def risk(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Measure the risk of a table before anything is masked: whom an intruder would find by the keys.
+    """Measure the risk of a table before anything is masked.
 
-    With sampling weights (--weight) the file counts as a sample of a population.
+    It is that of being found by the keys. With sampling weights (--weight) the file counts as a sample of a population.
     """
     from microveil.attacks.reidentification import check_threshold, risk_of_file
     from microveil.microdata.files.atomic import check_output

@@ -38,9 +38,10 @@ def study(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make and measure a release for every method and every value of its grid, and show which is best.
+    """Make and measure many releases and show which is best.
 
-    The best is chosen by its mean over the repeats and measured once more with a fresh seed, which its plan has.
+    There is one for every method and every value of its grid. The best is chosen by its mean over the repeats and
+    measured once more with a fresh seed, which its plan has.
     Finished cells are kept in the folder: a study that was stopped goes on where it was.
     """
     from microveil.errors import Cancelled
@@ -86,7 +87,7 @@ def _show(study: Study, folder: Path, *, as_json: bool) -> None:
         print_json({"folder": str(folder), "ranking": study.summary_rows, "failures": failures})
     else:
         _print_ranking(study)
-        say(f"the page        {folder / PAGE}  (open it in a browser; it needs no network)")
+        say(f"the page         {folder / PAGE}  (open it in a browser; it needs no network)")
         if study.admissible:
             say(f"plan of the best {folder / PLAN}  (for microveil protect --plan; keep it private)")
     if study.results and not study.admissible:
@@ -122,9 +123,9 @@ def _print_ranking(study: Study) -> None:
     if len(study.results) > _SHOWN:
         say(f"and {len(study.results) - _SHOWN} more in summary.csv")
     if best is not None:
-        say(f"best            {best.candidate.label}: loss {best.loss:.2f}, risk {best.risk:.2f}{_over(best)}")
+        say(f"best             {best.candidate.label}: loss {best.loss:.2f}, risk {best.risk:.2f}{_over(best)}")
     if best is not None and best.again is not None and best.candidate.is_random:
-        say(f"measured again  loss {best.again.loss:.2f}, risk {best.again.risk:.2f}, with the fresh seed of the plan")
+        say(f"measured again   loss {best.again.loss:.2f}, risk {best.again.risk:.2f}, with the fresh seed of the plan")
 
 
 def _over(best: Result) -> str:

@@ -62,7 +62,7 @@ class Trial:
             f"tried {self.parameter}={value}: {self.measure} {risk:.2f} %{short if unmet else ''}"
             for value, risk, unmet in self._tried(found)
         ]
-        lines.insert(0, f"the intruder is assumed to know {', '.join(found.risk.known)}")
+        lines.insert(0, str(found.knowledge or f"the intruder seeks the values of {', '.join(found.risk.known)}"))
         if self.counter is None:
             lines[-1] += f" (95 % interval {found.risk.low:.2f} to {found.risk.high:.2f})"
         return lines

@@ -56,8 +56,9 @@ def print_versions(files: Sequence[str], versions: Sequence[Versions]) -> None:
     """What an intruder who has all versions gains over one who has a single one."""
     from rich.table import Table
 
-    table = Table(title=f"{len(files)} versions taken together, %", title_justify="left")
-    table.add_column("risk")
+    say(f"{len(files)} versions taken together; {versions[0].knowledge}")
+    table = Table(title="risks, %", title_justify="left")
+    table.add_column("risk", overflow="fold")
     for column in (*files, "together", "highest", "95 % interval"):
         table.add_column(column, justify="right", overflow="fold")
     for found in versions:

@@ -30,15 +30,15 @@ def comparable(original: Microdata, masked: Microdata, names: Sequence[str]) -> 
 def changed(original: Microdata, columns: dict[str, Codes]) -> list[str]:
     """The columns whose values were changed, not only the order of the records.
 
-    If some column holds the same cells record by record, the order was kept, and any column that does not was changed,
-    such as one with swapped values. If none does, the records may be in another order, and only columns with other
-    values are known to be changed. Household numbers are renumbered in every release, which masks nothing.
+    Any column that does not hold the same cells record by record was changed, such as one with swapped values. Only
+    where every column holds the same values in another order were the records moved, and nothing was changed.
+    Household numbers are renumbered in every release, which masks nothing.
     """
     moved = {name: codes for name, codes in columns.items() if not np.array_equal(*codes)}
     order_kept = any(len(np.unique(before)) > 1 for name, (before, _) in columns.items() if name not in moved)
-    found = [name for name, codes in moved.items() if order_kept or not _same_values(*codes)]
-    if not found:
+    if not order_kept and all(_same_values(*codes) for codes in moved.values()):
         return []
+    found = list(moved)
     households = [name for name, hint in hints(original.select(found)).items() if hint.sort == "household"]
     return [name for name in found if name not in households or not _renumbered(*columns[name])]
 

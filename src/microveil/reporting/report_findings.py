@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from microveil.attacks.reidentification import RiskSummary
+from microveil.display import number
 from microveil.errors import GuaranteeError
 from microveil.masking import Release
 from microveil.masking.coarsening.sampling import Sampling
@@ -88,7 +89,7 @@ def verdict_of(found: Findings) -> Verdict:
     if headline.in_file is not None and _exceeds(headline.in_file):
         in_file = f"For one who does, {_told(headline.in_file, 'one', began=True)}."
     numbers = (
-        ("expected re-identifications", f"{after.expected:,.3g} (before: {before.expected:,.3g})"),
+        ("expected re-identifications", f"{number(after.expected)} (before: {number(before.expected)})"),
         k_of(guarantees),
         ("information loss", f"{found.assessment.score.loss:.3g} %"),
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 import microveil
 from microveil.battery import vulnerability_of
+from microveil.display import number
 from microveil.losses import Loss
 from microveil.masking import Release
 from microveil.masking.guarantees import listed
@@ -54,6 +55,7 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         headline=found.assessment.headline.rows(),
         assumption=found.assessment.headline.assumption,
         count=count,
+        shown=number,
         records=found.assessment.records,
         sampled=is_sample(found.pair),
         of_the_records=of_the_records(found.pair),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from microveil.attacks import Risk
 from microveil.attacks.reidentification import Headline
 from microveil.battery import Battery
+from microveil.display import frame_of, html_table, paragraph, text_table
 from microveil.losses import Loss
 from microveil.microdata.knowledge import Knowledge
 from microveil.registry import find
@@ -78,46 +79,30 @@ class Assessment:
     def to_frame(self) -> Any:
         """Every number as a table with the columns kind, measure, percent, low, high and meaning: a pandas DataFrame if
         pandas is installed, else a pyarrow Table."""
-        import pyarrow as pa
-
-        columns: dict[str, list[Any]] = {name: [] for name in ("kind", "measure", "percent", "low", "high", "meaning")}
+        rows = []
         for kind, name, value, meaning in self.rows():
             risk = self.risks.get(name) if kind == "risk" else None
-            bounds = (risk.low, risk.high) if risk is not None else (None, None)
-            for column, cell in zip(columns, (kind, name, value, *bounds, meaning), strict=True):
-                columns[column].append(cell)
-        types = [pa.string(), pa.string(), pa.float64(), pa.float64(), pa.float64(), pa.string()]
-        table = pa.table([pa.array(c, t) for c, t in zip(columns.values(), types, strict=True)], names=list(columns))
-        try:
-            return table.to_pandas()
-        except ImportError:
-            return table
+            rows.append((kind, name, value, *((risk.low, risk.high) if risk is not None else (None, None)), meaning))
+        columns = {"kind": str, "measure": str, "percent": float, "low": float, "high": float, "meaning": str}
+        return frame_of(columns, rows)
 
     def __str__(self) -> str:
-        lines = [
-            self.heading,
-            *(f"warning: {warning}" for warning in self.warnings),
-            "",
-            f"{'':42}{'before':>18}{'after':>18}",
+        head = [("", "before", "after"), *self.headline.rows()]
+        body = [
+            (kind, name, f"{value:.2f} %", told.partition("; lower is ")[0]) for kind, name, value, told in self.rows()
         ]
-        lines += [f"{name:42}{before:>18}{after:>18}" for name, before, after in self.headline.rows()]
-        lines += [f"({self.headline.assumption})"]
-        lines += ["", *(f"{kind:5}  {name:24} {value:8.3f} %  {meaning}" for kind, name, value, meaning in self.rows())]
+        warned = (line for warning in self.warnings for line in paragraph(f"warning: {warning}"))
+        lines = [*paragraph(self.heading), *warned, "", *text_table(head, right={1, 2})]
+        lines += [*paragraph(f"({self.headline.assumption})"), "", *text_table(body, right={2})]
+        lines += ["", "lower is safer (risks) and better (losses, scores)"]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<tr><td>{name}</td><td style='text-align:right'>{before}</td>"
-            f"<td style='text-align:right'>{after}</td></tr>"
-            for name, before, after in self.headline.rows()
-        )
-        cells = "".join(
-            f"<tr><td>{kind}</td><td>{escape(name)}</td><td style='text-align:right'>{value:.3f}</td>"
-            f"<td>{escape(meaning)}</td></tr>"
-            for kind, name, value, meaning in self.rows()
-        )
+        body = [(kind, name, f"{value:.2f}", meaning) for kind, name, value, meaning in self.rows()]
         warned = "".join(f"<p><strong>Warning: {escape(warning)}</strong></p>" for warning in self.warnings)
         return (
-            f"<p>{escape(self.heading)}</p>{warned}<table><tr><th></th><th>before</th><th>after</th></tr>{head}</table>"
-            f"<table><tr><th></th><th>measure</th><th>%</th><th>what it means</th></tr>{cells}</table>"
+            f"<p>{escape(self.heading)}</p>{warned}"
+            + html_table(self.headline.rows(), ("", "before", "after"), right={1, 2})
+            + f"<p>({escape(self.headline.assumption)})</p>"
+            + html_table(body, ("", "measure", "%", "what it means"), right={2})
         )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from microveil.display import paragraph, text_table
 from microveil.errors import DataError
 from microveil.masking import Plan
 from microveil.masking.release import Provenance
@@ -293,11 +294,14 @@ class Study:
 
     def __str__(self) -> str:
         lines = [f"{self.title}: {count(len(self.results), 'candidate')}, {count(self.records, 'record')}"]
-        lines += [
-            f"{rank:>4}  {result.candidate.label:40} loss {result.loss:6.2f}  risk {result.risk:6.2f}  "
-            f"score {result.score:6.2f}"
+        if self.knowledge is not None:
+            lines += paragraph(str(self.knowledge))
+        head = ("", "loss %", "risk %", "score", "candidate")
+        ranked = [
+            (str(rank), f"{result.loss:.2f}", f"{result.risk:.2f}", f"{result.score:.2f}", result.candidate.label)
             for rank, result in enumerate(self.results, start=1)
         ]
+        lines += text_table([head, *ranked], right={0, 1, 2, 3})
         lines += [f"failed: {failure.candidate.label}: {failure.reason}" for failure in self.failures]
         return "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from microveil.display import number as number_text
 from microveil.reporting.charts.layout import Axis, plot_of
 from microveil.reporting.charts.looks import area_looks
 from microveil.reporting.charts.scales import round_limits
@@ -43,5 +44,5 @@ def histogram(
     hints = []
     for place, (left, right) in enumerate(pairwise(edges)):
         told = ", ".join(f"{name} {number.format(heights[place])}" for name, heights in series.items())
-        hints.append((plot.x(left), plot.x(right), f"{left:.4g} to {right:.4g}: {told}"))
+        hints.append((plot.x(left), plot.x(right), f"{number_text(left)} to {number_text(right)}: {told}"))
     return plot.draw("histogram", series=drawn, hints=hints)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from microveil.display import number as number_text
 from microveil.reporting.charts.layout import Axis, plot_of
 from microveil.reporting.charts.looks import looks_for
 from microveil.reporting.charts.scales import round_limits, widened
@@ -47,7 +48,7 @@ def lines(
             there = [(plot.x(x), plot.y(high)) for (x, _), (_, high) in zip(line.points, line.band, strict=True)]
             back = [(plot.x(x), plot.y(low)) for (x, _), (low, _) in zip(line.points, line.band, strict=True)]
             band = _joined([*there, *reversed(back)])
-        hints = [f"{line.name}: {y:.4g} at {x:g}" for x, y in line.points]
+        hints = [f"{line.name}: {number_text(y)} at {number_text(x)}" for x, y in line.points]
         drawn.append(
             (looks[line.name], _joined(at), band, [(*place, hint) for place, hint in zip(at, hints, strict=True)])
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from microveil.display import number
+
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -73,6 +75,6 @@ def tick_texts(ticks: list[float]) -> list[str]:
     """
     largest = max(map(abs, ticks), default=0.0)
     if largest >= 1e7 or 0 < largest < 1e-3:
-        return [f"{tick:.3g}" for tick in ticks]
+        return [number(tick) for tick in ticks]
     decimals = next((d for d in range(6) if all(abs(round(t, d) - t) <= 1e-9 * largest for t in ticks)), 6)
     return [f"{tick + 0.0:,.{decimals}f}" for tick in ticks]
