@@ -68,6 +68,24 @@ def test_missing_categories_count_once_and_suppressed_cells_whole() -> None:
     assert CTBIL().measure(structural, after).value == 0
 
 
+def test_cells_that_only_the_release_lacks_are_counted_in_a_cell_of_their_own() -> None:
+    before = Microdata.of({"v": ["a", "b", "b", "c"]})
+    refused = before.with_schema(before.schema.replacing(before["v"].changed(missing="wildcard")))
+    found = CTBIL().measure(refused, Microdata.of({"v": ["a", "b", None, None]}))
+    # b and c lose a record each, and the fourth cell has two
+    assert found.details == {"ctbil": 4.0, "actbil": 1.0, "differing": 3.0, "tables": 1.0}
+    assert found.value == 50
+
+
+def test_a_missing_cell_is_1_away_from_every_ordered_category() -> None:
+    schema = Schema([Attribute(name="v", kind="ordinal", domain=("low", "mid", "high"), missing="own category")])
+    before, after = (Microdata.of({"v": cells}, schema) for cells in ([None, None, "low"], ["low", "high", "mid"]))
+    # from low to mid there are two of the four categories
+    assert DBIL().measure(before, after).details["distance"] == 2.5
+    # where the original has no missing cell they are two of three
+    assert DBIL().measure(after, before).details["distance"] == pytest.approx(2 + 2 / 3)
+
+
 def test_new_categories_of_a_recoded_file_are_compared_too() -> None:
     declared = Schema([Attribute(name="v", kind="nominal", domain=("a", "b", "c", "a or b"))])
     before = Microdata.of({"v": ["a", "b", "c", "c"]}, declared)

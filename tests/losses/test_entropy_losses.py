@@ -193,6 +193,13 @@ def test_many_categories_fit_in_memory() -> None:
     assert 0 < EBIL().measure(before, after).value < 10  # almost every released category is seen once
 
 
+def test_a_domain_of_one_category_has_no_bits_to_lose() -> None:
+    before, after = (Microdata.of({"v": ["a"] * 4, "w": list(cells)}) for cells in ("aabb", "aaaa"))
+    found = EBIL().measure(before, after, ["v", "w"])
+    assert found.per_attribute == {"v": 0.0, "w": 100.0}
+    assert found.value == 50
+
+
 def test_a_matrix_for_an_unknown_attribute_or_of_a_wrong_size_is_refused() -> None:
     with pytest.raises(ParameterError, match="a matrix is given for 'x', which is not known"):
         EBIL(mode="matrix", given={"x": TRANSITIONS}).measure(of("12"), of("12"), ["v"])

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from microveil.errors import ParameterError, UnknownNameError
-from microveil.losses.modelled.classification import Classification
+from microveil.losses.modelled.classification import Classification, _Tested
 from microveil.losses.modelled.propensity import Propensity
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
@@ -195,6 +195,19 @@ def test_predictions_that_differ_can_be_the_loss() -> None:
     assert other.value == pytest.approx(one.details["disagreement"])
     assert other.value >= one.value
     assert Classification(compare="predictions").measure(data, data, KNOWN).value == 0
+
+
+def test_predictions_that_are_all_reversed_differ_in_every_record() -> None:
+    ages, ill = [20.0] * 50 + [70.0] * 50, ["no"] * 50 + ["yes"] * 50
+    before, after = (Microdata.of({"age": ages, "ill": cells}, confidential=["ill"]) for cells in (ill, ill[::-1]))
+    loss = Classification().measure(before, after, ["age"])
+    assert (loss.value, loss.details["disagreement"]) == (100, 100)
+
+
+def test_two_tested_records_have_an_error() -> None:
+    tested = _Tested(np.array([1.0, 1.0]), np.array([1.0, 0.0]), 0.0, 0.0, np.array([0, 1]))
+    # what is lost is 0 in one fold and 1 in the other
+    assert tested.error == pytest.approx(np.sqrt(0.5))
 
 
 def test_the_response_is_confidential_or_has_few_categories_or_is_cut() -> None:

@@ -115,6 +115,14 @@ def test_moments_with_missing_cells_use_the_pairs_that_are_there() -> None:
     assert IL4().measure(before, after).value == 0
 
 
+def test_covariances_with_missing_cells_are_about_the_means_of_the_records_that_have_both() -> None:
+    cells = np.array([[1.0, 2.0], [2.0, 9.0], [4.0, 5.0], [8.0, np.nan], [16.0, np.nan], [np.nan, 40.0]])
+    found = Moments(cells).covariances
+    both = cells[:3]
+    assert found[0, 1] == pytest.approx(np.cov(both, rowvar=False)[0, 1])
+    assert np.diag(found) == pytest.approx([cells[:5, 0].var(ddof=1), cells[[0, 1, 2, 5], 1].var(ddof=1)])
+
+
 @pytest.mark.spec("03:ME-4")
 def test_a_mean_that_is_0_but_for_rounding_is_0() -> None:
     """Standardised tables: group means keep means of 0, and what rounding leaves of them must not be divided by."""

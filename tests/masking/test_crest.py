@@ -467,6 +467,12 @@ def test_a_class_that_is_masked_itself_is_refused() -> None:
         Crest(k=3, classes=("age",)).mask(nine())
 
 
+def test_a_class_that_is_an_identifier_is_refused() -> None:
+    data = Microdata.of({"age": [20, 21, 60, 61], "number": ["a", "b", "c", "d"]}, keys=["age"], identifiers=["number"])
+    with pytest.raises(ParameterError, match="'number', which is an identifier"):
+        Crest(k=2, classes=("number",)).mask(data)
+
+
 @pytest.mark.spec("07:CR-26")
 def test_several_classes_are_crossed_and_rare_combinations_merged() -> None:
     data = Microdata.of(
@@ -526,6 +532,15 @@ def test_what_the_classes_do_not_attain_is_counted_in_the_notes(options: dict[st
     assert note in Crest(k=3, strata=True, **options).mask(data).provenance.notes  # type: ignore[arg-type]
     assert not any("attained" in n for n in Crest(k=3, strata=True).mask(data).provenance.notes)
     assert not any("attained" in n for n in Crest(k=3, **{**options, "fewest": 2}).mask(data).provenance.notes)  # type: ignore[arg-type]
+
+
+def test_what_is_attained_is_the_distance_that_was_chosen() -> None:
+    columns = {"x": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "area": list("nnnsss"), "c": list("aaabbb")}
+    data = Microdata.of(columns, keys=["x"], confidential=["c"], strata=["area"])
+    # one class of two: the earth mover's distance is 1/2, the divergence 0.31 bits
+    note = "t = 0.4 is not attained in 2 groups"
+    assert note in Crest(k=3, strata=True, t=0.4).mask(data).provenance.notes
+    assert note not in Crest(k=3, strata=True, t=0.4, closeness="jsd").mask(data).provenance.notes
 
 
 @settings(max_examples=40, deadline=None)

@@ -143,6 +143,12 @@ def test_weights_below_zero_are_refused() -> None:
         guarantees_of(data)
 
 
+def test_records_without_any_weight_have_nothing_to_be_close_to() -> None:
+    table = {"g": ["a", "a", "b", "b"], "s": ["x", "y", "x", "x"], "w": [0.0] * 4}
+    found = guarantees_of(Microdata.of(table, keys=["g"], confidential=["s"], weight="w"))
+    assert found.diversity["s"].closeness == 0
+
+
 # --- what k is without wildcards -----------------------------------------------------------------------------------
 
 

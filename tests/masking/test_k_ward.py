@@ -80,6 +80,12 @@ def test_the_first_vector_is_grouped_as_traced(rule: str) -> None:
     assert il(x, labels) == pytest.approx(12.757849, abs=5e-7)
 
 
+def test_several_attributes_are_grouped_together() -> None:
+    people = Microdata.of({"a": [0.0, 1.0, 2.0, 0.5, 1.5, 100.0], "b": [0.0, 0.0, 0.0, 10.0, 10.0, 10.0]})
+    # the two farthest records are the last and the first, and each takes the two nearest to it
+    assert KWard(k=3).mask(people).partition.labels.tolist() == [0, 0, 0, 1, 1, 1]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_group_too_large_is_divided_and_ties_go_to_the_left(rule: str) -> None:
     x = np.array([0, 1, 2, 8, 8.5, 9, 9.25, 9.5, 10, 10.5, 18, 19, 20])

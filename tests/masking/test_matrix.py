@@ -123,6 +123,13 @@ def test_the_noise_has_the_covariance_given() -> None:
     assert (np.abs(np.cov(noise) - covariance) < error * np.sqrt(np.outer([4, 9], [4, 9]))).all()
 
 
+def test_a_covariance_may_lack_a_direction_but_for_rounding() -> None:
+    data = Microdata.of({name: [1.0, 2.0, 3.0] for name in "xyz"})
+    nearly = [[1.0, 1.0 + 1e-12, 0.0], [1.0 + 1e-12, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    noise = np.column_stack([Matrix(covariance=nearly).mask(data, seed=1).frame[n].to_numpy() for n in "xyz"])
+    assert noise[:, 0] == pytest.approx(noise[:, 1], abs=1e-5)
+
+
 def test_without_mixing_it_is_independent_noise(numbers: Microdata) -> None:
     """With the same random numbers; in releases each has its own."""
     matrix, noise = (method._mask(numbers, numbers.names, Streams(1), silent) for method in (Matrix(), Noise()))

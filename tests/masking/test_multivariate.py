@@ -365,3 +365,11 @@ def test_what_only_groups_can_do_is_refused_for_drawn_centres() -> None:
         Fuzzy(polish=5)
     with pytest.raises(DataError, match="cannot hold 20,000 records in about 6,666 clusters; set chunk"):
         Fuzzy(chunk=None).mask(Microdata.of({"a": np.arange(20_000.0)}))
+
+
+def test_a_large_group_of_the_tree_is_divided_as_chosen() -> None:
+    data = table([(6, 1), (5, 6), (0, 2), (4, 0), (3, 4), (5, 6)])
+    assert len(MST(k=3, post="none", scale="raw").mask(data).partition) == 1
+    by_distance = MST(k=3, post="md", scale="raw").mask(data).partition
+    assert by_distance == MD(k=3, scale="raw").mask(data).partition == Partition.of([0, 1, 0, 0, 1, 1])
+    assert MST(k=3, scale="raw").mask(data).partition == Partition.of([0, 0, 1, 1, 1, 0])

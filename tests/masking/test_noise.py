@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from microveil.errors import DataError, ParameterError
+from microveil.masking.columns import restored_moments
 from microveil.masking.randomising.noise import Noise
-from microveil.microdata import Microdata
+from microveil.microdata import Attribute, Microdata, Schema
 from microveil.progress import silent
 from microveil.randomness import Streams
 
@@ -236,3 +237,13 @@ def test_alpha_is_not_negative() -> None:
 def test_alpha_is_finite(alpha: float) -> None:
     with pytest.raises(ParameterError, match="finite"):
         Noise(alpha=alpha)
+
+
+def test_a_value_at_the_end_of_its_range_is_not_counted_as_brought_back() -> None:
+    schema = Schema([Attribute(name="x", kind="numeric"), Attribute(name="c", kind="numeric", range=(5, 10))])
+    x, constant = np.array([1.0, 2.0, 4.0, 7.0, 3.0, 9.0]), np.full(6, 5.0)
+    data = Microdata.of({"x": x, "c": constant}, schema)
+    before, after = np.column_stack([x, constant]), np.column_stack([x[::-1] + 1, constant])
+    restored, notes = restored_moments(data, ["x", "c"], before, after, "noise")
+    assert restored[:, 1].tolist() == constant.tolist()
+    assert notes == ()

@@ -351,3 +351,5 @@ def test_calibration_stops_at_the_first_of_two_sizes_that_meet_the_target() -> N
     assert all(max(risks[k], risks[k + 1]) > 12.0 for k in range(3, found.k))
     with pytest.raises(DataError, match=r"no group size tried brings the risk to 0.1 %"):
         calibrate(CampCrest(), data, linked, 0.1, seeds=(1,), sizes=(3, 4))
+    with pytest.raises(DataError, match=r"the lowest was 100 %"):
+        calibrate(CampCrest(), data, linked, 0.1, sizes=())

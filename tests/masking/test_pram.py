@@ -10,6 +10,7 @@ import pytest
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.plan import Plan
+from microveil.masking.randomising.matrices import matrix_for
 from microveil.masking.randomising.pram import PRAM, variable_of
 from microveil.microdata import Microdata
 from microveil.numerics.transition import entropy_matrix, expected_frequencies, uniform_matrix
@@ -194,6 +195,12 @@ def test_a_matrix_must_fit_the_attribute_it_is_given_for(people: Microdata) -> N
         PRAM(given={"a": {"x": {"w": 1.0}}}).mask(people, seed=1)
     with pytest.raises(ParameterError, match="given for 'c', which is not masked"):
         PRAM(given={"c": np.eye(3)}).mask(people, seed=1)
+
+
+def test_rows_that_sum_to_1_but_for_rounding_are_divided_by_their_sum() -> None:
+    found = matrix_for("a", ((0.5, 0.5000008), (0.0, 1.0)), ["x", "y"])
+    assert found[0].tolist() == pytest.approx([0.5 / 1.0000008, 0.5000008 / 1.0000008], rel=1e-12)
+    assert found[1].tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("one", ["1", "1.0", 1, 1.0])

@@ -139,6 +139,7 @@ def test_numbers_are_recoded_by_their_hierarchy_too() -> None:
     data = Microdata.of({"age": ages}, Schema([listed]))
     assert values(data, Recode(by="hierarchy", publish="label"), "age") == ["young", "young", "old", "old"]
     assert values(data, Recode(by="hierarchy", level=0), "age") == ages
+    assert values(data, Recode(by="hierarchy", level=0, publish="label"), "age") == [str(age) for age in ages]
     with pytest.raises(DataError, match=r"1 value that its hierarchy has no place for \(the first in record 2\)"):
         Recode(by="hierarchy").mask(Microdata.of({"age": [3, 4]}, Schema([listed])))
 

@@ -11,6 +11,7 @@ from microveil.errors import FileError, OutputExistsError, ParameterError, Unkno
 from microveil.masking import Partition, Plan, Step
 from microveil.masking.plan import read_plan
 from microveil.masking.randomising.noise import Noise
+from microveil.masking.release import check_place
 from microveil.microdata import Attribute, Microdata, Schema, files
 from microveil.microdata.sample import survey
 from microveil.protection import protect
@@ -136,3 +137,11 @@ def test_partitions_are_numbered_by_first_appearance() -> None:
     assert Partition.of([5, 5, 1, 5]) == Partition.of(["x", "x", "a", "x"])
     assert [g.tolist() for g in Partition.of([5, 1, 5]).groups] == [[0, 2], [1]]
     assert Partition.of([]).smallest == 0
+
+
+def test_a_place_that_is_taken_is_refused_unless_forced(tmp_path: Path) -> None:
+    taken = tmp_path / "safe.csv"
+    taken.write_text("a\n1\n")
+    with pytest.raises(OutputExistsError):
+        check_place(taken)
+    assert check_place(taken, force=True) == taken

@@ -159,6 +159,11 @@ def test_a_multiple_at_the_end_of_a_range_is_published() -> None:
     assert Rounding(base=0.1).mask(in_range([0.1, 0.7], 0, 0.7)).frame["x"].to_pylist() == [0.1, 0.7]
 
 
+def test_points_at_the_ends_of_a_range_are_published_and_others_are_not() -> None:
+    rounding = Rounding(points=(-10.0, 0.0, 10.0, 20.0))
+    assert rounding.mask(in_range([1.0, 9.0], 0, 10)).frame["x"].to_pylist() == [0.0, 10.0]
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("size", [1e-310, 5e-324, 1e-200])
 def test_numbers_next_to_nothing_are_rounded_without_warnings(size: float) -> None:

@@ -373,3 +373,9 @@ def test_the_rule_of_published_tables_has_the_loss_of_the_preset() -> None:
     found = score("categorical-source").assess(toy(BEFORE), toy(AFTER), ["a", "b"])
     preset = make("loss", "il-categorical", {"preset": "source-ch4-2"}).measure(toy(BEFORE), toy(AFTER), ["a", "b"])
     assert found.score.loss == pytest.approx(preset.value)
+
+
+def test_the_score_index_needs_a_width_of_intervals() -> None:
+    assert score("score-index", widths=(5.0,)).widths == (5.0,)
+    with pytest.raises(ParameterError, match="widths"):
+        score("score-index", widths=())

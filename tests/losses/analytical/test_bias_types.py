@@ -64,6 +64,19 @@ def test_type_d_is_a_change_of_shape() -> None:
     assert 20 < found["d"] <= 100
 
 
+def test_type_d_is_the_mean_of_the_changes_of_skewness_and_kurtosis_of_complete_records() -> None:
+    before = {"x": np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, np.nan]), "y": np.ones(10)}
+    after = {"x": np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 4.0, 5.0]), "y": np.ones(10)}
+    found = BiasTypes().measure(Microdata.of(before), Microdata.of(after)).details
+    one, other = before["x"][:9], after["x"][:9]
+    roots = [abs(stats.skew(x)) for x in (one, other)]
+    peaks = [stats.kurtosis(x, fisher=False) for x in (one, other)]
+    assert [found["skewness_before"], found["skewness_after"]] == pytest.approx(np.square(roots).tolist())
+    assert [found["kurtosis_before"], found["kurtosis_after"]] == pytest.approx(peaks)
+    changes = [abs(roots[0] - roots[1]) / max(*roots, 1), abs(peaks[0] - peaks[1]) / max(*peaks, 3)]
+    assert found["d"] == pytest.approx(100 * sum(changes) / 2)
+
+
 @pytest.mark.spec("01:IL-8")
 def test_type_dm_is_what_a_tree_no_longer_learns() -> None:
     rng = np.random.default_rng(4)

@@ -103,6 +103,19 @@ def test_weights_strata_and_households_come_from_the_schema() -> None:
     assert loss.details["means"] == pytest.approx(100 / (2 * 1.959964), rel=1e-3)
 
 
+def test_the_weights_of_a_release_are_its_own_where_it_has_them() -> None:
+    ages, ones = [1.0, 2.0, 3.0, 6.0], [1.0] * 4
+    people = Microdata.of({"age": ages, "w": ones}, keys=["age"], weight="w")
+    error = np.std(ages, ddof=1) / 2
+    other_weights = Microdata.of({"age": ages, "w": [0.0, 0.0, 0.0, 4.0]})
+    # the mean moves from 3 to 6 and the total from 12 to 24
+    moved = SurveyEstimates().measure(people, other_weights, ["age"]).details["standardised_difference"]
+    assert moved == pytest.approx(3 / error)
+    without = Microdata.of({"age": [a + 1 for a in ages]})
+    moved = SurveyEstimates().measure(people, without, ["age"]).details["standardised_difference"]
+    assert moved == pytest.approx(1 / error)
+
+
 def test_proportions_and_sub_domains() -> None:
     sex = ["f", "m"] * 50
     job = (["cook"] * 60) + (["smith"] * 40)
@@ -136,6 +149,9 @@ def test_bad_weights_and_sub_domains_are_refused() -> None:
     people = Microdata.of({"age": [1.0, 2.0], "w": [1.0, -1.0]}, keys=["age"], weight="w")
     with pytest.raises(DataError, match="weight 'w' must be a number of at least 0"):
         SurveyEstimates().measure(people, people)
+    nobody = Microdata.of({"age": [1.0, 2.0], "w": [0.0, 0.0]}, keys=["age"], weight="w")
+    with pytest.raises(DataError, match="not all 0"):
+        SurveyEstimates().measure(nobody, nobody)
     plain = Microdata.of({"age": [1.0, 2.0], "job": ["a", "b"]})
     with pytest.raises(DataError, match="'age' is numeric"):
         SurveyEstimates(by="age").measure(plain, plain, ["job"])

@@ -8,7 +8,7 @@ import pytest
 from microveil.errors import DataError, UnknownNameError
 from microveil.losses.analytical.regression import Regression
 from microveil.masking.microaggregation.mdav import MDAV
-from microveil.microdata import Microdata
+from microveil.microdata import Attribute, Microdata, Schema
 from microveil.numerics.interval_overlap import confidence_overlap, interval_overlap
 from microveil.numerics.regression import CrossProducts, grouped
 
@@ -143,6 +143,22 @@ def test_records_with_a_missing_cell_are_left_out() -> None:
     one, other = (_least_squares(x[start:, :1], y[start:]) for start in (5, 8))
     overlap = confidence_overlap(one[0][1:], one[1][1:], other[0][1:], other[1][1:], 0.95)
     assert loss.value == pytest.approx(100 * (1 - overlap.mean()))
+
+
+def test_a_missing_category_has_no_indicator() -> None:
+    job = ["a"] * 4 + ["b"] * 5 + ["c"] * 6 + [None] * 3
+    pay = np.array([1, 2, 4, 3, 9, 8, 6, 7, 9, 12, 15, 11, 14, 13, 15, 3, 8, 1], dtype=np.float64)
+    masked = pay + np.tile([1.0, -1.0, 0.5], 6)
+    schema = Schema([Attribute(name="job", kind="nominal", missing="wildcard"), Attribute(name="pay", kind="numeric")])
+    losses = [
+        Regression(response="pay", predictors=("job",)).measure(
+            Microdata.of({"job": job[:n], "pay": pay[:n]}, schema), Microdata.of({"job": job[:n], "pay": masked[:n]})
+        )
+        for n in (15, 18)
+    ]
+    assert losses[0].value > 0
+    assert losses[1].value == pytest.approx(losses[0].value)
+    assert losses[1].details == pytest.approx(losses[0].details)
 
 
 def test_an_exact_relation_that_stays_exact_loses_nothing() -> None:

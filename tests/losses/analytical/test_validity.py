@@ -109,6 +109,12 @@ def test_bad_wishes_are_refused() -> None:
         Validity(tabulations=("sex",)).measure(_table(), _table().select(["age", "pay"]), ["pay"])
 
 
+def test_where_nothing_is_checked_nothing_fails() -> None:
+    loss = Validity(tabulations=()).measure(_table(), _table(sex=np.full(200, "m")), ["sex"])
+    assert (loss.value, loss.raw) == (0.0, 0.0)
+    assert loss.details["checks"] == 0
+
+
 def test_moments_that_are_0_but_for_rounding_have_not_moved() -> None:
     cells = standardise(np.random.default_rng(1).normal(size=(500, 2)))
     data = Microdata.of({"a": cells[:, 0], "b": cells[:, 1], "c": np.full(500, 0.1)})

@@ -74,6 +74,7 @@ def test_a_column_suppressed_whole_is_lost_whole() -> None:
     assert Quantiles().measure(before, after).value == 100
     nothing = Microdata.of({"x": np.full(3, np.nan)})
     assert Distribution().measure(nothing, nothing).value == 0
+    assert Quantiles().measure(nothing, nothing).value == 0
 
 
 def test_a_constant_that_moved_is_lost_whole() -> None:

@@ -27,6 +27,13 @@ def test_by_hand() -> None:
     assert abico.details["correlation_change"] == pytest.approx(100 * (r_masked - r))
 
 
+def test_the_change_of_correlations_is_the_mean_over_pairs() -> None:
+    before = Microdata.of({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, 3.0], "c": [1.0, 2.0, 3.0]})
+    after = Microdata.of({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, 3.0], "c": [1.0, 3.0, 2.0]})
+    # the correlations of c with a and with b fall from 1 to 1/2, that of a with b stays
+    assert ABICO().measure(before, after).details["correlation_change"] == pytest.approx(100 / 3)
+
+
 @pytest.mark.spec("07:CR-23")
 @pytest.mark.parametrize("method", [MDAV(k=5), Noise(alpha=0.2)])
 def test_the_losses_are_the_biases_of_the_studies(reference, method) -> None:  # type: ignore[no-untyped-def]

@@ -105,6 +105,14 @@ def test_a_quantile_lies_between_0_and_100_per_cent(measure: type, percent: floa
     assert measure(percents=(0.0, 100.0)).measure(data, Microdata.of({"a": [1.0, 2.0, 4.0]})).value > 0
 
 
+@pytest.mark.parametrize("measure", [PIL, Quantiles])
+def test_one_quantile_can_be_compared_but_not_none(measure: type) -> None:
+    data, shifted = Microdata.of({"a": [1.0, 2.0, 3.0]}), Microdata.of({"a": [2.0, 3.0, 4.0]})
+    assert measure(percents=(50.0,)).measure(data, shifted).value > 0
+    with pytest.raises(ParameterError, match="percents"):
+        measure(percents=())
+
+
 def test_the_lowest_and_the_highest_quantile_are_so_by_value() -> None:
     data, masked = Microdata.of({"x": [1.0, 2.0, 3.0, 7.0]}), Microdata.of({"x": [3.0, 2.0, 3.0, 9.0]})
     down, up = (Quantiles(percents=p).measure(data, masked).details for p in ((90.0, 10.0, 50.0), (10.0, 50.0, 90.0)))
