@@ -44,7 +44,7 @@ def test_the_unmasked_file_in_another_order_is_not_called_safe(
     (warning,) = found.warnings
     assert "record i" in warning
     assert found.to_plain()["warnings"] == [warning]
-    assert f"warning: {warning}" in str(found)
+    assert f"warning: {warning}" in " ".join(str(found).split())  # long lines are broken
     assert "<strong>Warning: " in found._repr_html_()
 
 
