@@ -215,8 +215,7 @@ def test_a_name_of_two_sorts_shows_both_and_an_unknown_one_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", ["method", "attack", "loss", "score"])
-def test_the_list_fits_80_columns(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS")
-    lines = microveil("methods", "--kind", kind).stdout.splitlines()
+def test_the_list_fits_80_columns(kind: str) -> None:
+    lines = microveil("methods", "--kind", kind, COLUMNS="").stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line.split()[0] for line in lines[2:-1] if not line.startswith(" ")] == list(names(kind))
