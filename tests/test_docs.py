@@ -39,8 +39,8 @@ def test_every_public_name_can_be_imported() -> None:
 
 def test_rooms_import_only_from_rooms_above_them() -> None:
     """The order of the architecture; data flows one way."""
-    order = ["errors", "units", "display", "progress", "randomness", "parameters", "numerics", "microdata", "masking", "attacks",
-             "losses", "registry", "protection", "strengthening", "battery", "scoring", "reporting",
+    order = ["errors", "units", "display", "progress", "randomness", "parameters", "numerics", "microdata", "masking",
+             "attacks", "losses", "registry", "protection", "strengthening", "battery", "scoring", "reporting",
              "study", "reproduction", "demo", "cli"]  # fmt: skip
     source = ROOT / "src" / "microveil"
     for path in source.rglob("*.py"):
