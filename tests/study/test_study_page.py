@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from dataclasses import replace
 from typing import Any
@@ -136,3 +137,13 @@ def test_a_notebook_shows_the_map_and_the_ranking(study: Study) -> None:
     shown = study._repr_html_()
     assert shown.count("<svg") == 1
     assert shown.count("<tr>") == 1 + len(study.results)
+
+
+def test_the_page_says_who_made_it_and_when_and_begins_with_the_best(people: Microdata) -> None:
+    design = {"method": [{"name": "mdav", "attributes": ["age", "wealth"]}]}
+    signed = {"organisation": "Office <of> Statistics", "author": "A. Author", **design}
+    page = study_page(run_study(signed, people, workers=0), again="")
+    today = datetime.date.today().isoformat()
+    assert f"Office &lt;of&gt; Statistics · A. Author · {today}" in page
+    assert page.index('class="verdict"') < page.index("<svg")
+    assert f'<p class="small">{today}</p>' in study_page(run_study(design, people, workers=0), again="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from microveil.microdata.microdata import count
 from microveil.registry import find, make
 from microveil.reporting.charts import Line, bars, histogram, lines
 from microveil.reporting.pages import render
+from microveil.reporting.report_findings import Masthead
 from microveil.reporting.risk_utility import risk_utility_map, score_of_the_best
 
 if TYPE_CHECKING:
@@ -33,9 +35,11 @@ class Figure:
 def study_page(study: Study, *, again: str, lead: str | None = None) -> str:
     """One self-contained HTML page; `again` are the commands that make the best release again."""
     best = study.best if study.admissible else None
+    masthead = Masthead(study.organisation, study.author, datetime.date.today().isoformat())
     return render(
         "study.html",
         study=study,
+        masthead=masthead.line,
         lead=lead or _lead(study),
         best=best,
         map=_map(study),

@@ -43,7 +43,7 @@ _MEASURING = ("attributes", "known", "attacks", "losses", "score", "accept")
 _WORK = ("seed", "repeats", "workers")
 _TABLE = ("data", "dataset", "schema", *_ROLES, *_ROLES_OF_ONE, *_KINDS, *_READING)
 MOST_REPEATS, MOST_WORKERS, MOST_CANDIDATES = 10_000, 1_000, 100_000
-ENTRIES = ("title", "method", *_TABLE, *_MEASURING, *_WORK)
+ENTRIES = ("title", "organisation", "author", "method", *_TABLE, *_MEASURING, *_WORK)
 _METHOD_ENTRIES = ("name", "set", "grid", "attributes", "label", "steps")
 _STEP_ENTRIES = ("name", "set", "grid", "attributes")
 
@@ -59,6 +59,8 @@ class Design:
 
     candidates: tuple[Candidate, ...]
     title: str = "Study"
+    organisation: str = ""
+    author: str = ""
     data: Path | None = None
     dataset: str | None = None
     schema: Schema | None = None
@@ -93,6 +95,8 @@ class Design:
         return cls(
             candidates=tuple(_candidates(plain.get("method"))),
             title=_words(plain, "title") or cls.title,
+            organisation=_words(plain, "organisation") or "",
+            author=_words(plain, "author") or "",
             data=None if data is None else folder / data,
             dataset=dataset,
             schema=_schema(plain.get("schema"), folder),

@@ -168,6 +168,8 @@ class Study:
     results: tuple[Result, ...]
     failures: tuple[Failure, ...] = ()
     title: str = "Study"
+    organisation: str = ""
+    author: str = ""
     attributes: tuple[str, ...] = ()
     records: int = 0
     score: Named = MEAN

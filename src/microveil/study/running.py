@@ -124,6 +124,8 @@ def _study(design: Design, table: Microdata, cells: Sequence[Cell], store: Store
         cells,
         store.outcomes(cells),
         title=design.title,
+        organisation=design.organisation,
+        author=design.author,
         attributes=cells[0].measures.attributes,
         records=len(table),
         score=design.score,
