@@ -147,7 +147,8 @@ def test_only_masked_attributes_with_an_order_move_the_risk(mode: str) -> None:
     assert risk.per_record.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert risk.per_attribute == {"x": 100.0, "y": 50.0, "j": 50.0}
     assert risk.scenario.endswith(
-        "guesses that y lie in an interval around the released values. Left out of the risk: x (released unchanged); "
+        "guesses that the true values of y lie in an interval around the released ones. "
+        "Left out of the risk: x (released unchanged); "
         "j (categories without an order)."
     )
 

@@ -82,8 +82,8 @@ class Inference(ConfidentialAttack):
         if explained:
             counters["explained"] = 100 * float(np.mean(np.maximum(explained, 0.0)))
         scenario = (
-            f"An intruder learns from the release how {', '.join(right)} depend on {', '.join(attributes)}, and "
-            "predicts them for people whose true values they know."
+            f"An intruder learns from the release to predict {', '.join(right)} from "
+            f"{', '.join(attributes)}, and does so for people whose true values of these they know."
         )
         return Risk.of(
             self.name,

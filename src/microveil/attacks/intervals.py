@@ -122,8 +122,8 @@ class IntervalDisclosure(Attack):
             per_record = np.where(cases.any(axis=(0, 1)), (hits | ~cases).all(axis=0).mean(axis=0), np.nan)
             share = float(np.nanmean(per_record)) if not np.isnan(per_record).all() else 0.0
         scenario = (
-            f"An intruder who has found a person's released record guesses that {', '.join(moving)} "
-            f"lie in an interval around the released values.{_said_of(left_out, moving)}"
+            f"An intruder who has found a person's released record guesses that the true values of "
+            f"{', '.join(moving)} lie in an interval around the released ones.{_said_of(left_out, moving)}"
         )
         risk = Risk.of(self.name, per_record, attributes, scenario, per_attribute=per_attribute)
         # records with missing cells weigh less in the share of values than in the mean over records
