@@ -40,8 +40,12 @@ def test_the_plain_form_of_the_risk_of_a_file_has_its_headline_and_the_small_fre
         "above": 3,
         "uniques": 1,
         "threshold": 0.4,
-        "share": pytest.approx(25.0),
+        "uniques_without_wildcards": 1,
+        "k": 1,
+        "k_without_wildcards": 1,
+        "expected_percent": pytest.approx(25.0),
         "below": {"2": 1, "3": 3, "5": 7, "10": 16},
+        "below_without_wildcards": {"2": 1, "3": 3, "5": 7, "10": 16},
         "population": False,
     }
 
@@ -122,7 +126,7 @@ def test_a_sample_has_the_risk_of_who_may_be_in_it_and_a_linkage_that_of_who_is(
     assert found.headline.after.largest == pytest.approx(p / (1 - p) * math.log(1 / p))
     assert found.headline.in_file is not None
     assert (found.headline.in_file.largest, found.headline.in_file.above) == (1.0, 50)
-    assert "for one who does, by the linkages, 50 records have a risk above 0.09" in found.headline.assumption
+    assert "for an intruder who does, by the linkages, 50 records have a risk above 0.09" in found.headline.assumption
 
 
 def test_a_printed_risk_says_what_the_intruder_knows_and_why_and_how_many_are_below_k() -> None:
