@@ -572,7 +572,7 @@ def test_a_box_says_who_finds_no_record_where_another_intruder_finds_some() -> N
     page = " ".join(re.sub(r"<[^>]*>", "", internal_page(found)).split())
     assert (
         "No record has a risk of re-identification above 0.09 for an intruder who does not know who is in the file. "
-        "For one who does, 40 records have one; the largest is 1." in page
+        "For an intruder who does, 40 records have one; the largest is 1." in page
     )
     assert "Links that the intruder can prove to be right, by some attack: 0 records" in page
     assert "links to the right person, proved or not, for an intruder who knows that the person is in the file" in page

@@ -87,7 +87,7 @@ def verdict_of(found: Findings) -> Verdict:
     sentence = f"{_told(after, f'a risk of re-identification above {after.threshold:g}{whom}')}."
     in_file = ""
     if headline.in_file is not None and _exceeds(headline.in_file):
-        in_file = f"For one who does, {_told(headline.in_file, 'one', began=True)}."
+        in_file = f"For an intruder who does, {_told(headline.in_file, 'one', began=True)}."
     numbers = (
         ("expected re-identifications", f"{number(after.expected)} (before: {number(before.expected)})"),
         k_of(guarantees),
