@@ -76,6 +76,11 @@ def test_the_ways_of_clustering_can_be_chosen() -> None:
     masked = PRAM(p=0.5).mask(masked, ["a"], seed=1).data
     mixed = Clustering(method="k-means", clusters=4).measure(data, masked, ["a", "x", "y"])
     assert 0 < mixed.value < 100
+    usual = Clustering(clusters=4).measure(data, masked, ["a", "x", "y"])
+    assert (
+        usual.to_plain() == Clustering(method="c-medians", clusters=4).measure(data, masked, ["a", "x", "y"]).to_plain()
+    )
+    assert usual.value != mixed.value
 
 
 def test_another_seed_starts_elsewhere_and_repeats_average() -> None:

@@ -22,6 +22,7 @@ from microveil.masking.households import household_of, shared_attributes
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.release import release_from
+from microveil.masking.synthesis.hybrid import Hybrid
 from microveil.microdata import Microdata
 from microveil.microdata.sample import survey
 from microveil.protection import protect
@@ -414,3 +415,15 @@ def test_shuffling_is_the_last_thing_done() -> None:
     assert release.shuffled() is release
     with pytest.raises(ParameterError, match="random order already"):
         Noise().mask(release, ["rent"])
+
+
+def test_a_method_that_mends_a_release_sees_the_original_household_by_household() -> None:
+    rng = np.random.default_rng(5)
+    number = np.repeat(np.arange(30), 2)
+    cells = {"home": number, "rent": np.repeat(rng.normal(900, 200, 30).round(1), 2)}
+    data = Microdata.of(cells, household="home")
+    noisy = ByHousehold(method=Noise(alpha=0.5)).mask(data, ["rent"], seed=2**70)
+    mended = ByHousehold(method=Hybrid()).mask(noisy, ["rent"], original=data)
+    means = [table.numbers("rent").values.mean() for table in (data, noisy.data, mended.data)]
+    assert means[2] == pytest.approx(means[0])
+    assert means[1] != pytest.approx(means[0], rel=1e-3)

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from microveil.errors import DataError, ParameterError, SchemaError, UnknownNameError
+from microveil.masking.synthesis.columns import Column, Smoothing
 from microveil.masking.synthesis.synthetic import Synthetic
 from microveil.microdata import Microdata
 from microveil.microdata.sample import survey
@@ -378,3 +379,15 @@ def test_the_parameters_have_limits() -> None:
     for wrong in ({"leaf": 0}, {"blend": 1.5}, {"evidence": -1.0}, {"model": "forest"}):
         with pytest.raises(ParameterError, match=f"synthetic: {next(iter(wrong))}"):
             Synthetic(**wrong)
+
+
+def test_rare_values_move_by_at_most_half_the_gap_to_their_neighbours() -> None:
+    values = np.array([0.5, 2.125, 10.25, 100.75, 1000.5])
+    column = Column("x", "numeric", values, np.zeros(5, dtype=np.uint8), False)
+    place, start, end = np.arange(5), np.zeros(5, dtype=np.int64), np.full(5, 5)
+    smooth, rng = Smoothing(column, common=2), np.random.default_rng(1)
+    moved = np.array([smooth(place, place, start, end, rng) for _ in range(400)])
+    gaps = np.diff(values) / 2
+    assert (moved[:, 1:] >= values[1:] - gaps - 1e-3).all()
+    assert (moved[:, :-1] <= values[:-1] + gaps + 1e-3).all()
+    assert moved[:, 1:4].min(axis=0) == pytest.approx(values[1:4] - gaps[:3], rel=0.05)
