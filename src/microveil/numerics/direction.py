@@ -29,8 +29,9 @@ def decreasing(
     """For each attribute, given as places in its order from 0 to 1 (NaN where missing), whether larger values were
     released as smaller ones. `classes` are those of attributes that are known to be equal in both files.
 
-    >>> x, y = np.array([0.1, 0.3, 0.5, 0.7, 0.9]), np.array([0.3, 0.9, 0.1, 0.5, 0.7])
-    >>> other = np.array([2, 0, 1, 4, 3])
+    >>> rng = np.random.default_rng(1)
+    >>> x, y, other = (rng.permutation(40) for _ in range(3))
+    >>> x, y = (x + 0.5) / 40, (y + 0.5) / 40
     >>> decreasing([x, y], [x[other], 1 - y[other]])
     [False, True]
     """

@@ -197,7 +197,9 @@ def main() -> None:
     """What a new interpreter does: read the file that it is asked for on its standard input."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not get between the answers
-    _serve(json.loads(sys.stdin.buffer.read()), answers)
+    request = json.loads(sys.stdin.buffer.read())
+    _import_readers(request["format"])  # what these take is no part of what the file may take
+    _serve(request, answers)
 
 
 def _work_in_copy(request: dict[str, Any], pipe: int) -> NoReturn:
