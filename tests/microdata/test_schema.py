@@ -210,3 +210,9 @@ def test_a_domain_without_categories_is_kept_in_the_plain_form() -> None:
     schema = Schema.from_plain({"attributes": {"sex": {"kind": "nominal", "domain": []}}})
     assert schema["sex"].domain == ()
     assert Schema.from_plain(schema.to_plain()) == schema
+
+
+def test_a_message_with_characters_that_no_encoding_has_is_told_without_them() -> None:
+    twice = {"kind": "nominal", "domain": ["a\ud800", "a\ud800"]}
+    with pytest.raises(SchemaError, match="attribute 'sex': a text holds a character that cannot be written"):
+        Schema.from_plain({"attributes": {"sex": twice}})

@@ -153,6 +153,9 @@ def make_attribute(values: Mapping[str, Any]) -> Attribute:
         values["value_labels"] = dict(map(tuple, labels))
     try:
         return Attribute(**values)
+    except UnicodeEncodeError:  # half of a pair of surrogates, which no encoding has
+        name = shortened(ascii(values.get("name", "?")).strip("'"))
+        raise SchemaError(f"attribute '{name}': a text holds a character that cannot be written") from None
     except pydantic.ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"][:1])
