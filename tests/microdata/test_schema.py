@@ -213,6 +213,7 @@ def test_a_domain_without_categories_is_kept_in_the_plain_form() -> None:
 
 
 def test_a_message_with_characters_that_no_encoding_has_is_told_without_them() -> None:
-    twice = {"kind": "nominal", "domain": ["a\ud800", "a\ud800"]}
-    with pytest.raises(SchemaError, match="attribute 'sex': a text holds a character that cannot be written"):
-        Schema.from_plain({"attributes": {"sex": twice}})
+    paths = [["Graz", "S", "*"], ["Linz", "N", "\ud800"], ["Wels", "N", "*"]]  # N lies below two different branches
+    town = {"kind": "ordinal", "domain": ["Graz", "Linz", "Wels"], "hierarchy": paths}
+    with pytest.raises(SchemaError, match="attribute 'town': a text holds a character that cannot be written"):
+        Schema.from_plain({"attributes": {"town": town}})
