@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import DataError
-from microveil.microdata.common_codes import common_codes
 from microveil.microdata.hints import hints
 from microveil.microdata.microdata import Microdata
 
 IntArray = npt.NDArray[np.int64]
 Codes = tuple[IntArray, IntArray]  # of the original and of the masked column, equal where the cells are
-
-
-def comparable(original: Microdata, masked: Microdata, names: Sequence[str]) -> dict[str, Codes]:
-    """The cells of these columns as numbers; without columns of lists, records and the like, which nothing compares."""
-    found = {}
-    for name in names:
-        try:
-            found[name] = common_codes(original.arrow(name), masked.arrow(name))
-        except DataError:
-            continue
-    return found
 
 
 def changed(original: Microdata, columns: dict[str, Codes]) -> list[str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from microveil.errors import DataError
-from microveil.microdata.changes import Codes, changed, comparable
+from microveil.microdata.changes import Codes, changed
+from microveil.microdata.common_codes import common_codes
 from microveil.microdata.knowledge import Knowledge, Source, declared_keys, knowledge_of
 from microveil.microdata.labels import holds_labels
 from microveil.microdata.microdata import Categories, Microdata, Numbers, as_microdata, count, resolve_attributes
@@ -172,4 +173,4 @@ def _without_keys(
 def _values(original: Microdata, masked: Microdata) -> dict[str, Codes]:
     """The cells of the columns that both tables have and that are values of someone."""
     names = (n for n in original.names_to_compare(masked) if not set(original[n].roles) & set(_NOT_MASKED))
-    return comparable(original, masked, list(names))
+    return {name: common_codes(original.arrow(name), masked.arrow(name)) for name in names}
