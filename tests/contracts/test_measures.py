@@ -17,6 +17,7 @@ from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
+from microveil.microdata.pairs import Pair
 from microveil.registry import describe, find, make, names
 
 from .conftest import FRAMES, fitting, plain, to_frame, with_policy
@@ -274,3 +275,19 @@ def test_a_constant_that_is_not_exact_in_binary_is_a_constant(sort: str, name: s
         values.append(measure(sort, name, one, other, ["c", "x", "y"]).value)
     # which records a tree is tried on depends on what they hold
     assert values[0] == pytest.approx(values[1], abs=2.0 if name in ("bias", "classification") else 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["numeric", "ordinal", "nominal"])
+def test_a_measure_that_calls_itself_suited_gives_a_number(sort: str, name: str, kind: str) -> None:
+    """Whatever the one kind of attribute is that there is."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 4, (2, 30)) * 1.0 if kind == "numeric" else rng.choice(list("abc"), (2, 30))
+    orders = {"x": list("abc"), "y": list("abc")} if kind == "ordinal" else {}
+    data = Microdata.of({"x": values[0], "y": values[1]}, ordinal=orders)
+    method = Noise() if kind == "numeric" else PRAM(p=0.5)
+    pair = Pair.of(data, method.mask(data, ["x", "y"], seed=2**90))
+    cls = find(sort, name)
+    if sort == "loss" and cls.suited(pair):
+        assert 0 <= make(sort, name).measure_pair(pair).value <= 100
+    for attack in cls.suited(cls.facing(pair)) if sort == "attack" else ():
+        assert 0 <= attack.assess_pair(pair.about(attack.facing(pair).attributes)).value <= 100

@@ -76,6 +76,10 @@ class Regression(LossMeasure):
     level: float = parameter(0.95, help="confidence level of the intervals", gt=0, lt=1)
     grouped: bool = parameter(False, help="weighted least squares on the means of groups, for the release")
 
+    @classmethod
+    def suited(cls, pair: Pair) -> bool:
+        return bool(pair.of_kinds(("numeric",)))
+
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         responses = self._responses(pair, attributes)
         lost, beyond, differences, turned, residuals = {}, [], [], [], []

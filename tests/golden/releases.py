@@ -1,0 +1,171 @@
+"""Golden releases: what every method releases and every measure finds, as digests, so that reshaping changes nothing.
+
+`python tests/golden/releases.py --write` makes them anew, which is right only when a change of behaviour is meant;
+`python tests/golden/releases.py` compares. Cases are named by registry names and parameters alone, so that they outlive
+every move of a module. Each method runs with parameters that keep it short, and once more for every choice of every
+parameter that has choices or is true or false; a combination that is refused is recorded as refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import microveil as mv
+from microveil.registry import describe, find, make, names
+
+HERE = Path(__file__).resolve().parent
+RECORDED = HERE / "releases.json"
+SEED = 2**127 + 20261117
+REFUSED = "refused"
+# releases that every attack and loss is measured on, one of each family and each way of publishing
+ASSESSED = {
+    "mdav": {"k": 3},
+    "individual-ranking": {"k": 3},
+    "projection": {},
+    "mdav-generic": {"k": 3},
+    "crest": {},
+    "mic1d": {"kappa": 30, "clip": True},
+    "rank-swapping": {"p": 5},
+    "pram": {"p": 0.8},
+    "noise": {},
+    "recode": {"k": 2, "leave": 0.5},
+    "suppress": {"k": 2, "most_values": 1000},
+    "mondrian": {"k": 3},
+    "rounding": {},
+    "synthetic": {},
+}
+
+
+def machine() -> dict[str, str]:
+    """What the last bits of a floating-point result depend on."""
+    import numba
+
+    libraries = np.show_config(mode="dicts")
+    blas = libraries["Build Dependencies"]["blas"]
+    found = libraries["SIMD Extensions"].get("found", [])
+    return {
+        "processor": platform.machine(),
+        "extensions": " ".join(found),
+        "blas": f"{blas['name']} {blas['version']}",
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
+def digest(found: Any) -> str:
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def rounded(found: Any) -> Any:
+    """The numbers of a plain result, to ten significant digits; sentences are not part of the record."""
+    if isinstance(found, dict):
+        return {key: rounded(value) for key, value in found.items() if not isinstance(value, str)}
+    if isinstance(found, list | tuple):
+        return [rounded(value) for value in found if not isinstance(value, str)]
+    return float(f"{found:.10g}") if isinstance(found, float) else found
+
+
+def settings(name: str) -> Iterator[dict[str, Any]]:
+    """The quick parameters of a method, and these with every other choice of one parameter."""
+    quick = dict(find("method", name).quick)
+    yield quick
+    for parameter in describe("method", name)["parameters"]:
+        choices = parameter.get("choices") or ([False, True] if parameter["type"] == "bool" else [])
+        for choice in choices:
+            if choice != quick.get(parameter["name"], parameter["default"]):
+                yield {**quick, parameter["name"]: choice}
+
+
+def table() -> mv.Microdata:
+    return mv.survey(200, seed=11)
+
+
+def released(people: mv.Microdata, name: str, parameters: dict[str, Any]) -> mv.Release:
+    """The release of the keys that the method can treat."""
+    method = make("method", name, parameters)
+    attributes = [key for key in people.schema.keys if people[key].kind in method.kinds]
+    return method.mask(people, attributes, seed=SEED)
+
+
+def released_by(name: str) -> Iterator[tuple[str, str]]:
+    """The cases of one method."""
+    people = table()
+    for parameters in settings(name):
+        label = " ".join([name, *(f"{key}={value}" for key, value in sorted(parameters.items()))])
+        try:
+            release = released(people, name, parameters)
+        except mv.MicroveilError:
+            yield label, REFUSED
+            continue
+        yield label, digest([release.data.digest(), release.guarantees.k, len(release.data)])
+
+
+def measured_on(name: str) -> Iterator[tuple[str, str]]:
+    """Every attack and loss on a release of one method."""
+    people = table()
+    found = mv.assess(people, released(people, name, ASSESSED[name]), attacks="all", losses="all").to_plain()
+    for part in ("headline", "score"):
+        yield f"{name}: {part}", digest(rounded(found[part]))
+    for part in ("losses", "risks"):
+        for label, measured in sorted(found[part].items()):
+            yield f"{name}: {label}", digest(rounded(measured))
+
+
+def written() -> Iterator[tuple[str, str]]:
+    """The bytes of written files, and what is read back."""
+    people = table()
+    release = released(people, "mdav", {"k": 3})
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("csv", "parquet", "xlsx", "sav", "dta"):
+            path = Path(folder) / f"release.{ending}"
+            mv.write(release, path)
+            if ending == "csv":
+                yield "bytes of csv", hashlib.sha256(path.read_bytes()).hexdigest()[:20]
+            yield f"read back from {ending}", mv.read(path).digest()[:20]
+
+
+def cases() -> dict[str, str]:
+    found = dict(written())
+    for name in names("method"):
+        found.update(released_by(name))
+    for name in ASSESSED:
+        found.update(measured_on(name))
+    return found
+
+
+def differences(recorded: dict[str, str], found: dict[str, str]) -> list[str]:
+    """The cases that came out differently, are gone or are new."""
+    return [label for label in sorted(recorded | found) if recorded.get(label) != found.get(label)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--write", action="store_true", help="record what comes out now")
+    asked = parser.parse_args()
+    found = cases()
+    if asked.write:
+        record = {"machine": machine(), "cases": found}
+        RECORDED.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        print(f"{len(found)} cases recorded")
+        return
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    if recorded["machine"] != machine():
+        print("note: the record was made on another kind of machine; last digits may differ")
+    changed = differences(recorded["cases"], found)
+    print(*changed, f"{len(found)} cases, {len(changed)} differ", sep="\n")
+    sys.exit(bool(changed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Releases and measurements are, byte for byte, those on record; `releases.py --write` records anew what is meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import pytest
+
+from microveil.registry import names
+
+from .releases import ASSESSED, RECORDED, differences, machine, measured_on, released_by, written
+
+RECORD = json.loads(RECORDED.read_text(encoding="utf-8"))
+pytestmark = pytest.mark.skipif(
+    RECORD["machine"] != machine(),
+    reason="the golden releases were recorded on another kind of machine, where last digits may differ",
+)
+
+
+def changed(found: Iterable[tuple[str, str]], prefix: str) -> list[str]:
+    """The cases with this prefix that do not come out as recorded."""
+    recorded = {label: seal for label, seal in RECORD["cases"].items() if label.startswith(prefix)}
+    return differences(recorded, dict(found))
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_a_method_releases_the_same_bytes(name: str) -> None:
+    ours = {label for label in RECORD["cases"] if label.split()[0] == name}
+    found = dict(released_by(name))
+    assert differences({label: RECORD["cases"][label] for label in ours}, found) == []
+
+
+@pytest.mark.parametrize("name", ASSESSED)
+def test_every_measure_finds_the_same(name: str) -> None:
+    assert changed(measured_on(name), f"{name}: ") == []
+
+
+def test_files_hold_the_same() -> None:
+    assert changed((case for case in written() if "bytes" in case[0]), "bytes of") == []
+    assert changed((case for case in written() if "read" in case[0]), "read back") == []
