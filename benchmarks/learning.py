@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from microveil.microdata.simulated import simulated
-from microveil.numerics.automata import pairs_within, record_migration
-from microveil.numerics.centroid_groups import centroid_groups
-from microveil.numerics.standard import standardise
+from microveil.microdata.datasets.simulated_tables import simulated
+from microveil.numerics.grouping.centroid_groups import centroid_groups
+from microveil.numerics.grouping.learning_automata import pairs_within, record_migration
+from microveil.numerics.statistics.scaling import standardise
 
 Job = Callable[[np.ndarray, int], object]
 

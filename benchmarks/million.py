@@ -50,7 +50,7 @@ JOBS: dict[str, dict[str, Any]] = {
 
 
 def run(name: str, records: int) -> dict[str, float]:
-    from microveil.microdata.sample import survey
+    from microveil.microdata.datasets.sample_survey import survey
     from microveil.registry import find, make
 
     method = make("method", name, JOBS[name])
@@ -74,7 +74,7 @@ def count(records: int) -> dict[str, float]:
     import pyarrow as pa
 
     from microveil.microdata import Microdata
-    from microveil.microdata.combinations import combinations_of
+    from microveil.microdata.equivalence_classes import combinations_of
 
     rng = np.random.default_rng(1)
     names = [f"k{j}" for j in range(6)]

@@ -26,10 +26,10 @@ from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata, datasets, files
-from microveil.microdata.sample import survey
-from microveil.numerics.centroid_groups import centroid_groups
-from microveil.numerics.mdav import mdav_groups
-from microveil.numerics.standard import standardise
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.numerics.grouping.centroid_groups import centroid_groups
+from microveil.numerics.grouping.mdav import mdav_groups
+from microveil.numerics.statistics.scaling import standardise
 from microveil.scoring import assess
 
 

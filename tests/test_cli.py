@@ -15,7 +15,7 @@ import pyarrow.csv
 import pytest
 
 from microveil.microdata import files
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.registry import find, names
 
 

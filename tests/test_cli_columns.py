@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from microveil.microdata import files
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.registry import names
 
 from .test_cli import microveil

@@ -37,23 +37,6 @@ def test_every_public_name_can_be_imported() -> None:
     assert set(microveil.__all__) <= set(dir(microveil))
 
 
-def test_rooms_import_only_from_rooms_above_them() -> None:
-    """The order of the architecture; data flows one way."""
-    order = ["errors", "units", "display", "progress", "randomness", "parameters", "numerics", "microdata", "masking",
-             "attacks", "losses", "registry", "protection", "strengthening", "battery", "scoring", "reporting",
-             "study", "reproduction", "demo", "cli"]  # fmt: skip
-    source = ROOT / "src" / "microveil"
-    for path in source.rglob("*.py"):
-        room = path.relative_to(source).parts[0].removesuffix(".py")
-        if room == "__init__":
-            continue
-        assert room in order, f"{room} has no place in the order of the rooms"
-        text = path.read_text(encoding="utf-8")
-        runtime = re.sub(r"if TYPE_CHECKING:\n(?:    .*\n|\n)+", "", text)
-        for used in re.findall(r"(?:from|import) microveil\.(\w+)", runtime):
-            assert order.index(used) <= order.index(room), f"{path.name} imports from {used}, which lies below {room}"
-
-
 def test_the_plan_and_the_hierarchies_of_the_guide_to_methods_work(tmp_path: Path) -> None:
     from microveil.masking.plan import read_plan
     from microveil.microdata import Microdata

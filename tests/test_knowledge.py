@@ -15,9 +15,9 @@ import microveil as mv
 from microveil.attacks.correspondence import corresponding
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.versions import attack_versions
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.masking import Release
-from microveil.microdata.pairs import Pair
 from microveil.strengthening import protect_until, stronger
 
 KEYS = ("zip", "age")

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from microveil.losses.numeric.sse import SSE
     from microveil.masking import Method, Partition, Plan, Release, Step
     from microveil.masking.by_household import ByHousehold
-    from microveil.masking.coarsening.end_coding import BottomCode, TopCode
     from microveil.masking.coarsening.mondrian import Mondrian
     from microveil.masking.coarsening.recode import Recode
     from microveil.masking.coarsening.sampling import Sampling
     from microveil.masking.coarsening.suppress import Suppress
+    from microveil.masking.coarsening.top_bottom_coding import BottomCode, TopCode
     from microveil.masking.guarantees import Guarantees, guarantees_of
     from microveil.masking.microaggregation.best import Best
     from microveil.masking.microaggregation.mdav import MDAV
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
     from microveil.masking.swapping.rank_swapping import RankSwapping
     from microveil.masking.synthesis.synthetic import Synthetic
     from microveil.masking.within import Within
-    from microveil.microdata import Attribute, Hierarchy, Intervals, Microdata, Schema
+    from microveil.microdata import Attribute, Hierarchy, Intervals, Microdata, Schema, datasets
     from microveil.microdata.files import read, write
-    from microveil.microdata.sample import survey
     from microveil.protection import protect
-    from microveil.registry import attack, loss, method, score
+    from microveil.registry import attack, loss, method
     from microveil.reporting.report import report
-    from microveil.scoring import Assessment, Score, ScoreRule, assess
+    from microveil.scoring import Assessment, Score, ScoreRule, assess, score
     from microveil.study import Candidate, Study, compare, run_study
 
 # the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
@@ -77,17 +76,17 @@ _HOMES = {
     "masking.within": ("Within",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
     "microdata.files": ("read", "write"),
-    "microdata.sample": ("survey",),
     "protection": ("protect",),
-    "registry": ("method", "attack", "loss", "score"),
+    "registry": ("method", "attack", "loss"),
     "reporting.report": ("report",),
-    "scoring": ("Assessment", "Score", "ScoreRule", "assess"),
+    "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
     "study": ("Candidate", "Study", "compare", "run_study"),
 }
+_MODULES = {"attacks": "attacks", "datasets": "microdata.datasets", "losses": "losses", "masking": "masking"}
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
-    "read", "write", "survey", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
+    "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
     "score",
@@ -101,9 +100,12 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name in _MODULES:
+        value: Any = importlib.import_module(f"microveil.{_MODULES[name]}")
+    elif name in _HOME_OF:
+        value = getattr(importlib.import_module(f"microveil.{_HOME_OF[name]}"), name)
+    else:
         raise AttributeError(f"module 'microveil' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f"microveil.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value
 

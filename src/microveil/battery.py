@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from microveil.attacks import Attack, Risk
 from microveil.attacks.correspondence import corresponding
+from microveil.comparison.knowledge import Knowledge
+from microveil.comparison.pairs import Pair
 from microveil.display import frame_of, html_table, paragraph, text_table
 from microveil.errors import Cancelled, DataError, MicroveilError, ParameterError
-from microveil.microdata.knowledge import Knowledge
-from microveil.microdata.pairs import Pair
 from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, names
 
@@ -321,7 +321,7 @@ def _side_by_side(
     attacks: Mapping[str, Attack], pair: Pair, workers: int | None, progress: Progress
 ) -> dict[str, Risk | Exception]:
     """The risk of every attack, or what it ended with."""
-    from microveil.numerics.compiled import threads
+    from microveil.numerics.core.compiled import threads
 
     done = dict.fromkeys(attacks, 0.0)
     lock = Lock()

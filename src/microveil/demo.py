@@ -9,12 +9,12 @@ from typing import Any
 
 from microveil.masking import Step
 from microveil.microdata import Microdata, files
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.files.atomic import check_output, make_folder, write_text
-from microveil.microdata.sample import survey
 from microveil.progress import Part, Progress, silent
 from microveil.protection import protect
-from microveil.reporting.study_page import study_page
 from microveil.study import Candidate, Study, compare
+from microveil.study.page import study_page
 
 
 @dataclass(frozen=True)

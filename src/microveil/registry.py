@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from microveil.attacks import Attack
     from microveil.losses import LossMeasure
     from microveil.masking import Method
-    from microveil.scoring import ScoreRule
 
 Sort = Literal["method", "attack", "loss", "score"]
 
@@ -60,8 +59,8 @@ METHODS = {
     "data-swapping": "microveil.masking.swapping.data_swapping:DataSwapping",
     "sampling": "microveil.masking.coarsening.sampling:Sampling",
     "recode": "microveil.masking.coarsening.recode:Recode",
-    "top-code": "microveil.masking.coarsening.end_coding:TopCode",
-    "bottom-code": "microveil.masking.coarsening.end_coding:BottomCode",
+    "top-code": "microveil.masking.coarsening.top_bottom_coding:TopCode",
+    "bottom-code": "microveil.masking.coarsening.top_bottom_coding:BottomCode",
     "suppress": "microveil.masking.coarsening.suppress:Suppress",
     "pram": "microveil.masking.randomising.pram:PRAM",
     "noise": "microveil.masking.randomising.noise:Noise",
@@ -129,8 +128,8 @@ LOSSES = {
     "il-categorical": "microveil.losses.categorical.aggregate:ILCategorical",
     "bivariate-counts": "microveil.losses.categorical.association:BivariateCounts",
     "chi-square": "microveil.losses.categorical.association:ChiSquare",
-    "propensity": "microveil.losses.modelled.propensity:Propensity",
-    "classification": "microveil.losses.modelled.classification:Classification",
+    "propensity": "microveil.losses.model_based.propensity:Propensity",
+    "classification": "microveil.losses.model_based.classification:Classification",
     "clustering": "microveil.losses.clustering.similarity:Clustering",
 }
 SCORES = {
@@ -222,12 +221,6 @@ def attack(name: str, **parameters: Any) -> Attack:
 def loss(name: str, **parameters: Any) -> LossMeasure:
     """A loss by its name."""
     made: LossMeasure = make("loss", name, parameters)
-    return made
-
-
-def score(name: str, **parameters: Any) -> ScoreRule:
-    """A score by its name."""
-    made: ScoreRule = make("score", name, parameters)
     return made
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from microveil.attacks import Attack, Risk
+from microveil.comparison.knowledge import Knowledge
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.base import Method
 from microveil.masking.release import Release
-from microveil.microdata.knowledge import Knowledge
-from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts, silent
 from microveil.protection import check_required
 from microveil.randomness import draw_seed

@@ -13,6 +13,7 @@ from microveil.attacks.linkage import alignment
 from microveil.attacks.linkage.alignment import AlignmentLinkage, masked_in_order
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.ranking_intervals import RankingIntervals, beside
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.base import Method
@@ -26,9 +27,8 @@ from microveil.masking.microaggregation.univariate_genetic import UnivariateGene
 from microveil.masking.microaggregation.width import Width
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS
-from microveil.microdata.pairs import Pair
-from microveil.numerics.alignment import aligned_runs
+from microveil.microdata.datasets.reference import COLUMNS
+from microveil.numerics.linkage.alignment import aligned_runs
 
 Reference = Callable[..., Microdata]
 TOY = Microdata.of({"attr1": [1, 2, 3, 6, 7, 8, 9], "attr2": [4, 15, 5, 17, 6, 18, 16]})

@@ -10,6 +10,7 @@ import pytest
 from microveil.attacks.linkage.annotated_union import AnnotatedUnionLinkage
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.rank_swapping import RankSwappingLinkage
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.base import Method
 from microveil.masking.microaggregation.mdav import MDAV
@@ -17,8 +18,7 @@ from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS
-from microveil.microdata.pairs import Pair
+from microveil.microdata.datasets.reference import COLUMNS
 
 Reference = Callable[..., Microdata]
 

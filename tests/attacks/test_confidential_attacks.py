@@ -10,12 +10,12 @@ from microveil.attacks.attribute_disclosure import AttributeDisclosure
 from microveil.attacks.class_disclosure import ClassDisclosure, ClassRisk
 from microveil.attacks.confidential import ConfidentialAttack
 from microveil.attacks.inference import Inference
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
 from microveil.registry import make
 
 NINE = Microdata.of(

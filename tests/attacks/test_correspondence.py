@@ -11,14 +11,14 @@ import pytest
 from microveil.attacks.correspondence import corresponding, disorder_of, matched_by
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.battery import run_battery
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.swapping.data_swapping import DataSwapping
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.scoring import assess
 
 NUMBERS = ["age", "income", "wealth", "expenditure"]

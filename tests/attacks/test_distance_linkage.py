@@ -144,7 +144,7 @@ def test_rank_swapped_census_is_linked_about_as_often_as_the_spec_found(referenc
     The method is random; over seeds the mean varies by less than one point, so two points are allowed.
     """
     from microveil.masking.swapping.rank_swapping import RankSwapping
-    from microveil.microdata.datasets import COLUMNS
+    from microveil.microdata.datasets.reference import COLUMNS
 
     census = reference("census").select(COLUMNS["census-alphabetical"])
     for p, expected in ((4.0, 58.7), (8.0, 30.1)):
@@ -409,7 +409,7 @@ def test_missing_cells_among_disturbed_numbers_do_not_draw_all_links(metric: str
 
 def test_a_release_with_suppressed_cells_is_linked_by_what_is_left() -> None:
     from microveil.masking.coarsening.suppress import Suppress
-    from microveil.microdata.sample import survey
+    from microveil.microdata.datasets.sample_survey import survey
 
     people = survey(300, seed=3)
     release = Suppress(k=5).mask(people, ["region", "sex", "education"])

@@ -8,10 +8,10 @@ import pytest
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.frequency_alignment import FrequencyAlignmentLinkage
 from microveil.battery import run_battery
+from microveil.comparison.pairs import Pair
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
-from microveil.numerics.category_alignment import CodedAttribute, agreement, align_categories
+from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
 
 KNOWN = ["region", "job", "sex", "age"]
 

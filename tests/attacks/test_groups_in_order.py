@@ -9,11 +9,11 @@ import pytest
 
 from microveil.attacks.linkage.alignment import AlignmentLinkage
 from microveil.attacks.ranking_intervals import RankingIntervals
+from microveil.comparison.pairs import Pair
 from microveil.masking import Method
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
 from microveil.registry import find, names
 
 GROUPING = [name for name in names("method") if find("method", name).family == "microaggregation"]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from microveil.attacks.intervals import IntervalDisclosure
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.masking.coarsening.recode import Recode
 from microveil.masking.microaggregation.projection import Projection
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import data_folder
-from microveil.microdata.pairs import Pair
-from microveil.microdata.selections import load_selection
+from microveil.microdata.datasets.reference import data_folder
+from microveil.microdata.datasets.selections import load_selection
 from microveil.scoring import assess
 
 from .test_distance_linkage import toy

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from microveil.attacks.linkage import comparison
 from microveil.attacks.linkage.base import Linkage
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.attacks.linkage.labels import labels_of
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
-from microveil.attacks.linkage.written_numbers import region_of
+from microveil.comparison.labels import labels_of
+from microveil.comparison.pairs import Pair
+from microveil.comparison.written_numbers import region_of
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.coarsening.recode import Recode
 from microveil.microdata import Hierarchy, Microdata
 from microveil.microdata.distances import Regions
-from microveil.microdata.pairs import Pair
-from microveil.numerics.nearest import Table
+from microveil.numerics.neighbours.nearest import Table
 
 LINKAGES = [DistanceLinkage(), ProbabilisticLinkage()]
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.attacks.pram_disclosure import ExpectedRatio, MapDisclosure
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
-from microveil.numerics.posterior import expected_ratios, likeliest, map_disclosure
-from microveil.numerics.transition import (
+from microveil.numerics.perturbing.posterior import expected_ratios, likeliest, map_disclosure
+from microveil.numerics.perturbing.transition_matrices import (
     entropy_matrix,
     expected_frequencies,
     frequency_matrix,

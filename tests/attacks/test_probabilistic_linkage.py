@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.probabilistic import Model, ProbabilisticLinkage, _closest, _thresholds
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
-from microveil.numerics.agreement import Patterns, Scheme
-from microveil.numerics.two_classes import CommonFrom, dependent_classes, independent_classes
+from microveil.numerics.linkage.agreement import Patterns, Scheme
+from microveil.numerics.linkage.fellegi_sunter import CommonFrom, dependent_classes, independent_classes
 from microveil.progress import silent
 
 from .test_distance_linkage import SWAPPED, X, moved, table

@@ -10,6 +10,7 @@ import pytest
 from microveil.attacks.linkage.disclosure import Disclosure, disclosure, first_blocks
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.projected import ProjectedLinkage
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.masking.base import Method
 from microveil.masking.microaggregation.mdav import MDAV
@@ -19,9 +20,8 @@ from microveil.masking.microaggregation.segments import segments_of
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS
-from microveil.microdata.pairs import Pair
-from microveil.numerics.axes import Axis
+from microveil.microdata.datasets.reference import COLUMNS
+from microveil.numerics.statistics.projection_axis import Axis
 
 Reference = Callable[..., Microdata]
 Z = ProjectedLinkage(projections=("z-sum",), parameters_from=("masked",))

@@ -10,11 +10,11 @@ import pytest
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.rank_alignment import RankAlignmentLinkage, correlation
 from microveil.battery import run_battery
+from microveil.comparison.pairs import Pair
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
-from microveil.numerics.standard import places
+from microveil.numerics.statistics.scaling import places
 
 KNOWN = ["age", "income", "rent"]
 TRANSFORMATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

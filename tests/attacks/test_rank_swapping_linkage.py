@@ -16,6 +16,7 @@ from microveil.attacks.linkage.disclosure import disclosure, first_attributes
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.rank_swapping import RankSwappingLinkage
 from microveil.attacks.linkage.windows import reaches, shares_of
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.microaggregation.mdav import MDAV
@@ -24,8 +25,7 @@ from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS
-from microveil.microdata.pairs import Pair
+from microveil.microdata.datasets.reference import COLUMNS
 
 Reference = Callable[..., Microdata]
 X = np.array([[8, 9, 1, 3], [6, 7, 10, 2], [10, 3, 4, 1], [7, 1, 2, 6], [9, 4, 6, 4],
@@ -68,7 +68,7 @@ def test_the_worked_example_has_its_corrected_counts() -> None:
 )
 def test_the_candidates_of_the_example_are_as_many_as_the_specification_counts(known: int, counts: list[int]) -> None:
     from microveil.attacks.linkage.windows import window
-    from microveil.numerics.boxes import Boxes, Order, list_inside
+    from microveil.numerics.neighbours.range_search import Boxes, Order, list_inside
 
     orders = [Order.of(SWAPPED[:, j].astype(float)) for j in range(known)]
     boxes = Boxes.of(orders, [window(orders[j], X[:, j].astype(float), 2) for j in range(known)])

@@ -15,7 +15,7 @@ from microveil.battery import run_battery
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
-from microveil.numerics.standard import min_max, standardise
+from microveil.numerics.statistics.scaling import min_max, standardise
 
 A = np.array([[.2, .4, .2, .4], [.1, .2, .1, .2], [.5, .6, .5, .1], [.8, .4, .4, .7], [.9, .2, 0, 0],
               [.2, .2, .3, .9], [.5, .3, .2, 1], [0, .1, .5, 1], [1, 0, .9, .2], [.5, 1, 1, .8]])  # fmt: skip

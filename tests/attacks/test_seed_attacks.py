@@ -31,8 +31,8 @@ from microveil.masking.randomising.pram import PRAM
 from microveil.masking.release import Release
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
-from microveil.numerics.swapping import swap_partners
-from microveil.numerics.transition import entropy_matrix
+from microveil.numerics.perturbing.swapping import swap_partners
+from microveil.numerics.perturbing.transition_matrices import entropy_matrix
 from microveil.protection import protect
 from microveil.randomness import derived_seed
 from microveil.study import run_study

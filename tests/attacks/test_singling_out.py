@@ -12,7 +12,7 @@ from microveil.errors import ParameterError
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.numerics.predicates import isolated
+from microveil.numerics.counting.predicates import isolated
 from microveil.progress import silent
 
 

@@ -12,7 +12,7 @@ from microveil.attacks.uniqueness import Uniqueness, unique_in_both
 from microveil.errors import ParameterError
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.numerics.individual_risk import expected_inverse
+from microveil.numerics.counting.individual_risk import expected_inverse
 
 FILE = {"sex": ["f", "f", "m", "m", "m", "f"], "job": ["cook", "cook", "cook", "cook", "judge", "judge"]}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.schema import Schema
 
 FRAMES = ("pandas", "polars", "pyarrow")

@@ -10,7 +10,7 @@ from typing import Any
 
 from microveil.errors import MicroveilError
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.parameters import describe_parameters
 from microveil.registry import find, make, names
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from microveil.attacks import Attack, Risk
 from microveil.attacks.linkage.base import Linkage
+from microveil.comparison.drawing import drawn
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.microdata.drawing import drawn
-from microveil.microdata.pairs import Pair
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.registry import find, make, names
 
 from .conftest import fitting

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from microveil.attacks import Risk
+from microveil.comparison.pairs import Pair
 from microveil.errors import Cancelled, DataError, ParameterError, UnknownNameError
 from microveil.losses import Loss
 from microveil.masking.coarsening.mondrian import Mondrian
@@ -17,7 +18,6 @@ from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
 from microveil.registry import describe, find, make, names
 
 from .conftest import FRAMES, fitting, plain, to_frame, with_policy

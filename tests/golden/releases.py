@@ -88,7 +88,7 @@ def settings(name: str) -> Iterator[dict[str, Any]]:
 
 
 def table() -> mv.Microdata:
-    return mv.survey(200, seed=11)
+    return mv.datasets.survey(200, seed=11)
 
 
 def released(people: mv.Microdata, name: str, parameters: dict[str, Any]) -> mv.Release:

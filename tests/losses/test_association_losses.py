@@ -11,7 +11,7 @@ from microveil.losses.categorical.association import BivariateCounts, ChiSquare
 from microveil.losses.categorical.tables import CTBIL
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.numerics.contingency import chi_square
+from microveil.numerics.counting.contingency import chi_square
 
 
 def table(counts: list[list[int]]) -> Microdata:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from microveil.comparison.columns import Columns
+from microveil.comparison.drawing import in_drawn_order
+from microveil.comparison.pairs import Pair
 from microveil.losses.clustering.similarity import Clustering, _for_means, _for_medians
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.microdata.columns import Columns
-from microveil.microdata.drawing import in_drawn_order
-from microveil.microdata.pairs import Pair
-from microveil.numerics.generic import MEDIAN, MODE
+from microveil.numerics.neighbours.mixed_distance import MEDIAN, MODE
 
 
 def people(seed: int, size: int = 240) -> Microdata:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from microveil.losses.coarsening.generalisation import Generalisation
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.scoring import assess
 
 PEOPLE = {"age": [20, 30, 40, 60, None], "job": ["cook", "nurse", "clerk", "cook", "smith"]}

@@ -9,13 +9,13 @@ import pytest
 from scipy.optimize import minimize
 
 from microveil.errors import ParameterError, UnknownNameError
-from microveil.losses.modelled.classification import Classification, _Tested
-from microveil.losses.modelled.propensity import Propensity
+from microveil.losses.model_based.classification import Classification, _Tested
+from microveil.losses.model_based.propensity import Propensity
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.numerics.logistic import design, fit_logistic
-from microveil.numerics.prediction import Task, by_bayes
+from microveil.numerics.statistics.logistic import design, fit_logistic
+from microveil.numerics.statistics.prediction import Task, by_bayes
 
 Reference = Callable[..., Microdata]
 

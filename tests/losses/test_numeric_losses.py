@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from microveil.comparison.drawing import in_drawn_order
 from microveil.errors import ParameterError
 from microveil.losses.numeric.moments import GIL, IL, IL1, IL2, IL3, IL4, IL5, Moments
 from microveil.losses.numeric.sse import SSE
@@ -15,9 +16,8 @@ from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.microdata.drawing import in_drawn_order
-from microveil.numerics.squares import squares
-from microveil.numerics.standard import standardise
+from microveil.numerics.grouping.sums_of_squares import squares
+from microveil.numerics.statistics.scaling import standardise
 
 # the toy vector of specification 01, section 4.3
 BEFORE = Microdata.of({"a": [1.0, 2.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0]})

@@ -45,7 +45,7 @@ def test_missing_cells_are_left_out_and_suppressed_ones_count_as_the_mean() -> N
 
 @pytest.mark.parametrize(("k", "known"), [(5, 5.13), (25, 80.25), (50, 166.83)])
 def test_the_known_sums_of_mdav_on_eia(reference, k: int, known: float) -> None:  # type: ignore[no-untyped-def]
-    from microveil.microdata.datasets import COLUMNS
+    from microveil.microdata.datasets.reference import COLUMNS
 
     data = reference("eia", COLUMNS["eia-nine"])
     release = MDAV(k=k, block=3).mask(data)

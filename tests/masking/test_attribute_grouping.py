@@ -12,7 +12,7 @@ from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.losses.numeric.moments import IL
 from microveil.losses.numeric.sse import SSE
-from microveil.masking.microaggregation.grouping import (
+from microveil.masking.microaggregation.attribute_blocks import (
     circle_file,
     correlated_blocks,
     sphere_file,
@@ -20,7 +20,7 @@ from microveil.masking.microaggregation.grouping import (
 )
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS
+from microveil.microdata.datasets.reference import COLUMNS
 
 
 def values(data: Microdata) -> np.ndarray:

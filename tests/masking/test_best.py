@@ -16,7 +16,7 @@ from microveil.masking.microaggregation.best import Best
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.v_mdav import VMDAV
 from microveil.microdata import Microdata
-from microveil.numerics.polish import default_steps
+from microveil.numerics.grouping.simulated_annealing import default_steps
 from microveil.progress import silent
 from microveil.randomness import Streams
 

@@ -14,9 +14,9 @@ from microveil.masking.microaggregation.cbfs import CBFS
 from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.numerics import centroid_groups as kernels
-from microveil.numerics.centroid_groups import centroid_groups
-from microveil.numerics.standard import standardise
+from microveil.numerics.grouping import centroid_groups as kernels
+from microveil.numerics.grouping.centroid_groups import centroid_groups
+from microveil.numerics.statistics.scaling import standardise
 
 Load = Callable[..., Microdata]
 TV1 = np.array(

@@ -14,8 +14,8 @@ from microveil.masking.microaggregation.md import MD
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.v_mdav import VMDAV
 from microveil.microdata import Microdata
-from microveil.numerics.blocks import similar_blocks
-from microveil.numerics.standard import standardise
+from microveil.numerics.grouping.chunks import similar_blocks
+from microveil.numerics.statistics.scaling import standardise
 
 
 @pytest.mark.spec("01:MA-18")

@@ -15,7 +15,7 @@ from microveil.masking.microaggregation.coordinates import coordinates
 from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.numerics.class_divergence import (
+from microveil.numerics.counting.class_divergence import (
     ClassReport,
     attained_t,
     class_counts,
@@ -27,7 +27,7 @@ from microveil.numerics.class_divergence import (
     shares_of,
     weighted_jensen_shannon,
 )
-from microveil.numerics.class_tree import (
+from microveil.numerics.grouping.class_tree import (
     ROOT_OVER_NUMBER,
     SQUARE_OVER_NUMBER,
     Cuts,
@@ -41,7 +41,7 @@ from microveil.numerics.class_tree import (
     grow_tree,
     regrow,
 )
-from microveil.numerics.standard import min_max
+from microveil.numerics.statistics.scaling import min_max
 
 # nine persons of age and weight: three circles, six squares (specification 07, TV-04)
 NINE = np.array(

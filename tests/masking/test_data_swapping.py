@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from microveil.errors import DataError, ParameterError
 from microveil.masking.swapping.data_swapping import DataSwapping
 from microveil.microdata import Microdata
-from microveil.microdata.combinations import combinations_of
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.microdata.equivalence_classes import combinations_of
 
 
 def table(data: Microdata, *names: str) -> dict[tuple[object, ...], int]:

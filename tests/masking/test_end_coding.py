@@ -7,7 +7,7 @@ import pytest
 
 from microveil.errors import DataError, ParameterError
 from microveil.losses import LossMeasure
-from microveil.masking.coarsening.end_coding import BottomCode, TopCode
+from microveil.masking.coarsening.top_bottom_coding import BottomCode, TopCode
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.registry import loss
 

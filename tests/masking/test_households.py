@@ -24,7 +24,7 @@ from microveil.masking.randomising.noise import Noise
 from microveil.masking.release import release_from
 from microveil.masking.synthesis.hybrid import Hybrid
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.protection import protect
 from microveil.scoring import assess
 

@@ -13,8 +13,8 @@ from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.k_ward import KWD, KWDR, KWR, KWard
 from microveil.masking.microaggregation.secure_k_ward import SecureKWard
 from microveil.microdata import Microdata
-from microveil.numerics.univariate import optimal_groups, spread_within
-from microveil.numerics.ward import (
+from microveil.numerics.grouping.univariate import optimal_groups, spread_within
+from microveil.numerics.grouping.ward import (
     k_ward_groups,
     multivariate_k_ward_groups,
     recursive_k_ward_groups,

@@ -22,8 +22,9 @@ from microveil.masking.microaggregation.fuzzy import Fuzzy
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
 from microveil.microdata import Microdata
-from microveil.numerics.associative import acnn, association, interaction, thresholds, width
-from microveil.numerics.automata import (
+from microveil.numerics.clustering.acnn import acnn, association, interaction, thresholds, width
+from microveil.numerics.grouping.centroid_groups import centroid_groups
+from microveil.numerics.grouping.learning_automata import (
     in_order,
     neighbour_pairs,
     object_migration,
@@ -32,8 +33,8 @@ from microveil.numerics.automata import (
     record_migration,
     set_aside,
 )
-from microveil.numerics.centroid_groups import centroid_groups
-from microveil.numerics.dependence import (
+from microveil.numerics.grouping.simulated_annealing import loss_within
+from microveil.numerics.statistics.dependence_tree import (
     degrees,
     departure,
     dependence,
@@ -44,8 +45,7 @@ from microveil.numerics.dependence import (
     random_tables,
     tied_choices,
 )
-from microveil.numerics.polish import loss_within
-from microveil.numerics.standard import standardise
+from microveil.numerics.statistics.scaling import standardise
 from microveil.registry import find, names
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from microveil.errors import ParameterError
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.randomising.lossy import Lossy
 from microveil.microdata import Microdata
-from microveil.numerics.compression import coarseness, squeezed
+from microveil.numerics.perturbing.jpeg import coarseness, squeezed
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -9,15 +9,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from microveil.comparison.matrix_mask import indicators, to_matrix_mask
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.masking import Plan, Release, Step
 from microveil.masking.microaggregation.mdav import MDAV
-from microveil.masking.randomising.matrix import Matrix, indicators, to_matrix_mask
+from microveil.masking.randomising.matrix import Matrix
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
 from microveil.progress import silent
 from microveil.protection import protect
 from microveil.randomness import Streams

@@ -15,9 +15,9 @@ from microveil.masking.microaggregation.individual_ranking import IndividualRank
 from microveil.masking.microaggregation.k_modes import KModes
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.microdata import Attribute, Microdata, Schema
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.mixed import mixed_columns
-from microveil.microdata.sample import survey
-from microveil.numerics.generic import MEAN, MEDIAN, MODE, Axes, distance, mdav_generic
+from microveil.numerics.neighbours.mixed_distance import MEAN, MEDIAN, MODE, Axes, distance, mdav_generic
 from microveil.progress import silent
 
 FloatArray = npt.NDArray[np.float64]

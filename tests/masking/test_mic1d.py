@@ -22,9 +22,9 @@ from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.mic1d import Mic1D
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS
-from microveil.microdata.selections import load_selection
-from microveil.numerics.one_dimension import mic1d, one_dimension, scan
+from microveil.microdata.datasets.reference import COLUMNS
+from microveil.microdata.datasets.selections import load_selection
+from microveil.numerics.grouping.mic1d import mic1d, one_dimension, scan
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.numerics.groups import means_by_group
+from microveil.numerics.grouping.groups import means_by_group
 
 
 def test_every_published_combination_stands_for_at_least_k_records() -> None:

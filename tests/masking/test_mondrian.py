@@ -12,8 +12,8 @@ from microveil.errors import DataError
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.microdata import Attribute, Hierarchy, Microdata, Schema
-from microveil.microdata.sample import survey
-from microveil.numerics.mondrian import mondrian_regions
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.numerics.grouping.mondrian import mondrian_regions
 from microveil.progress import silent
 
 PUBLISHED = ["median", "mean", "middle", "mode", "interval", "set"]

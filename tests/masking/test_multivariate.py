@@ -24,13 +24,13 @@ from microveil.masking.microaggregation.two_approx import TwoApprox
 from microveil.masking.microaggregation.v_mdav import VMDAV
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.numerics.cover import divide_star, minimum_edge_cover, stars
-from microveil.numerics.forest import grow_forest, nearest_records
-from microveil.numerics.fuzzy_means import Fuzziness, drawn_clusters, fuzzy_clusters, weighted_centres
-from microveil.numerics.genetic_groups import Evolution, divide, genetic_groups
-from microveil.numerics.maximum_distance import maximum_distance_groups
-from microveil.numerics.mdav import mdav_groups
-from microveil.numerics.spanning_tree import minimum_spanning_tree
+from microveil.numerics.clustering.fuzzy_means import Fuzziness, drawn_clusters, fuzzy_clusters, weighted_centres
+from microveil.numerics.grouping.edge_cover import divide_star, minimum_edge_cover, stars
+from microveil.numerics.grouping.genetic import Evolution, divide, genetic_groups
+from microveil.numerics.grouping.maximum_distance import maximum_distance_groups
+from microveil.numerics.grouping.mdav import mdav_groups
+from microveil.numerics.grouping.mu_approximation import grow_forest, nearest_records
+from microveil.numerics.grouping.spanning_tree import minimum_spanning_tree
 
 Load = Callable[..., Microdata]
 T4 = [(0, 0), (0, 1), (1, 0), (1, 1), (0.5, 0.5), (6, 6), (6, 7), (7, 6), (7, 7)]

@@ -17,8 +17,8 @@ from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.perturbation import calibrate, drawn_values
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.numerics.groups import means_by_group
-from microveil.numerics.perturbation import (
+from microveil.numerics.grouping.groups import means_by_group
+from microveil.numerics.perturbing.perturbation import (
     Mode,
     Noise,
     hybrid,

@@ -13,7 +13,7 @@ from microveil.masking.plan import Plan
 from microveil.masking.randomising.matrices import matrix_for
 from microveil.masking.randomising.pram import PRAM, variable_of
 from microveil.microdata import Microdata
-from microveil.numerics.transition import entropy_matrix, expected_frequencies, uniform_matrix
+from microveil.numerics.perturbing.transition_matrices import entropy_matrix, expected_frequencies, uniform_matrix
 from microveil.protection import protect
 
 

@@ -13,10 +13,10 @@ from microveil.errors import ParameterError
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.projection import Axis, Cut, Projection
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS
-from microveil.microdata.selections import load_selection
-from microveil.numerics.projections import first_component
-from microveil.numerics.standard import min_max, standardise
+from microveil.microdata.datasets.reference import COLUMNS
+from microveil.microdata.datasets.selections import load_selection
+from microveil.numerics.statistics.projections import first_component
+from microveil.numerics.statistics.scaling import min_max, standardise
 
 EXAMPLE = Microdata.of({"a1": [1, 2, 3, 6, 7, 8, 9], "a2": [4, 15, 5, 17, 6, 18, 16]})
 

@@ -20,7 +20,7 @@ from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
 from microveil.masking.swapping.ranks import Unit, ranks
 from microveil.microdata import Microdata, datasets
-from microveil.numerics.swapping import is_valid_rank_swap
+from microveil.numerics.perturbing.swapping import is_valid_rank_swap
 from microveil.protection import protect
 
 EIA = datasets.COLUMNS["eia"]

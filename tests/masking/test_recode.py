@@ -15,8 +15,8 @@ from microveil.masking.coarsening.recode import Recode, rare_groups
 from microveil.masking.coarsening.suppress import Suppress
 from microveil.masking.guarantees import guarantees_of
 from microveil.microdata import Attribute, Hierarchy, Microdata, Schema
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.hierarchies import equal_width, tree
-from microveil.microdata.sample import survey
 from microveil.protection import protect
 from microveil.registry import loss
 

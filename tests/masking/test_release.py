@@ -13,7 +13,7 @@ from microveil.masking.plan import read_plan
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.release import check_place
 from microveil.microdata import Attribute, Microdata, Schema, files
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.protection import protect
 
 DATA = Microdata.of({"age": [20, 30, 40, 50, 60], "job": list("abcab")})

@@ -18,8 +18,8 @@ from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.restore import Restore
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
-from microveil.numerics.moment_fit import _Discrepancy, _Moments, _Outside
-from microveil.numerics.standard import Scaling
+from microveil.numerics.statistics.moment_fit import _Discrepancy, _Moments, _Outside
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.protection import protect
 
 FloatArray = npt.NDArray[np.float64]

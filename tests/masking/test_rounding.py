@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from microveil.errors import DataError, ParameterError
 from microveil.masking.randomising.rounding import Rounding
 from microveil.microdata import Microdata
-from microveil.numerics.rounding import round_to_base
+from microveil.numerics.perturbing.rounding import round_to_base
 
 numbers = arrays(np.float64, st.integers(2, 60), elements=st.floats(-1e6, 1e6).map(lambda x: round(x, 3)))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from microveil.errors import DataError, ParameterError
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 
 
 @pytest.mark.spec("01:MK-7")

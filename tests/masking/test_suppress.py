@@ -18,11 +18,11 @@ from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.coarsening.suppress import Suppress
 from microveil.masking.guarantees import guarantees_of
 from microveil.microdata import Attribute, Microdata, Schema
-from microveil.microdata.combinations import combinations_of
-from microveil.microdata.sample import survey
-from microveil.numerics import wildcards
-from microveil.numerics.blanks import kept_sets
-from microveil.numerics.wildcards import agreeing_sums
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.microdata.equivalence_classes import combinations_of
+from microveil.numerics.counting import equivalence_classes
+from microveil.numerics.counting.equivalence_classes import agreeing_sums
+from microveil.numerics.counting.local_suppression import kept_sets
 
 IntArray = npt.NDArray[np.int64]
 
@@ -279,7 +279,7 @@ def test_what_agrees_is_counted_as_pair_by_pair(rows: list[list[int]]) -> None:
     agree = ((codes[:, None] == codes) | (codes[:, None] < 0) | (codes < 0)).all(axis=2)
     assert agreeing_sums(codes, masses) == pytest.approx(agree @ masses)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wildcards, "_FEW_ROWS", 0)  # pattern by pattern, as in long tables
+        patch.setattr(equivalence_classes, "_FEW_ROWS", 0)  # pattern by pattern, as in long tables
         assert agreeing_sums(codes, masses) == pytest.approx(agree @ masses)
 
 

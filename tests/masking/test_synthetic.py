@@ -13,7 +13,7 @@ from microveil.errors import DataError, ParameterError, SchemaError, UnknownName
 from microveil.masking.synthesis.columns import Column, Smoothing
 from microveil.masking.synthesis.synthetic import Synthetic
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.progress import silent
 from microveil.randomness import Streams
 

@@ -21,8 +21,7 @@ from microveil.masking.microaggregation.optimal_univariate import OptimalUnivari
 from microveil.masking.microaggregation.univariate_genetic import UnivariateGenetic
 from microveil.masking.microaggregation.width import Width
 from microveil.microdata import Microdata
-from microveil.numerics.standard import min_max
-from microveil.numerics.univariate import (
+from microveil.numerics.grouping.univariate import (
     fixed_groups,
     least_width_groups,
     modal_value,
@@ -30,6 +29,7 @@ from microveil.numerics.univariate import (
     spread_within,
     width_split_groups,
 )
+from microveil.numerics.statistics.scaling import min_max
 
 EXAMPLE = {"a1": [1, 2, 3, 6, 7, 8, 9], "a2": [4, 15, 5, 17, 6, 18, 16]}
 

@@ -26,8 +26,8 @@ from microveil.masking.randomising.rounding import Rounding
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.within import Within
 from microveil.microdata import Attribute, Microdata, Schema
-from microveil.microdata.sample import survey
-from microveil.numerics.rounding import base_by_spread
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.numerics.perturbing.rounding import base_by_spread
 from microveil.progress import silent
 from microveil.protection import protect
 from microveil.randomness import Streams

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from microveil.errors import DataError
 from microveil.microdata import Microdata
-from microveil.microdata.combinations import combinations_of, key_codes
-from microveil.numerics.counting import number_rows
+from microveil.microdata.equivalence_classes import combinations_of, key_codes
+from microveil.numerics.counting.distinct_rows import number_rows
 
 
 @settings(max_examples=100, deadline=None)

@@ -9,11 +9,10 @@ import pytest
 
 from microveil.errors import FileError, UnknownNameError
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS, FOLDER_VARIABLE, available, data_folder, load
+from microveil.microdata.datasets.reference import COLUMNS, FOLDER_VARIABLE, available, data_folder, load
 
-HERE = Path(__file__).parent
-REFERENCE = next((p / "shared" / "data" for p in HERE.parents if (p / "shared" / "data").is_dir()), None)
-needs_reference = pytest.mark.skipif(REFERENCE is None, reason="the folder shared/data is not beside this project")
+REFERENCE = data_folder()
+needs_reference = pytest.mark.skipif(REFERENCE is None, reason="MICROVEIL_DATA names no folder of reference data")
 
 
 @pytest.fixture
@@ -49,22 +48,15 @@ def test_the_variable_names_the_folder(folder: Path) -> None:
     assert data_folder() == folder
 
 
-def test_without_the_variable_the_folder_is_sought_upwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
-    deep = tmp_path / "project" / "studies"
-    deep.mkdir(parents=True)
-    (tmp_path / "shared" / "data").mkdir(parents=True)
-    monkeypatch.chdir(deep)
-    assert data_folder() == tmp_path / "shared" / "data"
-    (tmp_path / "project" / "shared" / "data").mkdir(parents=True)
-    assert data_folder() == tmp_path / "project" / "shared" / "data"
-
-
-def test_an_empty_variable_counts_as_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FOLDER_VARIABLE, "")
+@pytest.mark.parametrize("named", [None, ""])
+def test_no_other_folder_is_searched(named: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if named is None:
+        monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    else:
+        monkeypatch.setenv(FOLDER_VARIABLE, named)
     (tmp_path / "shared" / "data").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    assert data_folder() == tmp_path / "shared" / "data"
+    assert data_folder() is None
 
 
 def test_plain_and_compressed_files_are_available_by_their_names(folder: Path) -> None:
@@ -90,9 +82,7 @@ def test_without_folder_and_variable_the_error_says_what_to_set(
 ) -> None:
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
-    if data_folder() is not None:
-        pytest.skip("a folder shared/data lies above the temporary folder")
-    with pytest.raises(FileError, match="no folder of reference data was found; set MICROVEIL_DATA"):
+    with pytest.raises(FileError, match="set MICROVEIL_DATA to the folder that holds them"):
         load("census")
 
 

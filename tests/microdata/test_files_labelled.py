@@ -15,7 +15,7 @@ import pytest
 from microveil.errors import FileError
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.files import read, write
-from microveil.microdata.files.labelled.letters import letter_of, number_of
+from microveil.microdata.files.labelled.extended_missing import letter_of, number_of
 
 
 def nominal(name: str, **values: Any) -> Attribute:

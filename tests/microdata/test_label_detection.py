@@ -11,9 +11,11 @@ from microveil.attacks.class_disclosure import ClassDisclosure
 from microveil.attacks.inference import Inference
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.attacks.linkage.labels import labels_of
 from microveil.attacks.singling_out import SinglingOut
 from microveil.attacks.uniqueness import Uniqueness
+from microveil.comparison.label_detection import holds_labels
+from microveil.comparison.labels import labels_of
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.categorical.distance import DBIL
 from microveil.losses.numeric.sse import SSE
@@ -21,8 +23,6 @@ from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.coarsening.recode import Recode
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Attribute, Hierarchy, Microdata
-from microveil.microdata.labels import holds_labels
-from microveil.microdata.pairs import Pair
 
 
 @pytest.mark.parametrize(

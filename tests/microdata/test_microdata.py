@@ -12,8 +12,8 @@ import pytest
 
 from microveil.errors import DataError, MicroveilError, SchemaError
 from microveil.microdata import Categories, Microdata
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.description import describe_attributes, with_domains
-from microveil.microdata.sample import survey
 
 
 def test_kinds_are_guessed_from_the_column_types() -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from microveil.errors import DataError
-from microveil.masking.coarsening.end_coding import TopCode
+from microveil.masking.coarsening.top_bottom_coding import TopCode
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping

@@ -10,7 +10,7 @@ from scipy.stats import skew, spearmanr
 
 from microveil.errors import ParameterError
 from microveil.microdata import Microdata, Schema
-from microveil.microdata.sample import (
+from microveil.microdata.datasets.sample_survey import (
     EDUCATION,
     MOST_RECORDS,
     NO_ANSWER,

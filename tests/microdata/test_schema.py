@@ -8,7 +8,7 @@ import pytest
 
 from microveil.errors import FileError, MicroveilError, OutputExistsError, SchemaError, UnknownNameError
 from microveil.microdata import Attribute, Hierarchy, Schema
-from microveil.microdata.sample import survey_schema
+from microveil.microdata.datasets.sample_survey import survey_schema
 from microveil.microdata.schema import make_attribute
 
 
@@ -153,7 +153,7 @@ def test_a_hierarchy_with_gaps_or_contradictions_is_refused(tmp_path: Path, rows
 
 
 def test_the_reference_hierarchies_are_sound(reference) -> None:  # type: ignore[no-untyped-def]
-    from microveil.microdata.datasets import data_folder
+    from microveil.microdata.datasets.reference import data_folder
 
     reference("adult_arx")
     folder = data_folder()

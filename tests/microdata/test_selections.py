@@ -9,7 +9,7 @@ import pytest
 
 from microveil.errors import UnknownNameError
 from microveil.microdata import Microdata
-from microveil.microdata.selections import SELECTIONS, load_selection
+from microveil.microdata.datasets.selections import SELECTIONS, load_selection
 
 SHAPES = {
     "census": (1080, 13),

@@ -7,7 +7,7 @@ import pytest
 
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.microdata import Microdata
-from microveil.microdata.simulated import RECIPES, fewest_repeats, simulated
+from microveil.microdata.datasets.simulated_tables import RECIPES, fewest_repeats, simulated
 
 
 def matrix(data: Microdata) -> np.ndarray:

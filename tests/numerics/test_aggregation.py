@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import ParameterError
-from microveil.numerics.aggregation import (
+from microveil.numerics.statistics.aggregation_operators import (
     ALPHAS,
     FuzzyMeasure,
     arithmetic_mean,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from microveil.numerics.assignment import Mixture, even_assignment
+from microveil.numerics.neighbours.assignment import Mixture, even_assignment
 from microveil.progress import silent
 
 

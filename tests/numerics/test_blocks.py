@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.blocks import similar_blocks
+from microveil.numerics.grouping.chunks import similar_blocks
 
 
 @pytest.mark.spec("01:MA-18")

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from microveil.numerics.alignment import aligned_runs
-from microveil.numerics.boxes import Boxes, Cells, Inside, Order, link_inside, list_inside
-from microveil.numerics.nearest import ABSOLUTE, CATEGORY, SQUARED
+from microveil.numerics.linkage.alignment import aligned_runs
+from microveil.numerics.neighbours.nearest import ABSOLUTE, CATEGORY, SQUARED
+from microveil.numerics.neighbours.range_search import Boxes, Cells, Inside, Order, link_inside, list_inside
 from microveil.progress import silent
 
 FORM = np.array([SQUARED, SQUARED, CATEGORY])

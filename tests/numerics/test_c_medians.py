@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microveil.numerics.c_medians import c_medians, c_medians_from, centres_of, dissimilar_rows, merge_small
-from microveil.numerics.generic import MEDIAN, MODE, Axes, distance
+from microveil.numerics.clustering.c_medians import c_medians, c_medians_from, centres_of, dissimilar_rows, merge_small
+from microveil.numerics.neighbours.mixed_distance import MEDIAN, MODE, Axes, distance
 from microveil.progress import silent
 
 # the test vector of the specification: two ordered attributes of five categories
@@ -83,7 +83,7 @@ def test_long_files_are_clustered_from_a_sample_nearly_as_well(monkeypatch: pyte
     rows = rng.normal(size=(3000, 2)) + rng.integers(0, 4, size=(3000, 1)) * 8.0
     axes = Axes(np.zeros(2), np.ptp(rows, axis=0), np.full(2, MEDIAN))
     whole = best_of(rows, axes, 4)
-    monkeypatch.setattr("microveil.numerics.c_medians._MOST_POINTS", 300)
+    monkeypatch.setattr("microveil.numerics.clustering.c_medians._MOST_POINTS", 300)
     sampled, again = best_of(rows, axes, 4), best_of(rows, axes, 4)
     assert sampled.objective == pytest.approx(whole.objective, rel=0.01)
     assert len(sampled.labels) == 3000

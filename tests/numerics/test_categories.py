@@ -8,7 +8,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.categories import indicators, median_by_group, plurality_by_group, positions
+from microveil.numerics.statistics.category_coordinates import (
+    indicators,
+    median_by_group,
+    plurality_by_group,
+    positions,
+)
 
 
 @settings(max_examples=60, deadline=None)

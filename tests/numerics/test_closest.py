@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.numerics.closest import two_nearest
-from microveil.numerics.nearest import CATEGORY, SQUARED, Table, Terms
+from microveil.numerics.neighbours.nearest import CATEGORY, SQUARED, Table, Terms
+from microveil.numerics.neighbours.nearest_distances import two_nearest
 
 
 @pytest.mark.parametrize("others", [False, True])

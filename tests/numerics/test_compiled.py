@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from microveil.errors import Cancelled
-from microveil.numerics.compiled import over_blocks, threads
+from microveil.numerics.core.compiled import over_blocks, threads
 
 SCRIPT = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
-from microveil.numerics.swapping import swap_partners
+from microveil.numerics.perturbing.swapping import swap_partners
 print(swap_partners(1, np.zeros(4)).tolist())
 """
 

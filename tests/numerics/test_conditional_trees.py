@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.conditional_trees import BINS, Cuts, grow, leaves_of, nominal_bins
+from microveil.numerics.statistics.conditional_trees import BINS, Cuts, grow, leaves_of, nominal_bins
 
 TABLES = st.tuples(st.integers(0, 2**32 - 1), st.integers(1, 120), st.integers(0, 4), st.integers(1, 12))
 

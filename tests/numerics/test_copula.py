@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.copula import Latent, draw_given, latent_correlation, pairwise_covariance
+from microveil.numerics.statistics.copula import Latent, draw_given, latent_correlation, pairwise_covariance
 
 
 def normal_pair(rho: float, n: int = 40_000) -> np.ndarray:

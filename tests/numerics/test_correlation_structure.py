@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.correlation_structure import correlations, divide, match
+from microveil.numerics.statistics.correlation_structure import correlations, divide, match
 
 
 def sets(columns: np.ndarray, least: float = 0.7) -> list[list[int]]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.direction import decreasing
-from microveil.numerics.standard import places
+from microveil.numerics.linkage.monotone_direction import decreasing
+from microveil.numerics.statistics.scaling import places
 
 
 @settings(max_examples=40, deadline=None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.cluster.vq import kmeans2
 
-from microveil.numerics.k_means import k_means, k_means_from
+from microveil.numerics.clustering.k_means import k_means, k_means_from
 from microveil.progress import silent
 
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import Cancelled
-from microveil.numerics.exact_sums import add_exactly, exact_total
-from microveil.numerics.mdav import mdav_groups
-from microveil.numerics.mdav_leaves import grouped_in_leaves
-from microveil.numerics.standard import standardise
+from microveil.numerics.core.exact_sums import add_exactly, exact_total
+from microveil.numerics.grouping.mdav import mdav_groups
+from microveil.numerics.grouping.mdav_leaves import grouped_in_leaves
+from microveil.numerics.statistics.scaling import standardise
 from microveil.progress import silent
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.moments import covariance_root, moment_map, paired_covariance, with_moments_of
+from microveil.numerics.statistics.moments import covariance_root, moment_map, paired_covariance, with_moments_of
 
 FloatArray = npt.NDArray[np.float64]
 

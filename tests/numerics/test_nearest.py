@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics import nearest
-from microveil.numerics.nearest import ABSOLUTE, CATEGORY, SQUARED, STEP, Table, Terms, distances, link
+from microveil.numerics.neighbours import nearest
+from microveil.numerics.neighbours.nearest import ABSOLUTE, CATEGORY, SQUARED, STEP, Table, Terms, distances, link
 from microveil.progress import silent
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.nearest import SQUARED, Table, Terms
-from microveil.numerics.nearest_sets import nearest_rows
+from microveil.numerics.neighbours.nearest import SQUARED, Table, Terms
+from microveil.numerics.neighbours.nearest_sets import nearest_rows
 from microveil.progress import silent
 
 

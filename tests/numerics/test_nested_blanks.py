@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.nested_blanks import Keys, blank_nested, levels
-from microveil.numerics.wildcards import agreeing_sums
+from microveil.numerics.counting.equivalence_classes import agreeing_sums
+from microveil.numerics.counting.nested_local_suppression import Keys, blank_nested, levels
 
 
 def keys(codes: np.ndarray, own: bool | np.ndarray = False, **more: object) -> Keys:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microveil.numerics.partition_similarity import PairCounts
+from microveil.numerics.clustering.partition_similarity import PairCounts
 
 
 @pytest.mark.spec("05:CL-01", "06:PC-11")

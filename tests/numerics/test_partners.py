@@ -7,8 +7,8 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.groups import pooled
-from microveil.numerics.partners import exchange, recognised
+from microveil.numerics.grouping.groups import pooled
+from microveil.numerics.perturbing.nearest_swap import exchange, recognised
 from microveil.progress import silent
 
 FloatArray = npt.NDArray[np.float64]

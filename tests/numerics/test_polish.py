@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import Cancelled
-from microveil.numerics.mdav import mdav_groups
-from microveil.numerics.polish import (
+from microveil.numerics.grouping.mdav import mdav_groups
+from microveil.numerics.grouping.simulated_annealing import (
     blocks_of_groups,
     descend,
     dissolved,
@@ -20,7 +20,7 @@ from microveil.numerics.polish import (
     polish_groups,
     split_large_groups,
 )
-from microveil.numerics.standard import standardise
+from microveil.numerics.statistics.scaling import standardise
 from microveil.progress import silent
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.numerics.prediction import Task, by_ridge, by_tree
+from microveil.numerics.statistics.prediction import Task, by_ridge, by_tree
 
 
 def task(seen: np.ndarray, target: np.ndarray, *, nominal: bool = False, classes: bool = False) -> Task:

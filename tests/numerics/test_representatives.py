@@ -8,8 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import ParameterError
-from microveil.numerics.aggregation import FuzzyMeasure, owa, power_quantifier, quantifiers, sugeno, twofold
-from microveil.numerics.representatives import distinct_columns, representatives
+from microveil.numerics.linkage.representatives import distinct_columns, representatives
+from microveil.numerics.statistics.aggregation_operators import (
+    FuzzyMeasure,
+    owa,
+    power_quantifier,
+    quantifiers,
+    sugeno,
+    twofold,
+)
 
 EXAMPLE = np.array([[.2, .4, .2, .4], [.1, .2, .1, .2], [.5, .6, .5, .1], [.8, .4, .4, .7], [.9, .2, 0, 0],
                     [.2, .2, .3, .9], [.5, .3, .2, 1], [0, .1, .5, 1], [1, 0, .9, .2], [.5, 1, 1, .8]])  # fmt: skip

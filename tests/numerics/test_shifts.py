@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.numerics.shifts import bucket_shares, shift_weights
+from microveil.numerics.perturbing.rank_shift import bucket_shares, shift_weights
 
 
 @pytest.mark.spec("04:RS-PD")

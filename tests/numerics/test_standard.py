@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from microveil.numerics.standard import Scaling, average_ranks, min_max, standardise
+from microveil.numerics.statistics.scaling import Scaling, average_ranks, min_max, standardise
 
 
 def test_missing_cells_are_left_out_and_stay_missing() -> None:

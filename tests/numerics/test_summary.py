@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microveil.numerics.summary import summarise
+from microveil.numerics.statistics.summary import summarise
 
 
 def test_of_equally_frequent_values_the_first_in_the_file_is_the_mode() -> None:

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.swapping import is_valid_rank_swap, swap_between_buckets, swap_partners, swap_repeatedly
+from microveil.numerics.perturbing.swapping import (
+    is_valid_rank_swap,
+    swap_between_buckets,
+    swap_partners,
+    swap_repeatedly,
+)
 
 
 def plain_partners(window: int, draws: np.ndarray) -> np.ndarray:

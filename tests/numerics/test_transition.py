@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import DataError
-from microveil.numerics.transition import (
+from microveil.numerics.perturbing.transition_matrices import (
     bayes_inverse,
     draw_categories,
     entropy_matrix,

@@ -16,7 +16,7 @@ from microveil.masking.microaggregation.individual_ranking import IndividualRank
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.projection import Projection
 from microveil.microdata import Microdata
-from microveil.numerics.one_dimension import one_dimension
+from microveil.numerics.grouping.mic1d import one_dimension
 
 Rebuilt = Callable[[str], ModuleType]
 Row = dict[str, str]

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import pytest
 
 from microveil.microdata import Microdata
-from microveil.microdata.simulated import simulated
-from microveil.numerics.centroid_groups import centroid_groups
-from microveil.numerics.squares import squares
-from microveil.numerics.standard import standardise
+from microveil.microdata.datasets.simulated_tables import simulated
+from microveil.numerics.grouping.centroid_groups import centroid_groups
+from microveil.numerics.grouping.sums_of_squares import squares
+from microveil.numerics.statistics.scaling import standardise
 from microveil.registry import find, names
 from microveil.reporting.risk_utility import Spot, risk_utility_chart
 

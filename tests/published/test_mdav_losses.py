@@ -8,7 +8,7 @@ from microveil.losses.numeric.separate_sse import SeparateSSE
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
-from microveil.microdata.datasets import COLUMNS
+from microveil.microdata.datasets.reference import COLUMNS
 
 KNOWN = [
     ("tarragona", None, {3: 16.9326, 5: 22.4619, 10: 33.1929}, 4),

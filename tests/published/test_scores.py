@@ -8,8 +8,7 @@ from importlib import resources
 
 import pytest
 
-from microveil.registry import score
-from microveil.scoring import Score
+from microveil.scoring import Score, score
 from microveil.scoring.decisions import Outcome, least_score, most_balanced
 
 PRINTED = resources.files("microveil") / "reproduction" / "printed"

@@ -24,7 +24,7 @@ from microveil.errors import Cancelled, DataError, OutputExistsError, ParameterE
 from microveil.masking import Plan, Release, Step
 from microveil.masking.taxonomy import NATURES
 from microveil.microdata import Attribute, Microdata, Schema, files
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.protection import protect
 from microveil.registry import find
 from microveil.reporting.report import findings_of, report

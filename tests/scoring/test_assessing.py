@@ -15,9 +15,8 @@ from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
-from microveil.registry import score
-from microveil.scoring import Score, assess, score_index
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.scoring import Score, assess, score, score_index
 
 
 @pytest.mark.spec("05:SC-01", "05:SC-02")

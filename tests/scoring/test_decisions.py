@@ -11,7 +11,7 @@ from scipy import stats
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.errors import ParameterError
 from microveil.masking.microaggregation.mdav import MDAV
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.scoring import assess
 from microveil.scoring.decisions import (
     Outcome,

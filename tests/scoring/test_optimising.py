@@ -9,7 +9,7 @@ from microveil.errors import ParameterError, UnknownNameError
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.scoring.optimising import Optimum, every, optimise
 
 ATTRIBUTES = ("age", "wealth")

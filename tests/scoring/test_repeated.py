@@ -9,10 +9,10 @@ from microveil.errors import ParameterError
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
-from microveil.registry import score
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.scoring import score
 from microveil.scoring.repeated import REPEATS, RepeatedScore, repeat_seeds, repeated_score
-from microveil.scoring.score import Score
+from microveil.scoring.scores import Score
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,9 @@ from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Attribute, Microdata, Schema
-from microveil.microdata.sample import survey
-from microveil.registry import describe, find, make, names, score
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.registry import describe, find, make, names
+from microveil.scoring import score
 
 RULES = names("score")
 MEASURED = [name for name in RULES if name != "time-series"]
@@ -352,7 +353,7 @@ def test_records_may_be_linked_each_for_itself() -> None:
 
 
 def _pair():  # type: ignore[no-untyped-def]
-    from microveil.microdata.pairs import Pair
+    from microveil.comparison.pairs import Pair
 
     return Pair.of(toy(BEFORE), toy(AFTER), ["a", "b"])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from microveil.microdata import Microdata, files
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 
 DESIGN = """
 title = "Small study"

@@ -15,13 +15,13 @@ from microveil.errors import DataError, FileError
 from microveil.masking import Plan, Step
 from microveil.masking.plan import read_plan
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
+from microveil.microdata.datasets.sample_survey import survey
 from microveil.protection import protect
-from microveil.reporting.study_page import study_page
 from microveil.scoring import assess
 from microveil.study import Candidate, Result, Study, compare, run_study
 from microveil.study.cells import PLANNED, Cell, Measures
 from microveil.study.measuring import Measured, Outcome
+from microveil.study.page import study_page
 from microveil.study.results import Run, Started
 
 

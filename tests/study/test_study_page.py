@@ -12,10 +12,9 @@ import pytest
 
 from microveil.masking import Step
 from microveil.microdata import Microdata
-from microveil.reporting.risk_utility import risk_utility_map, score_of_the_best
-from microveil.reporting.study_page import study_page
 from microveil.study import Candidate, Study, compare, run_study
 from microveil.study.cells import Named
+from microveil.study.page import risk_utility_map, score_of_the_best, study_page
 
 SVG = "{http://www.w3.org/2000/svg}"
 

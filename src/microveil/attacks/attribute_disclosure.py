@@ -17,7 +17,7 @@ from microveil.attacks.confidential import (
     shares_of_candidates,
 )
 from microveil.attacks.linkage.candidates import RECORDS, attacked
-from microveil.microdata.pairs import Pair
+from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from microveil.microdata.pairs import Pair, fitting
+from microveil.comparison.pairs import Pair, fitting
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, silent
 

@@ -20,14 +20,14 @@ from microveil.attacks.confidential import (
     shares_of_candidates,
 )
 from microveil.attacks.linkage.candidates import RECORDS, attacked
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 if TYPE_CHECKING:
-    from microveil.numerics.class_divergence import ClassReport
+    from microveil.numerics.counting.class_divergence import ClassReport
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -91,7 +91,7 @@ class ClassDisclosure(ConfidentialAttack):
     seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
-        from microveil.numerics.class_divergence import ClassReport
+        from microveil.numerics.counting.class_divergence import ClassReport
 
         targets = [self._classes(target) for target in self.targets(pair, attributes)]
         made = None if self.groups == "values" else _made_groups(pair, attributes)
@@ -154,7 +154,7 @@ class ClassDisclosure(ConfidentialAttack):
 
 def _made_groups(pair: Pair, attributes: tuple[str, ...]) -> IntArray | None:
     """Which records share all the groups that known attributes were masked in; none if nothing is known of any."""
-    from microveil.numerics.counting import number_rows
+    from microveil.numerics.counting.distinct_rows import number_rows
 
     partitions = {} if pair.release is None else pair.release.partitions
     labels = [
@@ -164,9 +164,9 @@ def _made_groups(pair: Pair, attributes: tuple[str, ...]) -> IntArray | None:
 
 
 def _equal_values(pair: Pair, known: tuple[str, ...]) -> IntArray:
-    from microveil.microdata.columns import label_codes
-    from microveil.microdata.combinations import key_codes
-    from microveil.numerics.counting import number_rows
+    from microveil.comparison.columns import label_codes
+    from microveil.microdata.equivalence_classes import key_codes
+    from microveil.numerics.counting.distinct_rows import number_rows
 
     if not known:
         return np.zeros(len(pair), dtype=np.int64)

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack
+from microveil.comparison.columns import Columns
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
-from microveil.microdata.columns import Columns
-from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
-    from microveil.numerics.nearest import Table, Terms
+    from microveil.numerics.neighbours.nearest import Table, Terms
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -118,7 +118,7 @@ def _beside(pair: Pair, name: str) -> Pair | None:
 
 def known_tables(pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Terms]:
     """Both files for distances on what is known: numbers on the original's scale; a missing cell says nothing."""
-    from microveil.numerics.nearest import Table, Terms
+    from microveil.numerics.neighbours.nearest import Table, Terms
 
     if not attributes:
         nothing = Table(np.zeros((0, len(pair))), np.zeros((0, len(pair)), dtype=np.uint8))
@@ -139,7 +139,7 @@ def shares_of_candidates(
 
     Records that are not drawn, or have no true value, have NaN.
     """
-    from microveil.numerics.nearest_sets import nearest_rows
+    from microveil.numerics.neighbours.nearest_sets import nearest_rows
 
     shares, sizes = (np.full((len(targets), len(pair)), np.nan) for _ in range(2))
     knowledge = list(dict.fromkeys(target.known for target in targets))

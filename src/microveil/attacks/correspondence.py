@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.linkage.rank_alignment import correlation
+from microveil.comparison.common_codes import as_floats, common_codes, is_number
 from microveil.errors import DataError
 from microveil.masking.partition import Partition
-from microveil.microdata.common_codes import as_floats, common_codes, is_number
 from microveil.microdata.microdata import Microdata, as_microdata, count
-from microveil.numerics.category_alignment import CodedAttribute, agreement, align_categories
-from microveil.numerics.correspondence import (
+from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
+from microveil.numerics.linkage.correspondence import (
     PLACE_DEVIATION,
     Compared,
     attributes_with_same_rows,
@@ -35,8 +35,8 @@ from microveil.numerics.correspondence import (
     matched_by_content,
     pointers,
 )
-from microveil.numerics.direction import decreasing
-from microveil.numerics.standard import places, standardise
+from microveil.numerics.linkage.monotone_direction import decreasing
+from microveil.numerics.statistics.scaling import places, standardise
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

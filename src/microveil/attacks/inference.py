@@ -16,8 +16,8 @@ from microveil.attacks.confidential import (
     mean_over,
     percent,
 )
-from microveil.microdata.columns import Columns
-from microveil.microdata.pairs import Pair
+from microveil.comparison.columns import Columns
+from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
@@ -95,7 +95,7 @@ class Inference(ConfidentialAttack):
         )
 
     def _predictions(self, pair: Pair, target: Target) -> FloatArray:
-        from microveil.numerics.prediction import Task, by_ridge, by_tree
+        from microveil.numerics.statistics.prediction import Task, by_ridge, by_tree
 
         if np.isnan(target.after).all():
             return self._without_model(target)

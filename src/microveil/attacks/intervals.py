@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk, Subject, wilson_interval
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.numerics.standard import average_ranks
+from microveil.numerics.statistics.scaling import average_ranks
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 

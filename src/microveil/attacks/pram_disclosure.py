@@ -11,13 +11,20 @@ import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk, Subject
 from microveil.attacks.confidential import mean_over, percent
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError, nearest_name
 from microveil.masking.randomising.matrices import Given, matrix_for, plain_matrices
 from microveil.masking.randomising.pram import Variable, variable_of
 from microveil.masking.release import JOINT
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
-from microveil.numerics.posterior import Convention, Ratios, expected_ratios, likeliest, map_disclosure, observed_matrix
+from microveil.numerics.perturbing.posterior import (
+    Convention,
+    Ratios,
+    expected_ratios,
+    likeliest,
+    map_disclosure,
+    observed_matrix,
+)
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 
@@ -104,7 +111,7 @@ def _variable(pair: Pair, block: tuple[str, ...], matrix: FloatArray | None) -> 
 
 def _places(variable: Variable, published: IntArray) -> IntArray:
     """Which of a compound's categories each row of codes is; -1 for one that the original does not have."""
-    from microveil.numerics.counting import number_rows
+    from microveil.numerics.counting.distinct_rows import number_rows
 
     rows = np.vstack([variable.members, published]) + 1
     numbers, _ = number_rows(list(rows.T), [int(column.max()) + 1 for column in rows.T])
@@ -265,7 +272,7 @@ class MapDisclosure(_MatrixAttack):
         )
 
     def _frequencies(self, variable: Transitions) -> FloatArray:
-        from microveil.numerics.transition import estimated_frequencies
+        from microveil.numerics.perturbing.transition_matrices import estimated_frequencies
 
         if self.frequencies == "original":
             return variable.frequencies.astype(np.float64)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk, Subject
 from microveil.attacks.linkage.alignment import masked_in_order
-from microveil.microdata.pairs import Pair
+from microveil.comparison.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 

@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.uniqueness import Uniqueness
+from microveil.comparison.pairs import Pair
 from microveil.display import html_table, number, paragraph, text_table
 from microveil.errors import GuaranteeError, ParameterError, brief
-from microveil.microdata.combinations import Combinations, beside_wildcards, combinations_of
+from microveil.microdata.equivalence_classes import Combinations, beside_wildcards, combinations_of
 from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS, Attribute
 from microveil.progress import Progress, parts, silent
 from microveil.units import THRESHOLD, probability
@@ -277,7 +277,7 @@ def risk_of_file(
     Sampling weights that the schema declares say how many of the population agree with a record. A missing key counts
     as its schema says: as a wildcard it agrees with every value.
     """
-    from microveil.numerics.individual_risk import individual_risk
+    from microveil.numerics.counting.individual_risk import individual_risk
 
     table = as_microdata(data)
     source: Source = "given" if keys else "keys" if table.schema.keys else "all"

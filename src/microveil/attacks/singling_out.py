@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import RECORDS, attacked
-from microveil.microdata.columns import Columns
-from microveil.microdata.pairs import Pair
+from microveil.comparison.columns import Columns
+from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
@@ -57,7 +57,7 @@ class SinglingOut(Attack):
     )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
-        from microveil.numerics.predicates import isolated
+        from microveil.numerics.counting.predicates import isolated
 
         columns = Columns.of(pair, attributes)
         reach = self._reach(columns)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
-from microveil.microdata.columns import label_codes
-from microveil.microdata.combinations import Combinations, key_codes
+from microveil.comparison.columns import label_codes
+from microveil.comparison.pairs import Pair
+from microveil.microdata.equivalence_classes import Combinations, key_codes
 from microveil.microdata.microdata import as_microdata
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -122,7 +122,7 @@ class Uniqueness(Attack):
         return np.nan_to_num(released.numbers(weight).values)
 
     def _chances(self, found: IntArray, weight: FloatArray) -> FloatArray:
-        from microveil.numerics.individual_risk import individual_risk
+        from microveil.numerics.counting.individual_risk import individual_risk
 
         if self.estimate == "ratio":
             return 1.0 / np.maximum(np.maximum(weight, found), 1.0)
@@ -145,7 +145,7 @@ class Shared:
 
     @classmethod
     def of(cls, pair: Pair, attributes: Sequence[str], classes: int, weights: FloatArray) -> Shared:
-        from microveil.numerics.counting import number_rows
+        from microveil.numerics.counting.distinct_rows import number_rows
 
         n = len(pair)
         columns = [_codes(pair, name, classes) for name in attributes]

@@ -14,11 +14,11 @@ from microveil.attacks.base import Attack, Risk
 from microveil.attacks.confidential import known_tables
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.ranking_intervals import beside
+from microveil.comparison.knowledge import Knowledge
+from microveil.comparison.label_detection import readable_labels, texts_of
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.microdata import Categories, Microdata
-from microveil.microdata.knowledge import Knowledge
-from microveil.microdata.labels import readable_labels, texts_of
-from microveil.microdata.pairs import Pair
 from microveil.progress import Progress, parts, silent
 
 FloatArray = npt.NDArray[np.float64]
@@ -228,8 +228,8 @@ class _Matches:
 
 
 def _matches(tables: list[Microdata], attributes: Sequence[str], link: Link) -> _Matches:
-    from microveil.numerics.nearest import distinct
-    from microveil.numerics.nearest_sets import nearest_rows
+    from microveil.numerics.neighbours.nearest import distinct
+    from microveil.numerics.neighbours.nearest_sets import nearest_rows
 
     every = np.arange(len(tables[0]))
     if link == "order":

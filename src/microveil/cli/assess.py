@@ -94,7 +94,7 @@ def assess(
     """Measure what an intruder could learn and what an analyst loses."""
     from microveil.attacks.correspondence import corresponding
     from microveil.battery import explain_risk
-    from microveil.microdata.pairs import Pair
+    from microveil.comparison.pairs import Pair
     from microveil.progress import Part, parts
     from microveil.registry import make
     from microveil.scoring.assessing import assess_matched

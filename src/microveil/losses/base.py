@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, ClassVar, Literal
 
-from microveil.microdata.pairs import Pair, fitting
+from microveil.comparison.pairs import Pair, fitting
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, silent
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from microveil.errors import DataError
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
-from microveil.numerics.moments import complete_rows, with_moments_of
+from microveil.numerics.statistics.moments import complete_rows, with_moments_of
 
 FloatArray = npt.NDArray[np.float64]
 

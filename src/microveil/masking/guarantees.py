@@ -26,7 +26,7 @@ from microveil.progress import Progress, silent
 from microveil.units import probability
 
 if TYPE_CHECKING:
-    from microveil.microdata.combinations import Combinations
+    from microveil.microdata.equivalence_classes import Combinations
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -385,7 +385,7 @@ def guarantees_of(
     >>> print(found.sentences()[1])
     l-diversity of ill: 1 (1 of 2 equivalence classes has a single value of ill)
     """
-    from microveil.microdata.combinations import combinations_of
+    from microveil.microdata.equivalence_classes import combinations_of
 
     data = as_microdata(data)
     keys = resolve_attributes(data, keys, KINDS, "a guarantee")
@@ -396,7 +396,7 @@ def guarantees_of(
 
 
 def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> Diversity:
-    from microveil.microdata.combinations import key_codes
+    from microveil.microdata.equivalence_classes import key_codes
 
     codes = key_codes(data, name)
     known = codes >= 0  # a value that could be any says nothing about the diversity of its class

@@ -25,8 +25,8 @@ from microveil.microdata.distances import OrdinalDistance
 from microveil.microdata.microdata import check_records, count
 from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS, Category, category_key
-from microveil.numerics.c_medians import Merge
-from microveil.numerics.generic import MEDIAN
+from microveil.numerics.clustering.c_medians import Merge
+from microveil.numerics.neighbours.mixed_distance import MEDIAN
 from microveil.parameters import MOST_RECORDS, Parameterised, component_parameters, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -138,7 +138,7 @@ class Within(Method):
     def _clusters(
         self, data: Microdata, attributes: tuple[str, ...], smallest: int, streams: Streams, progress: Progress
     ) -> tuple[list[IntArray], tuple[str, ...]]:
-        from microveil.numerics.c_medians import c_medians, merge_small
+        from microveil.numerics.clustering.c_medians import c_medians, merge_small
 
         columns, axes = mixed_columns(data, attributes, self.ordinal_distance, numeric_centre=MEDIAN)
         found = c_medians(

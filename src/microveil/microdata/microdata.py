@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from microveil.errors import DataError, ParameterError, SchemaError
 from microveil.microdata.frames import Frame, arrow_column, open_frame, own_frame, type_words, with_arrow_columns
 from microveil.microdata.hierarchy import node_text
-from microveil.microdata.inference import infer_schema
+from microveil.microdata.kind_inference import infer_schema
 from microveil.microdata.ordered import cells_from, numbers_in
 from microveil.microdata.orders import in_order
 from microveil.microdata.schema import Attribute, Category, Schema, category_key

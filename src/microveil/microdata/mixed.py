@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.microdata import Microdata
-from microveil.numerics.generic import MEAN, MEDIAN, MODE, Axes
+from microveil.numerics.neighbours.mixed_distance import MEAN, MEDIAN, MODE, Axes
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from microveil.attacks.correspondence import corresponding
+from microveil.comparison.pairs import Pair
 from microveil.masking import Release
 from microveil.masking.guarantees import guarantees_of
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.microdata import as_microdata
-from microveil.microdata.pairs import Pair
 from microveil.progress import Part, Progress, silent
 from microveil.reporting.report_findings import Findings, Masthead
 from microveil.reporting.report_internal import internal_page

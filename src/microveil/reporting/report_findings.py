@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from microveil.attacks.reidentification import RiskSummary
+from microveil.comparison.pairs import Pair
 from microveil.display import number
 from microveil.errors import GuaranteeError
 from microveil.masking import Release
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.guarantees import AT_MOST, RISK, Guarantees, listed
 from microveil.microdata import Microdata
-from microveil.microdata.combinations import beside_wildcards
+from microveil.microdata.equivalence_classes import beside_wildcards
 from microveil.microdata.microdata import count
-from microveil.microdata.pairs import Pair
 from microveil.scoring import Assessment
 
 _ROUNDING = 1e-9

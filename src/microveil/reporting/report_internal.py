@@ -9,14 +9,14 @@ import numpy as np
 
 import microveil
 from microveil.battery import vulnerability_of
+from microveil.comparison.pairs import Pair
 from microveil.display import number
 from microveil.losses import Loss
 from microveil.masking import Release
 from microveil.masking.guarantees import listed
 from microveil.microdata.description import describe_attributes
 from microveil.microdata.microdata import count
-from microveil.microdata.pairs import Pair
-from microveil.numerics.summary import Summary, summarise
+from microveil.numerics.statistics.summary import Summary, summarise
 from microveil.parameters import describe_parameters, shown
 from microveil.registry import find
 from microveil.reporting.charts import bars

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import Categories
-from microveil.microdata.pairs import Pair
-from microveil.numerics.dependence import departure
-from microveil.numerics.standard import standardise
+from microveil.numerics.statistics.dependence_tree import departure
+from microveil.numerics.statistics.scaling import standardise
 from microveil.reporting.charts import bars, heatmap, histogram
 from microveil.reporting.charts.scales import round_limits, widened
 from microveil.reporting.report_findings import of_the_records

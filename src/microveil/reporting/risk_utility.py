@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
 
-from microveil.registry import make
 from microveil.reporting.charts import Guide, Look, Mark, Region, scatter
 from microveil.reporting.charts.layout import Axis
 from microveil.scoring import Score
-
-if TYPE_CHECKING:
-    from microveil.study import Study
 
 _RISK = "disclosure risk, % (what an intruder gains)"
 _LOSS = "information loss, % (what an analyst loses)"
@@ -86,35 +81,6 @@ def risk_utility_chart(
         region=None if risk_below is None else Region(risk_below, f"admissible: risk below {risk_below:g}"),
         looks=looks,
     )
-
-
-def risk_utility_map(study: Study) -> str:
-    """The map of a study: its candidates by rank, the front, the best, the knee and what is admissible."""
-    spots = [
-        Spot(r.candidate.label, r.risk, r.loss, r.candidate.family, r.spread("risk"), r.spread("loss"), r.score)
-        for r in study.results
-    ]
-    places = {id(result): place for place, result in enumerate(study.results)}
-    best = study.best if study.admissible else None
-    return risk_utility_chart(
-        spots,
-        front=[places[id(result)] for result in study.front],
-        best=None if best is None else places[id(best)],
-        knee=None if study.knee is None else places[id(study.knee)],
-        risk_below=study.risk_bound,
-        equal_score=score_of_the_best(study),
-    )
-
-
-def score_of_the_best(study: Study) -> Score | None:
-    """The best candidate's place on the map as the study's rule scores it; none where the mean of the scores over
-    repeats is not the score of the place, as for the larger of loss and risk."""
-    if not study.admissible:
-        return None
-    rule = make("score", study.score.name, study.score.parameters)
-    if rule.by == "max" and any(len(result.runs) > 1 for result in study.results):
-        return None
-    return Score(study.best.loss, study.best.risk, rule.by, rule.share)
 
 
 def generations_map(initial: Sequence[tuple[float, float]], final: Sequence[tuple[float, float]]) -> str:

@@ -21,10 +21,15 @@ import numpy as np
 
 from microveil.attacks.anonymity import random_file_anonymity, random_file_bounds, real_anonymity
 from microveil.masking import Method, Release
-from microveil.masking.microaggregation.grouping import circle_file, correlated_blocks, sphere_file, spread_blocks
+from microveil.masking.microaggregation.attribute_blocks import (
+    circle_file,
+    correlated_blocks,
+    sphere_file,
+    spread_blocks,
+)
 from microveil.masking.microaggregation.segments import segments_of
 from microveil.microdata import Microdata
-from microveil.numerics.standard import Scaling
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.registry import make
 from microveil.reproduction.base import Quick, Reproduction, Row, Rows, printed, row, whole
 from microveil.reproduction.measuring import (

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from microveil.microdata import datasets
-from microveil.numerics.class_divergence import ClassReport, shares_of
-from microveil.numerics.class_tree import Removable, cut_tree, euclidean_tree, grow_tree, regrow
-from microveil.numerics.groups import means_by_group
-from microveil.numerics.perturbation import Mode, linkage_ranks, moment_biases, perturb
-from microveil.numerics.standard import min_max
+from microveil.numerics.counting.class_divergence import ClassReport, shares_of
+from microveil.numerics.grouping.class_tree import Removable, cut_tree, euclidean_tree, grow_tree, regrow
+from microveil.numerics.grouping.groups import means_by_group
+from microveil.numerics.perturbing.perturbation import Mode, linkage_ranks, moment_biases, perturb
+from microveil.numerics.statistics.scaling import min_max
 from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, whole
 from microveil.reproduction.measuring import FloatArray, IntArray
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from microveil.masking import Method
 from microveil.microdata import datasets
-from microveil.numerics.summary import Summary, summarise
-from microveil.numerics.ward import k_ward_effort, recursive_k_ward_effort, recursive_k_ward_groups
+from microveil.numerics.grouping.ward import k_ward_effort, recursive_k_ward_effort, recursive_k_ward_groups
+from microveil.numerics.statistics.summary import Summary, summarise
 from microveil.reproduction.base import Reproduction, Row, Rows, printed, row, whole
 from microveil.reproduction.measuring import method, share_lost
 

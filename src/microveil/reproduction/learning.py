@@ -16,11 +16,12 @@ import numpy as np
 
 from microveil.masking.microaggregation.dependence import chosen_attributes
 from microveil.microdata import datasets
-from microveil.microdata.simulated import simulated
-from microveil.numerics.associative import acnn
-from microveil.numerics.automata import Migration, pairs_within, record_migration
-from microveil.numerics.centroid_groups import centroid_groups
-from microveil.numerics.dependence import (
+from microveil.microdata.datasets.simulated_tables import simulated
+from microveil.numerics.clustering.acnn import acnn
+from microveil.numerics.grouping.centroid_groups import centroid_groups
+from microveil.numerics.grouping.learning_automata import Migration, pairs_within, record_migration
+from microveil.numerics.grouping.sums_of_squares import squares
+from microveil.numerics.statistics.dependence_tree import (
     Metric,
     dependence,
     draw_codes,
@@ -28,8 +29,7 @@ from microveil.numerics.dependence import (
     maximum_spanning_tree,
     random_tables,
 )
-from microveil.numerics.squares import squares
-from microveil.numerics.standard import standardise
+from microveil.numerics.statistics.scaling import standardise
 from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, printed, row, whole
 from microveil.reproduction.measuring import FloatArray, IntArray, matrix
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from microveil.masking import Method, Plan, Release, Step
 from microveil.microdata import Microdata, datasets
-from microveil.microdata.simulated import simulated
+from microveil.microdata.datasets.simulated_tables import simulated
 from microveil.protection import protect
 from microveil.reproduction.base import Quick, Reproduction, Row, Rows, printed, whole
 from microveil.reproduction.measuring import method

@@ -13,8 +13,8 @@ from microveil.attacks.base import Attack
 from microveil.losses.base import Loss
 from microveil.masking import Method, Release
 from microveil.microdata import Attribute, Microdata, Schema, datasets
+from microveil.microdata.datasets.selections import load_selection
 from microveil.microdata.schema import Kind
-from microveil.microdata.selections import load_selection
 from microveil.registry import make
 
 PLD_RULE = (

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from microveil.microdata import datasets
-from microveil.numerics.centroid_groups import centroid_groups
-from microveil.numerics.maximum_distance import maximum_distance_groups, paired_mdav_groups
-from microveil.numerics.squares import squares
-from microveil.numerics.standard import standardise
+from microveil.numerics.grouping.centroid_groups import centroid_groups
+from microveil.numerics.grouping.maximum_distance import maximum_distance_groups, paired_mdav_groups
+from microveil.numerics.grouping.sums_of_squares import squares
+from microveil.numerics.statistics.scaling import standardise
 from microveil.reproduction.base import Reproduction, Row, Rows, whole
 from microveil.reproduction.measuring import FloatArray, IntArray, matrix, method, share_lost
 

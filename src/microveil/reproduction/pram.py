@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from microveil.numerics.posterior import expected_ratios
-from microveil.numerics.transition import (
+from microveil.numerics.perturbing.posterior import expected_ratios
+from microveil.numerics.perturbing.transition_matrices import (
     entropy_matrix,
     expected_frequencies,
     frequency_matrix,

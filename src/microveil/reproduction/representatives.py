@@ -22,10 +22,10 @@ import numpy as np
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.chance import chance_of_links
 from microveil.microdata import Microdata, datasets
-from microveil.numerics.aggregation import quantifiers
-from microveil.numerics.correlation_structure import correlations
-from microveil.numerics.representatives import representatives
-from microveil.numerics.standard import min_max, standardise
+from microveil.numerics.linkage.representatives import representatives
+from microveil.numerics.statistics.aggregation_operators import quantifiers
+from microveil.numerics.statistics.correlation_structure import correlations
+from microveil.numerics.statistics.scaling import min_max, standardise
 from microveil.reproduction.base import Quick, Reproduction, Row, Rows, whole
 from microveil.reproduction.measuring import FloatArray, attack
 

@@ -3,7 +3,7 @@
 from microveil.scoring.assessing import assess, score_index
 from microveil.scoring.assessment import Assessment
 from microveil.scoring.headline import headline_loss, headline_risk
-from microveil.scoring.rules.base import ScoreRule
-from microveil.scoring.score import Score
+from microveil.scoring.rules.base import ScoreRule, score
+from microveil.scoring.scores import Score
 
-__all__ = ["Assessment", "Score", "ScoreRule", "assess", "headline_loss", "headline_risk", "score_index"]
+__all__ = ["Assessment", "Score", "ScoreRule", "assess", "headline_loss", "headline_risk", "score", "score_index"]

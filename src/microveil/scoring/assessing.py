@@ -17,8 +17,8 @@ from microveil.attacks.correspondence import Correspondence, corresponding
 from microveil.attacks.reidentification import check_threshold, headline_of
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.battery import battery_of
+from microveil.comparison.pairs import Pair, fitting
 from microveil.losses import Loss, LossMeasure
-from microveil.microdata.pairs import Pair, fitting
 from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, make, names
 from microveil.scoring.assessment import Assessment

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from microveil.attacks import Risk
 from microveil.attacks.reidentification import Headline
 from microveil.battery import Battery
+from microveil.comparison.knowledge import Knowledge
 from microveil.display import frame_of, html_table, paragraph, text_table
 from microveil.losses import Loss
-from microveil.microdata.knowledge import Knowledge
 from microveil.registry import find
-from microveil.scoring.score import Score
+from microveil.scoring.scores import Score
 
 if TYPE_CHECKING:
     from microveil.scoring.rules.base import ScoreRule

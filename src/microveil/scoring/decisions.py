@@ -17,7 +17,7 @@ from scipy import special
 from microveil.attacks import Risk
 from microveil.errors import ParameterError
 from microveil.scoring.headline import is_linkage
-from microveil.scoring.score import By, Score
+from microveil.scoring.scores import By, Score
 
 _EQUAL = 1e-9  # scores that differ by less are the same
 

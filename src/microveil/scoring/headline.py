@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from microveil.attacks import Risk
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.losses import Loss
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
 from microveil.registry import find
 

@@ -12,7 +12,7 @@ from microveil.masking import Method
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import check_seed, derived_seed, draw_seed
 from microveil.registry import make
-from microveil.scoring.score import Score
+from microveil.scoring.scores import Score
 
 if TYPE_CHECKING:
     from microveil.scoring.rules.base import ScoreRule

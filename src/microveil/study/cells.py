@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import microveil
+from microveil.comparison.pairs import Pair, fitting
 from microveil.errors import DataError, MicroveilError, ParameterError
 from microveil.masking import Step
 from microveil.masking.release import versions
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import resolve_attributes
-from microveil.microdata.pairs import Pair, fitting
 from microveil.microdata.schema import KINDS
 from microveil.randomness import derived_seed, draw_seed
 from microveil.registry import find, make, names

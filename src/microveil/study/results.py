@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from microveil.comparison.knowledge import Knowledge
 from microveil.display import paragraph, text_table
 from microveil.errors import DataError
 from microveil.masking import Plan
 from microveil.masking.release import Provenance
 from microveil.microdata import Schema
 from microveil.microdata.files.atomic import make_folder, text_writer, write_together
-from microveil.microdata.knowledge import Knowledge
 from microveil.microdata.microdata import count
 from microveil.scoring import Assessment, decisions
 from microveil.study.cells import MEAN, Candidate, Cell, Named
@@ -308,7 +308,7 @@ class Study:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from microveil.reporting.study_page import study_fragment
+        from microveil.study.page import study_fragment
 
         return study_fragment(self)
 
@@ -325,7 +325,7 @@ class Study:
 
     def save(self, folder: str | Path) -> dict[str, Path]:
         """Write the tables, the page and the plan of the best into a folder, all or none; return their paths."""
-        from microveil.reporting.study_page import study_page
+        from microveil.study.page import study_page
 
         folder = make_folder(folder)
         rows, summary = self.rows, self.summary_rows

@@ -15,7 +15,7 @@ from typing import Any
 
 from microveil.errors import MicroveilError
 from microveil.microdata import Microdata
-from microveil.numerics.compiled import threads
+from microveil.numerics.core.compiled import threads
 from microveil.progress import Progress, Rising, silent
 from microveil.study.cells import Cell
 from microveil.study.measuring import Outcome, measure_cell

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from microveil.comparison.knowledge import Knowledge, knowledge_of
 from microveil.errors import FileError, ParameterError, check_path
 from microveil.microdata import Microdata
 from microveil.microdata.files.atomic import check_apart, check_folder_path, make_folder
-from microveil.microdata.knowledge import Knowledge, knowledge_of
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Part, Progress, Rising, silent
 from microveil.randomness import check_seed, draw_seed

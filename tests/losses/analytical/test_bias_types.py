@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.analytical.bias_types import BiasTypes, _Comparison
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
-from microveil.numerics.content_lots import content_lots
-from microveil.numerics.mardia import mardia
+from microveil.numerics.core.content_hash import content_lots
+from microveil.numerics.statistics.mardia import mardia
 from microveil.progress import silent
 
 

@@ -13,8 +13,8 @@ from microveil.errors import DataError
 from microveil.losses.analytical.estimates import SurveyEstimates
 from microveil.losses.analytical.validity import Validity
 from microveil.microdata import Microdata
-from microveil.microdata.sample import survey
-from microveil.numerics.survey_estimates import Design
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.numerics.statistics.survey_estimates import Design
 
 
 def _error_by_units(contributions: np.ndarray, strata: np.ndarray, units: np.ndarray) -> float:

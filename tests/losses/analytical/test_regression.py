@@ -9,8 +9,8 @@ from microveil.errors import DataError, UnknownNameError
 from microveil.losses.analytical.regression import Regression
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Attribute, Microdata, Schema
-from microveil.numerics.interval_overlap import confidence_overlap, interval_overlap
-from microveil.numerics.regression import CrossProducts, grouped
+from microveil.numerics.statistics.interval_overlap import confidence_overlap, interval_overlap
+from microveil.numerics.statistics.regression import CrossProducts, grouped
 
 
 def _least_squares(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.analytical.subdomains import by_category
 from microveil.losses.analytical.validity import Validity
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
-from microveil.numerics.standard import standardise
+from microveil.numerics.statistics.scaling import standardise
 
 RNG = np.random.default_rng(1)
 AGE, PAY = RNG.normal(40, 10, 200), RNG.normal(3000, 400, 200)

@@ -12,8 +12,8 @@ from microveil.losses.numeric.distribution import Distribution
 from microveil.losses.numeric.energy import EnergyLoss
 from microveil.losses.numeric.quantiles import Quantiles
 from microveil.microdata import Microdata
-from microveil.numerics.distribution_distances import quantile_shares, step_distances
-from microveil.numerics.energy_distance import energy_distance
+from microveil.numerics.statistics.distribution_distances import quantile_shares, step_distances
+from microveil.numerics.statistics.energy_distance import energy_distance
 
 
 @settings(max_examples=60, deadline=None)

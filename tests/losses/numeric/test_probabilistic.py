@@ -11,7 +11,7 @@ from microveil.losses.numeric.probabilistic import PIL
 from microveil.losses.numeric.quantiles import Quantiles
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
-from microveil.numerics.distribution_distances import density_at
+from microveil.numerics.statistics.distribution_distances import density_at
 
 
 def _table(cells: np.ndarray) -> Microdata:

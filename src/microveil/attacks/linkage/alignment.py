@@ -10,14 +10,14 @@ import numpy.typing as npt
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, SCALE, attacked, risk_of, steps_of
 from microveil.attacks.linkage.windows import shares_of
+from microveil.comparison.columns import Columns, Metric, Scale
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
-from microveil.microdata.columns import Columns, Metric, Scale
-from microveil.microdata.pairs import Pair
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 
 if TYPE_CHECKING:
-    from microveil.numerics.boxes import Order
+    from microveil.numerics.neighbours.range_search import Order
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -85,7 +85,7 @@ class AlignmentLinkage(Attack):
         return super().suited(pair) if in_order else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
-        from microveil.numerics.boxes import Boxes, Order, link_inside
+        from microveil.numerics.neighbours.range_search import Boxes, Order, link_inside
 
         columns = Columns.of(pair, attributes)
         backwards = self.align != "neighbours"  # from the released record to the originals
@@ -148,7 +148,7 @@ class AlignmentLinkage(Attack):
 
     def _runs(self, ordered: FloatArray, released: FloatArray, k: int) -> tuple[FloatArray, FloatArray] | None:
         """For each released value the least and the greatest of the originals that it stands for."""
-        from microveil.numerics.alignment import aligned_runs
+        from microveil.numerics.linkage.alignment import aligned_runs
 
         means, which, sizes = np.unique(released[~np.isnan(released)], return_inverse=True, return_counts=True)
         if self.align == "warping":

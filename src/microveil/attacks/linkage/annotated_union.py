@@ -8,9 +8,9 @@ from typing import ClassVar
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
 from microveil.attacks.linkage.windows import is_swapped, reach_told, reaches, window
+from microveil.comparison.columns import Columns, Metric
+from microveil.comparison.pairs import Pair
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
-from microveil.microdata.columns import Columns, Metric
-from microveil.microdata.pairs import Pair
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
@@ -63,7 +63,7 @@ class AnnotatedUnionLinkage(Attack):
         return super().suited(pair) if is_swapped(pair) else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
-        from microveil.numerics.boxes import Boxes, Order, link_inside
+        from microveil.numerics.neighbours.range_search import Boxes, Order, link_inside
 
         columns = Columns.of(pair, attributes)
         steps = steps_of([1.0] * len(attributes), len(pair), every=False)

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
+from microveil.comparison.drawing import drawn
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError, UnknownNameError
-from microveil.microdata.drawing import drawn
-from microveil.microdata.pairs import Pair
-from microveil.numerics.standard import Scaling, min_max, standardise
+from microveil.numerics.statistics.scaling import Scaling, min_max, standardise
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
-    from microveil.attacks.linkage.labels import Labels
-    from microveil.numerics.nearest import Table
+    from microveil.comparison.labels import Labels
+    from microveil.numerics.neighbours.nearest import Table
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -159,7 +159,7 @@ def columns_of(
     pair: Pair, attributes: Sequence[str], columns: Sequence[tuple[FloatArray, FloatArray]]
 ) -> tuple[Table, Table]:
     """The known and the released cells of attributes with values; missing ones are 0 and have their state."""
-    from microveil.numerics.nearest import Table
+    from microveil.numerics.neighbours.nearest import Table
 
     tables = []
     for side, data in enumerate((pair.original, pair.masked)):
@@ -171,7 +171,7 @@ def columns_of(
 
 def labelled_of(pair: Pair, attributes: Sequence[str]) -> dict[int, Labels]:
     """Those of the attributes, by number, that are released as labels for several values."""
-    from microveil.attacks.linkage.labels import labels_of
+    from microveil.comparison.labels import labels_of
 
     found = {number: labels_of(pair, name) for number, name in enumerate(attributes)}
     return {number: labels for number, labels in found.items() if labels is not None}

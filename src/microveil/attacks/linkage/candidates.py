@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.base import Risk
-from microveil.microdata.drawing import drawn
-from microveil.microdata.pairs import Pair
+from microveil.comparison.drawing import drawn
+from microveil.comparison.pairs import Pair
 
 if TYPE_CHECKING:
-    from microveil.numerics.boxes import Inside
+    from microveil.numerics.neighbours.range_search import Inside
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

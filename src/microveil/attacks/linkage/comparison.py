@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from microveil.attacks.linkage.labels import Labels
-from microveil.numerics.compiled import over_blocks
-from microveil.numerics.gathering import add_from_table
-from microveil.numerics.nearest import Links, Places, Table, Terms, distances, distinct, link, places_of_own
+from microveil.comparison.labels import Labels
+from microveil.numerics.core.compiled import over_blocks
+from microveil.numerics.linkage.pair_sums import add_from_table
+from microveil.numerics.neighbours.nearest import Links, Places, Table, Terms, distances, distinct, link, places_of_own
 from microveil.progress import Progress, silent
 
 FloatArray = npt.NDArray[np.float64]

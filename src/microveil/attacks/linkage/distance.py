@@ -21,16 +21,16 @@ from microveil.attacks.linkage.base import (
     scaled,
     unit_of,
 )
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.microdata.distances import OrdinalDistance, category_distance
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL, KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison, Labelled
-    from microveil.attacks.linkage.labels import Labels
+    from microveil.comparison.labels import Labels
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -194,7 +194,7 @@ class DistanceLinkage(Linkage):
 
     def _assigned(self, comparison: Comparison, attacked: IntArray, progress: Progress) -> Hits:
         """The same for the even mixture of the assignments with the least sum of distances."""
-        from microveil.numerics.assignment import even_assignment
+        from microveil.numerics.neighbours.assignment import even_assignment
 
         (rows, _), (columns, _) = comparison.different
         refuse_long_assignment(self.name, len(rows), len(columns))
@@ -227,7 +227,7 @@ class DistanceLinkage(Linkage):
 
     def _comparison(self, pair: Pair, attributes: tuple[str, ...]) -> Comparison:
         from microveil.attacks.linkage.comparison import Comparison
-        from microveil.numerics.nearest import Terms
+        from microveil.numerics.neighbours.nearest import Terms
 
         if self.weights is not None and len(self.weights) != len(attributes):
             raise ParameterError(
@@ -256,7 +256,7 @@ class DistanceLinkage(Linkage):
         return comparison
 
     def _compared(self, pair: Pair, name: str, weight: float) -> Compared:
-        from microveil.numerics.nearest import CATEGORY
+        from microveil.numerics.neighbours.nearest import CATEGORY
 
         kind, wildcard = pair.original[name].kind, pair.masked[name].missing == "wildcard"
         if kind == "numeric":
@@ -277,7 +277,7 @@ class DistanceLinkage(Linkage):
         )
 
     def _numbers(self, before: FloatArray, after: FloatArray, name: str, weight: float, wildcard: bool) -> Compared:
-        from microveil.numerics.nearest import ABSOLUTE, SQUARED
+        from microveil.numerics.neighbours.nearest import ABSOLUTE, SQUARED
 
         if self.metric == "mahalanobis" and np.isnan([before, after]).any():
             raise DataError(
@@ -385,7 +385,7 @@ def _whitened(comparison: Comparison, *, joint: bool) -> Comparison:
     A direction in which neither file varies is left out, which is the pseudo-inverse. One in which they vary and do
     not differ would be infinitely telling; it is stretched a millionfold.
     """
-    from microveil.numerics.nearest import SQUARED, Table
+    from microveil.numerics.neighbours.nearest import SQUARED, Table
 
     numbers = np.flatnonzero(comparison.terms.form == SQUARED)
     if len(numbers) == 0:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from microveil.attacks.linkage.rank_alignment import Cells, RankAlignmentLinkage, correlation, reversed_told
-from microveil.microdata.common_codes import common_codes
+from microveil.comparison.common_codes import common_codes
+from microveil.comparison.pairs import Pair
 from microveil.microdata.microdata import PRESENT
-from microveil.microdata.pairs import Pair
-from microveil.numerics.category_alignment import CodedAttribute, agreement, align_categories
+from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.parameters import parameterised
 
 FloatArray = npt.NDArray[np.float64]

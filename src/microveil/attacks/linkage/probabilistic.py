@@ -21,8 +21,8 @@ from microveil.attacks.linkage.base import (
     scaled,
     unit_of,
 )
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
@@ -30,10 +30,10 @@ from microveil.randomness import PublicStreams
 
 if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison, Labelled
-    from microveil.attacks.linkage.labels import Labels
-    from microveil.numerics.agreement import Patterns, Scheme
-    from microveil.numerics.nearest import Table
-    from microveil.numerics.two_classes import Classes
+    from microveil.comparison.labels import Labels
+    from microveil.numerics.linkage.agreement import Patterns, Scheme
+    from microveil.numerics.linkage.fellegi_sunter import Classes
+    from microveil.numerics.neighbours.nearest import Table
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -173,7 +173,7 @@ class ProbabilisticLinkage(Linkage):
         }
 
     def _assigned(self, comparison: Comparison, model: Model, attacked: IntArray, progress: Progress) -> Hits:
-        from microveil.numerics.assignment import even_assignment
+        from microveil.numerics.neighbours.assignment import even_assignment
 
         (rows, _), (columns, _) = comparison.different
         refuse_long_assignment(self.name, len(rows), len(columns))
@@ -210,7 +210,7 @@ class ProbabilisticLinkage(Linkage):
     # --- what a pair is compared by --------------------------------------------------------------------------------
 
     def _files(self, pair: Pair, attributes: tuple[str, ...]) -> Files:
-        from microveil.numerics.agreement import Scheme
+        from microveil.numerics.linkage.agreement import Scheme
 
         labels = labelled_of(pair, attributes)
         plain = tuple(j for j in range(len(attributes)) if j not in labels)
@@ -272,7 +272,7 @@ class ProbabilisticLinkage(Linkage):
     # --- what agreement means --------------------------------------------------------------------------------------
 
     def _model(self, files: Files, progress: Progress) -> Model:
-        from microveil.numerics.two_classes import dependent_classes, independent_classes
+        from microveil.numerics.linkage.fellegi_sunter import dependent_classes, independent_classes
 
         scheme = files.scheme
         generator = PublicStreams(self.seed).generator(self.name, "pairs")
@@ -339,8 +339,8 @@ class Files:
 
     def patterns(self, generator: np.random.Generator, progress: Progress, label: str) -> Patterns:
         """How often pairs of records agree in which way."""
-        from microveil.numerics.agreement import count_patterns
-        from microveil.numerics.nearest import distinct
+        from microveil.numerics.linkage.agreement import count_patterns
+        from microveil.numerics.neighbours.nearest import distinct
 
         if self.labels:
             return self._patterns_with_labels(generator, progress, label)
@@ -349,7 +349,7 @@ class Files:
         return count_patterns(self.scheme, rows, counts[0], columns, counts[1], generator, progress, label)
 
     def _patterns_with_labels(self, generator: np.random.Generator, progress: Progress, label: str) -> Patterns:
-        from microveil.numerics.agreement import Patterns, counted
+        from microveil.numerics.linkage.agreement import Patterns, counted
 
         comparison, possible = self.compared(_pattern_costs(self.scheme)), self.scheme.patterns
         (rows, row_of), (columns, column_of) = comparison.different
@@ -457,7 +457,7 @@ def _nearest_values(before: FloatArray, after: FloatArray) -> FloatArray:
 
 def _shares(values: FloatArray, bins: int) -> FloatArray:
     """In which of so many equal shares of the ordered file each value lies; equal values lie together."""
-    from microveil.numerics.standard import average_ranks
+    from microveil.numerics.statistics.scaling import average_ranks
 
     present = ~np.isnan(values)
     shares = np.full(len(values), np.nan)

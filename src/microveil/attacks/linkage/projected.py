@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import RECORDS, attacked
+from microveil.comparison.columns import Columns
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.masking.microaggregation.segments import segments_of
-from microveil.microdata.columns import Columns
-from microveil.microdata.pairs import Pair
 from microveil.parameters import LARGEST_SEED, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 
 if TYPE_CHECKING:
-    from microveil.numerics.nearest import Links, Table
+    from microveil.numerics.neighbours.nearest import Links, Table
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -162,7 +162,7 @@ class ProjectedLinkage(Attack):
     def _linked(
         self, mode: Mode, columns: Columns, blocks: list[list[int]], own: IntArray, progress: Progress
     ) -> Links:
-        from microveil.numerics.nearest import SQUARED, Terms, link
+        from microveil.numerics.neighbours.nearest import SQUARED, Terms, link
 
         scores = [self._scores(mode, columns.before[block], columns.after[block], block) for block in blocks]
         r = len(blocks)
@@ -174,7 +174,7 @@ class ProjectedLinkage(Attack):
         self, mode: Mode, before: FloatArray, after: FloatArray, block: list[int]
     ) -> tuple[FloatArray, FloatArray]:
         """The scores of a block in both files."""
-        from microveil.numerics.axes import Axis
+        from microveil.numerics.statistics.projection_axis import Axis
 
         fitted = [Axis.of(side.T, mode.projection != "component-raw") for side in (before, after)]
         if mode.projection == "z-sum":
@@ -197,7 +197,7 @@ class ProjectedLinkage(Attack):
 
 
 def _table(scores: list[FloatArray]) -> Table:
-    from microveil.numerics.nearest import Table
+    from microveil.numerics.neighbours.nearest import Table
 
     cells = np.stack(scores)
     absent = np.isnan(cells)

@@ -13,12 +13,12 @@ import pyarrow as pa
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import RECORDS
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.microdata.columns import Metric
-from microveil.microdata.drawing import drawn
+from microveil.comparison.columns import Metric
+from microveil.comparison.drawing import drawn
+from microveil.comparison.pairs import Pair
 from microveil.microdata.microdata import FIRST_CODE, PRESENT, as_categories
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS, Attribute, category_key
-from microveil.numerics.standard import places
+from microveil.numerics.statistics.scaling import places
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 

@@ -18,15 +18,15 @@ from microveil.attacks.linkage.candidates import (
     steps_of,
 )
 from microveil.attacks.linkage.windows import Reach, is_swapped, reach_told, reaches, shares_of, window
+from microveil.comparison.columns import Columns, Metric
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
-from microveil.microdata.columns import Columns, Metric
-from microveil.microdata.pairs import Pair
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 
 if TYPE_CHECKING:
-    from microveil.numerics.boxes import Boxes, Inside, Order, PlaceArray
+    from microveil.numerics.neighbours.range_search import Boxes, Inside, Order, PlaceArray
 
 _MOST_PAIRS = 60_000_000  # candidates in all, when they must be listed
 _QUICKLY_PROPAGATED = 20_000  # records whose links are followed up in seconds
@@ -106,7 +106,7 @@ class RankSwappingLinkage(Attack):
         return super().suited(pair) if is_swapped(pair) else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
-        from microveil.numerics.boxes import Boxes, Order, link_inside
+        from microveil.numerics.neighbours.range_search import Boxes, Order, link_inside
 
         reach = reaches(pair, attributes, self.p, self.unit, self.name)
         columns = Columns.of(pair, attributes)
@@ -143,7 +143,7 @@ class RankSwappingLinkage(Attack):
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
-        from microveil.numerics.boxes import list_inside
+        from microveil.numerics.neighbours.range_search import list_inside
 
         pairs = int(inside.candidates.sum())
         if pairs > _MOST_PAIRS:

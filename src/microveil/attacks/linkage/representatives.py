@@ -14,17 +14,17 @@ from microveil.attacks.linkage.candidates import RECORDS
 from microveil.attacks.linkage.chance import chance_of_links
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
+from microveil.comparison.columns import Metric
+from microveil.comparison.drawing import drawn
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
-from microveil.microdata.columns import Metric
-from microveil.microdata.drawing import drawn
-from microveil.microdata.pairs import Pair
-from microveil.numerics.aggregation import Boundary, Family, quantifiers
-from microveil.numerics.correlation_structure import correlations, divide, match
-from microveil.numerics.projections import steady_component
-from microveil.numerics.representatives import Operator as Aggregation
-from microveil.numerics.representatives import distinct_columns, representatives
-from microveil.numerics.standard import Scaling, average_ranks, min_max, standardise
+from microveil.numerics.linkage.representatives import Operator as Aggregation
+from microveil.numerics.linkage.representatives import distinct_columns, representatives
+from microveil.numerics.statistics.aggregation_operators import Boundary, Family, quantifiers
+from microveil.numerics.statistics.correlation_structure import correlations, divide, match
+from microveil.numerics.statistics.projections import steady_component
+from microveil.numerics.statistics.scaling import Scaling, average_ranks, min_max, standardise
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, silent
 

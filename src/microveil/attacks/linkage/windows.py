@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
 from microveil.masking.swapping.ranks import Unit, ranks
-from microveil.microdata.pairs import Pair
 
 if TYPE_CHECKING:
-    from microveil.numerics.boxes import Order
+    from microveil.numerics.neighbours.range_search import Order
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

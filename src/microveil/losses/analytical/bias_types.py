@@ -8,15 +8,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.columns import Columns
+from microveil.comparison.drawing import drawn
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of, relative_change
-from microveil.microdata.columns import Columns
-from microveil.microdata.drawing import drawn
-from microveil.microdata.pairs import Pair
-from microveil.numerics.content_lots import content_lots
-from microveil.numerics.mardia import Shape, mardia
-from microveil.numerics.prediction import Task, by_tree
+from microveil.numerics.core.content_hash import content_lots
+from microveil.numerics.statistics.mardia import Shape, mardia
+from microveil.numerics.statistics.prediction import Task, by_tree
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 

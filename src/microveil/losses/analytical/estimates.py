@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.analytical.subdomains import Rows, by_category, categorical, everyone
 from microveil.losses.base import Loss, LossMeasure
 from microveil.microdata import Microdata
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.numerics.interval_overlap import confidence_overlap
-from microveil.numerics.survey_estimates import Design, Estimates
+from microveil.numerics.statistics.interval_overlap import confidence_overlap
+from microveil.numerics.statistics.survey_estimates import Design, Estimates
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameterised
 from microveil.progress import Progress, parts

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.base import Loss, LossMeasure, Scope
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.numerics.counting import number_rows
-from microveil.numerics.interval_overlap import confidence_overlap, normal_reach
-from microveil.numerics.regression import CrossProducts, Fit, grouped
-from microveil.numerics.standard import Scaling
+from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.numerics.statistics.interval_overlap import confidence_overlap, normal_reach
+from microveil.numerics.statistics.regression import CrossProducts, Fit, grouped
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
-from microveil.microdata.pairs import Pair
 
 IntArray = npt.NDArray[np.int64]
 Rows = tuple[IntArray, IntArray]  # those of the original, and those of the release

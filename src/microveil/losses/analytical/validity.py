@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.analytical.subdomains import Rows, by_category, categorical, everyone
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, Zero, moments_of, relative_change
 from microveil.losses.numeric.probabilistic import PERCENTS
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.numerics.distribution_distances import step_distances
+from microveil.numerics.statistics.distribution_distances import step_distances
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 

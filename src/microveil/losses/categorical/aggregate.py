@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING
@@ -11,7 +12,6 @@ from microveil.losses.categorical.distance import DBIL
 from microveil.losses.categorical.entropy import EBIL
 from microveil.losses.categorical.tables import CTBIL
 from microveil.microdata.distances import OrdinalDistance
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts

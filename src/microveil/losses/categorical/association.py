@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 from typing import ClassVar
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.losses.base import Loss, LossMeasure, Scope
 from microveil.losses.categorical.coding import MISSING, Coded, coded
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -69,7 +69,7 @@ class BivariateCounts(_PairwiseLoss):
     source: ClassVar[str] = "specification 05, IL-06 (Eq. 4.5)"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        from microveil.numerics.contingency import cell_counts
+        from microveil.numerics.counting.contingency import cell_counts
 
         crossed = self._pairs(pair, attributes)
         columns = self._columns(pair, crossed)
@@ -108,7 +108,7 @@ class ChiSquare(_PairwiseLoss):
     source: ClassVar[str] = "specification 05, IL-07 (Eq. 4.8)"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        from microveil.numerics.contingency import chi_square
+        from microveil.numerics.counting.contingency import chi_square
 
         crossed = self._pairs(pair, attributes)
         columns = self._columns(pair, crossed)

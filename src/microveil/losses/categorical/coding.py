@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from microveil.microdata.pairs import Pair
+from microveil.comparison.pairs import Pair
 
 IntArray = npt.NDArray[np.int64]
 ADD_MISSING = "count one more category, for missing cells, in a domain that has none for them"

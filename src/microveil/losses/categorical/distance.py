@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING, domain_size
 from microveil.microdata.distances import OrdinalDistance, category_distance
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress

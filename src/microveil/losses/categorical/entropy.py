@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.attacks.pram_disclosure import Transitions, transitions_of
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING, Coded, coded
 from microveil.masking.randomising.matrices import plain_matrices
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -131,12 +131,12 @@ class EBIL(_EntropyLoss):
     )
 
     def _happened(self, columns: Coded) -> float:
-        from microveil.numerics.contingency import conditional_bits
+        from microveil.numerics.counting.contingency import conditional_bits
 
         return conditional_bits(columns.before, columns.after)
 
     def _expected(self, variable: Transitions) -> FloatArray:
-        from microveil.numerics.transition import bayes_inverse
+        from microveil.numerics.perturbing.transition_matrices import bayes_inverse
 
         inverse = bayes_inverse(variable.matrix, variable.frequencies)
         entropies = (inverse * surprise(inverse, nothing=0.0)).sum(axis=1)
@@ -175,14 +175,14 @@ class RecordEntropy(_EntropyLoss):
     )
 
     def _happened(self, columns: Coded) -> float:
-        from microveil.numerics.contingency import conditional_bits
+        from microveil.numerics.counting.contingency import conditional_bits
 
         if self.direction == "posterior":
             return conditional_bits(columns.before, columns.after)
         return conditional_bits(columns.after, columns.before)
 
     def _expected(self, variable: Transitions) -> FloatArray:
-        from microveil.numerics.transition import bayes_inverse
+        from microveil.numerics.perturbing.transition_matrices import bayes_inverse
 
         if self.direction == "posterior":
             return surprise(bayes_inverse(variable.matrix, variable.frequencies), nothing=np.inf)

@@ -6,9 +6,9 @@ from itertools import combinations
 from math import prod
 from typing import ClassVar, Literal
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.categorical.coding import ADD_MISSING, coded
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -43,7 +43,7 @@ class CTBIL(LossMeasure):
     add_missing_category: bool = parameter(False, help=ADD_MISSING)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        from microveil.numerics.contingency import cell_counts
+        from microveil.numerics.counting.contingency import cell_counts
 
         columns = {name: coded(pair, name, add_missing_category=self.add_missing_category) for name in attributes}
         subsets = [s for size in range(1, self.dimension + 1) for s in combinations(attributes, size)]

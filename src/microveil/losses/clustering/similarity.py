@@ -8,17 +8,17 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.columns import Columns
+from microveil.comparison.drawing import in_drawn_order
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Scope
-from microveil.microdata.columns import Columns
 from microveil.microdata.distances import OrdinalDistance, category_distance
-from microveil.microdata.drawing import in_drawn_order
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.numerics.c_medians import Clusters, c_medians, c_medians_from
-from microveil.numerics.generic import MEDIAN, MODE, Axes
-from microveil.numerics.k_means import k_means, k_means_from
-from microveil.numerics.partition_similarity import PairCounts
-from microveil.numerics.standard import Scaling
+from microveil.numerics.clustering.c_medians import Clusters, c_medians, c_medians_from
+from microveil.numerics.clustering.k_means import k_means, k_means_from
+from microveil.numerics.clustering.partition_similarity import PairCounts
+from microveil.numerics.neighbours.mixed_distance import MEDIAN, MODE, Axes
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import PublicStreams

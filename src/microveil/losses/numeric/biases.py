@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of, relative_change
-from microveil.microdata.pairs import Pair
 from microveil.parameters import parameterised
 from microveil.progress import Progress
 

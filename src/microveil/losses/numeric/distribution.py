@@ -7,9 +7,14 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
-from microveil.microdata.pairs import Pair
-from microveil.numerics.distribution_distances import hellinger, jensen_shannon, quantile_shares, step_distances
+from microveil.numerics.statistics.distribution_distances import (
+    hellinger,
+    jensen_shannon,
+    quantile_shares,
+    step_distances,
+)
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from microveil.comparison.drawing import drawn
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import moments_of
-from microveil.microdata.drawing import drawn
-from microveil.microdata.pairs import Pair
-from microveil.numerics.energy_distance import energy_distance
-from microveil.numerics.standard import Scaling
+from microveil.numerics.statistics.energy_distance import energy_distance
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of, relative_change
-from microveil.microdata.pairs import Pair
-from microveil.numerics.standard import Scaling
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 

@@ -10,11 +10,11 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.drawing import in_drawn_order
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
-from microveil.microdata.drawing import in_drawn_order
-from microveil.microdata.pairs import Pair
-from microveil.numerics.compiled import threads
-from microveil.numerics.standard import Scaling
+from microveil.numerics.core.compiled import threads
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of
-from microveil.microdata.pairs import Pair
-from microveil.numerics.distribution_distances import density_at
+from microveil.numerics.statistics.distribution_distances import density_at
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 

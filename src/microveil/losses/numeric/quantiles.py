@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import relative_change
 from microveil.losses.numeric.probabilistic import PERCENTS, Percent
-from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 

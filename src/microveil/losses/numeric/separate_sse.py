@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
-from microveil.microdata.pairs import Pair
-from microveil.numerics.one_dimension import separate_squares
-from microveil.numerics.standard import min_max
+from microveil.numerics.grouping.mic1d import separate_squares
+from microveil.numerics.statistics.scaling import min_max
 from microveil.parameters import parameterised
 from microveil.progress import Progress
 

@@ -16,8 +16,8 @@ from microveil.microdata import Attribute, Categories, Microdata
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import category_key
-from microveil.numerics.categories import median_by_group, plurality_by_group
-from microveil.numerics.groups import means_by_group
+from microveil.numerics.grouping.groups import means_by_group
+from microveil.numerics.statistics.category_coordinates import median_by_group, plurality_by_group
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

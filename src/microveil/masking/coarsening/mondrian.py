@@ -91,7 +91,7 @@ class Mondrian(Method):
         return Masked(columns, {attributes: partition}, notes=emptied.notes, attributes=tuple(changed))
 
     def _regions(self, data: Microdata, axes: list[Axis], progress: Progress) -> Partition:
-        from microveil.numerics.mondrian import mondrian_regions
+        from microveil.numerics.grouping.mondrian import mondrian_regions
 
         matrix = np.column_stack([_filled(axis) for axis in axes])
         span = np.array([axis.span for axis in axes])

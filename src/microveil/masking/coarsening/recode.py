@@ -26,7 +26,7 @@ from microveil.microdata.hierarchies import check_width, equal_width, frequency_
 from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, node_text
 from microveil.microdata.microdata import check_records, count
 from microveil.microdata.schema import KINDS
-from microveil.numerics.counting import number_rows
+from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -200,7 +200,7 @@ class Recode(Method):
     def _automatic(
         self, data: Microdata, attributes: tuple[str, ...], progress: Progress
     ) -> tuple[dict[str, Coarse], tuple[str, ...]]:
-        from microveil.numerics.merging import merge_until_frequent
+        from microveil.numerics.counting.category_merging import merge_until_frequent
 
         atoms = {name: _Atoms(data, name, self.groups) for name in attributes}
         codes = [atoms[name].counted for name in attributes]
@@ -224,7 +224,7 @@ class _Atoms:
     """The finest values that automatic recoding starts from: categories, or intervals of numbers."""
 
     def __init__(self, data: Microdata, name: str, groups: int) -> None:
-        from microveil.numerics.merging import Column
+        from microveil.numerics.counting.category_merging import Column
 
         self.attribute = data[name]
         self.hierarchy = self.attribute.hierarchy

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
-from microveil.microdata.combinations import combinations_of, key_codes
+from microveil.microdata.equivalence_classes import combinations_of, key_codes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress

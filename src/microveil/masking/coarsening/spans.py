@@ -15,7 +15,7 @@ from microveil.errors import DataError
 from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Categories, Hierarchy, Microdata
 from microveil.microdata.hierarchy import node_text
-from microveil.numerics.categories import plurality_by_group
+from microveil.numerics.statistics.category_coordinates import plurality_by_group
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

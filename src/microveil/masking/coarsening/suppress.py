@@ -14,7 +14,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.guarantees import Guarantees
 from microveil.microdata import Attribute, Microdata
-from microveil.microdata.combinations import Combinations, combinations_of, key_codes
+from microveil.microdata.equivalence_classes import Combinations, combinations_of, key_codes
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
@@ -147,7 +147,7 @@ class Suppress(Method):
         self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, targets: FloatArray, progress: Progress
     ) -> BoolArray:
         """Which cells are emptied, a row for each record and a column for each attribute."""
-        from microveil.numerics.nested_blanks import Keys, blank_nested
+        from microveil.numerics.counting.nested_local_suppression import Keys, blank_nested
 
         classes = combinations_of(data, attributes, Part(progress, 0.0, 0.1))
         own = np.array([data[name].missing != "wildcard" for name in attributes])

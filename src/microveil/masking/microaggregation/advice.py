@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microveil.masking.microaggregation.grouping import absolute_correlations
+from microveil.masking.microaggregation.attribute_blocks import absolute_correlations
 from microveil.microdata.microdata import as_microdata, count, resolve_attributes
-from microveil.numerics.standard import standardise
+from microveil.numerics.statistics.scaling import standardise
 
 FloatArray = npt.NDArray[np.float64]
 

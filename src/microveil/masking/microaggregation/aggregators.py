@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from microveil.masking.partition import Partition
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.microdata import count
-from microveil.numerics.groups import means_by_group, medians_by_group
+from microveil.numerics.grouping.groups import means_by_group, medians_by_group
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ def published_columns(
 def _published_categories(
     data: Microdata, name: str, partition: Partition, suppressed: BoolArray, weights: FloatArray | None
 ) -> pa.Array:
-    from microveil.numerics.categories import median_by_group, plurality_by_group
+    from microveil.numerics.statistics.category_coordinates import median_by_group, plurality_by_group
 
     column, missing = data.categories(name), data.missing_states(name) > 0
     in_common = median_by_group if data[name].kind == "ordinal" else plurality_by_group
@@ -74,7 +74,7 @@ def published_values(
     """
     labels = partition.labels
     if publish in ("perturb", "hybrid"):
-        from microveil.numerics.perturbation import hybrid, perturb
+        from microveil.numerics.perturbing.perturbation import hybrid, perturb
 
         if publish == "hybrid":
             drawn, fallen_back = hybrid(values, labels, rng)

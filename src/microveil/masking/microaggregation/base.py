@@ -27,9 +27,9 @@ from microveil.masking.microaggregation.incomplete import Emptied, blocks_by_pat
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records, count
-from microveil.numerics.blocks import similar_blocks
-from microveil.numerics.squares import squares_lost
-from microveil.numerics.standard import Scaling
+from microveil.numerics.grouping.chunks import similar_blocks
+from microveil.numerics.grouping.sums_of_squares import squares_lost
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import LARGEST_NUMBER, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -165,7 +165,7 @@ class Microaggregation(Method):
         """Which attributes are masked together."""
         size = self.block or len(attributes)
         if self.arrange != "given" and size < len(attributes):
-            from microveil.masking.microaggregation.grouping import correlated_blocks, spread_blocks
+            from microveil.masking.microaggregation.attribute_blocks import correlated_blocks, spread_blocks
 
             arrange = correlated_blocks if self.arrange == "correlated" else spread_blocks
             return list(arrange(self._complete(data, attributes, "arrange"), attributes, size).blocks)
@@ -275,7 +275,7 @@ class Microaggregation(Method):
         partitioner = self._partitioner(data)
         steps = self.polish
         if steps is None:
-            from microveil.numerics.polish import default_steps
+            from microveil.numerics.grouping.simulated_annealing import default_steps
 
             steps = default_steps(len(data), filled.shape[1], runs * len(choices))
         made: list[list[IntArray]] = []
@@ -326,7 +326,7 @@ class Microaggregation(Method):
         chosen = np.ascontiguousarray(columns[:, taken])
         if self.polish == 0:
             return [partitioner(chosen, records, rng, progress)]
-        from microveil.numerics.polish import polish_groups
+        from microveil.numerics.grouping.simulated_annealing import polish_groups
 
         made = partitioner(chosen, records, rng, Part(progress, 0.0, 0.1))
         polished = polish_groups(columns, made, self.k, steps * len(columns), rng, Part(progress, 0.1, 1.0))
@@ -352,7 +352,7 @@ class Microaggregation(Method):
 
 
 def _loss(columns: FloatArray, labels: IntArray) -> float:
-    from microveil.numerics.polish import loss_within
+    from microveil.numerics.grouping.simulated_annealing import loss_within
 
     return loss_within(columns, labels)
 

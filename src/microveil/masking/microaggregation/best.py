@@ -43,6 +43,6 @@ class Best(Microaggregation):
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.mdav import mdav_groups
+        from microveil.numerics.grouping.mdav import mdav_groups
 
         return mdav_groups(columns, self.k, progress, "best: grouping records")

@@ -16,7 +16,7 @@ from microveil.masking.microaggregation.perturbation import NoiseMode, columns_d
 from microveil.masking.partition import Partition
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.microdata import count
-from microveil.numerics.perturbation import Noise, dealt_anew, perturb_average
+from microveil.numerics.perturbing.perturbation import Noise, dealt_anew, perturb_average
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from microveil.errors import DataError
 from microveil.microdata import Microdata
-from microveil.numerics.standard import min_max, standardise
+from microveil.numerics.statistics.scaling import min_max, standardise
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -43,7 +43,7 @@ def coordinates(data: Microdata, names: Sequence[str], scale: Scale) -> tuple[Fl
 
 
 def _category_columns(data: Microdata, name: str, scale: Scale) -> FloatArray:
-    from microveil.numerics.categories import indicators, positions
+    from microveil.numerics.statistics.category_coordinates import indicators, positions
 
     column = data.categories(name)
     codes = np.where(data.missing_states(name) > 0, -1, column.codes)

@@ -19,7 +19,7 @@ from microveil.progress import Part, Progress
 from microveil.randomness import Streams
 
 if TYPE_CHECKING:
-    from microveil.numerics.class_divergence import ClassReport
+    from microveil.numerics.counting.class_divergence import ClassReport
 
 _FORMS = ("rms", "root", "square")
 _ROUNDING = 1e-9
@@ -106,8 +106,8 @@ class Crest(Microaggregation):
         rng: np.random.Generator,
         progress: Progress,
     ) -> IntArray:
-        from microveil.numerics.class_divergence import shares_of
-        from microveil.numerics.class_tree import Removable, cut_tree, grow_tree, regrow
+        from microveil.numerics.counting.class_divergence import shares_of
+        from microveil.numerics.grouping.class_tree import Removable, cut_tree, grow_tree, regrow
 
         shares = shares_of(np.bincount(of_file))
         classes = of_file[records.numbers]
@@ -179,7 +179,7 @@ class Crest(Microaggregation):
 
     def _class_notes(self, data: Microdata, attributes: tuple[str, ...], masked: Masked) -> tuple[str, ...]:
         """Counts of what the groups give away about the class; no values."""
-        from microveil.numerics.class_divergence import ClassReport
+        from microveil.numerics.counting.class_divergence import ClassReport
 
         if not self._class_attributes(data, attributes):
             return ("no class attribute is named or confidential: all records were treated as one class",)

@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.errors import ParameterError
-from microveil.numerics.dependence import Metric, bins, degrees, dependence, maximum_spanning_tree, tied_choices
+from microveil.numerics.statistics.dependence_tree import (
+    Metric,
+    bins,
+    degrees,
+    dependence,
+    maximum_spanning_tree,
+    tied_choices,
+)
 
 FloatArray = npt.NDArray[np.float64]
 Choice = tuple[str, ...]

@@ -35,6 +35,6 @@ class Fixed(OneByOne):
     direction: Direction = parameter("ascending", help="order of the values; auto: against the long tail")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.univariate import fixed_groups
+        from microveil.numerics.grouping.univariate import fixed_groups
 
         return fixed_groups(values, self.k, self.remainder, self.direction)

@@ -87,14 +87,14 @@ class Fuzzy(Microaggregation):
             )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.fuzzy_means import crisp_groups
+        from microveil.numerics.clustering.fuzzy_means import crisp_groups
 
         _, degrees = self._clusters(columns, progress)
         return crisp_groups(columns, degrees, self.k)
 
     def _clusters(self, columns: FloatArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
         """How strongly each record pulls each centre, and to what degree it belongs to it."""
-        from microveil.numerics.fuzzy_means import Fuzziness, fuzzy_clusters, natural_sharpness
+        from microveil.numerics.clustering.fuzzy_means import Fuzziness, fuzzy_clusters, natural_sharpness
 
         n = len(columns)
         if n * (n // self.k) > _MOST_DEGREES:
@@ -150,7 +150,7 @@ class Fuzzy(Microaggregation):
         return drawn, Partition.of(together)
 
     def _draw(self, values: FloatArray, pulls: FloatArray, degrees: FloatArray, rng: np.random.Generator) -> FloatArray:
-        from microveil.numerics.fuzzy_means import drawn_clusters, weighted_centres
+        from microveil.numerics.clustering.fuzzy_means import drawn_clusters, weighted_centres
 
         centres = weighted_centres(np.ascontiguousarray(values), np.ascontiguousarray(pulls))
         n, d = values.shape

@@ -35,8 +35,8 @@ class Hanani(Microaggregation):
     remainder: Remainder = parameter("last", help="which group takes the n mod k records left over")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.projections import slab_groups
-        from microveil.numerics.univariate import fixed_groups
+        from microveil.numerics.grouping.univariate import fixed_groups
+        from microveil.numerics.statistics.projections import slab_groups
 
         if columns.shape[1] == 1:
             progress(1.0, f"{self.name}: one attribute")

@@ -35,7 +35,7 @@ class IAMAT(Microaggregation):
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.centroid_groups import centroid_groups
+        from microveil.numerics.grouping.centroid_groups import centroid_groups
 
         labels, _ = centroid_groups(
             columns,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from microveil.masking.microaggregation.aggregators import group_counts
 from microveil.masking.partition import Partition
 from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING, count
-from microveil.numerics.groups import pooled
+from microveil.numerics.grouping.groups import pooled
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

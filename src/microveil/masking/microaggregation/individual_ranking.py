@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
-from microveil.numerics.standard import Scaling
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
@@ -74,7 +74,7 @@ class IndividualRanking(OneByOne):
     remainder: Remainder = parameter("last", help="with fixed: which group takes the n mod k values left over")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.univariate import fixed_groups, optimal_groups
+        from microveil.numerics.grouping.univariate import fixed_groups, optimal_groups
 
         if self.partition == "fixed":
             return fixed_groups(values, self.k, self.remainder)

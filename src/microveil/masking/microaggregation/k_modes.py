@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.masking.microaggregation.base import FloatArray, IntArray
 from microveil.masking.microaggregation.mdav_generic import Generic
-from microveil.numerics.generic import MEAN, MEDIAN, Axes
+from microveil.numerics.neighbours.mixed_distance import MEAN, MEDIAN, Axes
 from microveil.parameters import parameterised
 from microveil.progress import Progress
 
@@ -32,7 +32,7 @@ class KModes(Generic):
     source: ClassVar[str] = "Huang (1998), k-modes; specification 01, MA-20"
 
     def _mixed_groups(self, columns: FloatArray, axes: Axes, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.c_medians import c_medians_from, dissimilar_centres, merge_small
+        from microveil.numerics.clustering.c_medians import c_medians_from, dissimilar_centres, merge_small
 
         axes = axes._replace(centre=np.where(axes.centre == MEAN, MEDIAN, axes.centre))
         clusters = max(1, len(columns) // self.k)

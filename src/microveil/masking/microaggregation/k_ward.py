@@ -41,7 +41,7 @@ class KWard(Microaggregation):
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.ward import k_ward_groups, multivariate_k_ward_groups
+        from microveil.numerics.grouping.ward import k_ward_groups, multivariate_k_ward_groups
 
         label = f"{self.name}: merging groups"
         if columns.shape[1] > 1:
@@ -70,7 +70,7 @@ class KWD(OneByOne):
     exact: bool = parameter(False, help="look over complete groups to the left as well: always the groups of k-Ward")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.ward import k_ward_groups
+        from microveil.numerics.grouping.ward import k_ward_groups
 
         return k_ward_groups(values, self.k, "kwd-exact" if self.exact else "kwd")
 
@@ -99,7 +99,7 @@ class KWR(OneByOne):
     rule: Rule = parameter("contiguous", help="which groups may merge")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.ward import recursive_k_ward_groups
+        from microveil.numerics.grouping.ward import recursive_k_ward_groups
 
         return recursive_k_ward_groups(values, self.k, self.rule, self.threshold, self.parts)[0]
 

@@ -31,6 +31,6 @@ class MD(Microaggregation):
     source: ClassVar[str] = "Mateo-Sanz and Domingo-Ferrer (1999), maximum distance; specification 01, 9.1"
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.maximum_distance import maximum_distance_groups
+        from microveil.numerics.grouping.maximum_distance import maximum_distance_groups
 
         return maximum_distance_groups(columns, self.k, progress, "md: grouping records")

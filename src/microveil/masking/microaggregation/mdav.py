@@ -37,6 +37,6 @@ class MDAV(Microaggregation):
         return self.k if self.remainder == "standard" else 1
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.mdav import mdav_groups
+        from microveil.numerics.grouping.mdav import mdav_groups
 
         return mdav_groups(columns, self.k, progress, "mdav: grouping records", literal=self.remainder == "literal")

@@ -14,7 +14,7 @@ from microveil.microdata import Microdata
 from microveil.microdata.distances import OrdinalDistance
 from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS
-from microveil.numerics.generic import MEAN, Axes
+from microveil.numerics.neighbours.mixed_distance import MEAN, Axes
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
@@ -104,7 +104,7 @@ class MDAVGeneric(Generic):
     )
 
     def _mixed_groups(self, columns: FloatArray, axes: Axes, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.generic import mdav_generic
+        from microveil.numerics.neighbours.mixed_distance import mdav_generic
 
         label = f"{self.name}: grouping records"
         if self.ties != "random":

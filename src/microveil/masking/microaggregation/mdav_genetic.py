@@ -38,7 +38,7 @@ class MDAVGenetic(Microaggregation):
     mutation: float = parameter(0.1, help="chance that two records of a new division change places", ge=0, le=1)
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.genetic_groups import Evolution, genetic_groups
+        from microveil.numerics.grouping.genetic import Evolution, genetic_groups
 
         evolution = Evolution(self.population, self.generations, self.crossover, self.mutation)
         return genetic_groups(columns, self.k, self.multiple, evolution, rng, progress, "mdav-genetic: breeding groups")

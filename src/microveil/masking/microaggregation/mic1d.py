@@ -11,7 +11,7 @@ import numpy as np
 from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
-from microveil.numerics.one_dimension import mic1d
+from microveil.numerics.grouping.mic1d import mic1d
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams

@@ -32,9 +32,9 @@ class MST(Microaggregation):
     post: Literal["mdav", "md", "none"] = parameter("mdav", help="how groups of 2k records or more are divided")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.centroid_groups import split_large
-        from microveil.numerics.maximum_distance import maximum_distance_groups, paired_mdav_groups
-        from microveil.numerics.spanning_tree import spanning_tree_groups
+        from microveil.numerics.grouping.centroid_groups import split_large
+        from microveil.numerics.grouping.maximum_distance import maximum_distance_groups, paired_mdav_groups
+        from microveil.numerics.grouping.spanning_tree import spanning_tree_groups
 
         labels = spanning_tree_groups(columns, self.k, progress, "mst: growing the tree")
         if self.post == "none":

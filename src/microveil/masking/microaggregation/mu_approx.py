@@ -31,6 +31,6 @@ class MuApprox(Microaggregation):
     source: ClassVar[str] = "Domingo-Ferrer, Sebé and Solanas (2008), mu-Approx; specification 01, 9.6"
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.forest import forest_groups
+        from microveil.numerics.grouping.mu_approximation import forest_groups
 
         return forest_groups(columns, self.k, progress, "mu-approx: grouping records")

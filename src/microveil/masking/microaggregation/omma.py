@@ -75,7 +75,7 @@ class OMMA(Microaggregation):
     max_cycles: int = parameter(100, help="stop after so many cycles in any case", ge=1, le=1_000_000)
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.automata import in_order, put_back, record_migration, set_aside
+        from microveil.numerics.grouping.learning_automata import in_order, put_back, record_migration, set_aside
 
         n = len(columns)
         labels = np.zeros(n, dtype=np.int64)
@@ -112,7 +112,7 @@ class OMMA(Microaggregation):
         return np.asarray(method._groups(columns, records, rng, progress))
 
     def _similar_pairs(self, columns: FloatArray) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-        from microveil.numerics.automata import neighbour_pairs, pairs_within
+        from microveil.numerics.grouping.learning_automata import neighbour_pairs, pairs_within
 
         if self.neighbours is None and len(columns) <= _ALL_PAIRS_UP_TO:
             return pairs_within(columns, self.threshold)

@@ -33,7 +33,7 @@ class OptimalUnivariate(OneByOne):
     remainder: Remainder = parameter("middle", help="with fixed: which group takes the n mod k values left over")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.univariate import fixed_groups, optimal_groups
+        from microveil.numerics.grouping.univariate import fixed_groups, optimal_groups
 
         if self.partition == "fixed":
             return fixed_groups(values, self.k, self.remainder)

@@ -18,7 +18,7 @@ from microveil.masking.microaggregation.base import Microaggregation
 from microveil.masking.partition import Partition
 from microveil.masking.release import Release
 from microveil.microdata import Microdata
-from microveil.numerics.perturbation import Mode, Noise, hybrid, perturb
+from microveil.numerics.perturbing.perturbation import Mode, Noise, hybrid, perturb
 from microveil.progress import Progress, parts, silent
 
 FloatArray = npt.NDArray[np.float64]

@@ -71,7 +71,7 @@ class Projection(Microaggregation):
         return labels
 
     def _cut(self, score: FloatArray, columns: FloatArray, progress: Progress) -> IntArray:
-        from microveil.numerics import univariate, ward
+        from microveil.numerics.grouping import univariate, ward
 
         label = f"{self.name}: cutting the order"
         if self.partition == "optimal":
@@ -89,8 +89,8 @@ class Projection(Microaggregation):
         return ward.k_ward_groups(score, self.k, "contiguous" if self.partition == "k-ward" else self.partition)
 
     def _score(self, columns: FloatArray, records: Records) -> FloatArray:
-        from microveil.numerics import projections
-        from microveil.numerics.standard import min_max, standardise
+        from microveil.numerics.statistics import projections
+        from microveil.numerics.statistics.scaling import min_max, standardise
 
         if columns.shape[1] == 1:
             return columns[:, 0]
@@ -118,7 +118,7 @@ class Projection(Microaggregation):
         return records.attributes.index(self.variable)
 
     def _aggregated(self, unit: FloatArray) -> FloatArray:
-        from microveil.numerics import aggregation
+        from microveil.numerics.statistics import aggregation_operators as aggregation
 
         d = unit.shape[1]
         quantifier = aggregation.power_quantifier(self.alpha)

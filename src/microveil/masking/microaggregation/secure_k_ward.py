@@ -12,8 +12,8 @@ from microveil.masking.microaggregation.incomplete import cells_to_empty
 from microveil.masking.microaggregation.individual_ranking import OneByOne
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.numerics.groups import means_by_group
-from microveil.numerics.standard import Scaling
+from microveil.numerics.grouping.groups import means_by_group
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
@@ -46,7 +46,7 @@ class SecureKWard(OneByOne):
     )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.ward import k_ward_groups
+        from microveil.numerics.grouping.ward import k_ward_groups
 
         return k_ward_groups(values, self.k)
 
@@ -69,7 +69,7 @@ class SecureKWard(OneByOne):
 
 def moved_off_members(values: FloatArray, means: FloatArray, partition: Partition, least: float) -> FloatArray:
     """For each record its group's mean, moved so far that no member's value is nearer than `least`."""
-    from microveil.numerics.ward import balanced_choice, values_away_from_members
+    from microveil.numerics.grouping.ward import balanced_choice, values_away_from_members
 
     present = np.flatnonzero(~np.isnan(values))
     if least == 0 or not len(present):

@@ -44,7 +44,7 @@ class TwoApprox(Microaggregation):
             raise ParameterError(f"{self.name}: k = {self.k} is not allowed; it makes pairs, so k must be 2")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.cover import cover_groups
+        from microveil.numerics.grouping.edge_cover import cover_groups
 
         if len(columns) > _MOST_RECORDS:
             raise DataError(

@@ -44,7 +44,7 @@ class UnivariateGenetic(OneByOne):
     fitness: Literal["retained", "inverse"] = parameter("retained", help="SST - SSE, or 1 / SSE")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.univariate import Evolution, evolved_groups
+        from microveil.numerics.grouping.univariate import Evolution, evolved_groups
 
         evolution = Evolution(
             self.population, self.generations, self.patience, self.crossover, self.mutation, self.fitness

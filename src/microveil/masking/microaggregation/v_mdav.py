@@ -34,7 +34,7 @@ class VMDAV(Microaggregation):
     post: Literal["mdav", "none"] = parameter("mdav", help="how groups of 2k records or more are divided")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.centroid_groups import split_large, variable_groups
+        from microveil.numerics.grouping.centroid_groups import split_large, variable_groups
 
         labels = variable_groups(columns, self.k, self.gamma, progress, "v-mdav: grouping records")
         return labels if self.post == "none" else split_large(columns, labels, self.k)

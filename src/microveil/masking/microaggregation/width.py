@@ -32,6 +32,6 @@ class Width(OneByOne):
     search: Literal["optimal", "split"] = parameter("optimal", help="least total width, or the widest gap first")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.univariate import least_width_groups, width_split_groups
+        from microveil.numerics.grouping.univariate import least_width_groups, width_split_groups
 
         return (least_width_groups if self.search == "optimal" else width_split_groups)(values, self.k)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of, numbers_of
 from microveil.microdata import Microdata
-from microveil.numerics.moments import paired_covariance
-from microveil.numerics.standard import min_max, standardise
+from microveil.numerics.statistics.moments import paired_covariance
+from microveil.numerics.statistics.scaling import min_max, standardise
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
@@ -52,7 +52,7 @@ class Lossy(Method):
     )
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        from microveil.numerics.compression import squeezed
+        from microveil.numerics.perturbing.jpeg import squeezed
 
         values = numbers_of(data, attributes)
         places = self._places(values)
@@ -70,7 +70,7 @@ class Lossy(Method):
 
     def _places(self, values: FloatArray) -> list[int]:
         """The attributes in the image, in order; constants and those without any value are left out."""
-        from microveil.numerics.compression import correlated_order
+        from microveil.numerics.perturbing.jpeg import correlated_order
 
         covariance = paired_covariance(standardise(values))
         varying = np.flatnonzero(np.diag(covariance) > 0)

@@ -11,8 +11,8 @@ from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of, numbers_of, restored_moments
 from microveil.microdata import Microdata
-from microveil.numerics.moments import covariance_root, paired_covariance
-from microveil.numerics.standard import Scaling
+from microveil.numerics.statistics.moments import covariance_root, paired_covariance
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
@@ -99,7 +99,7 @@ class Noise(Method):
     def _on_scores(
         self, values: FloatArray, drawn: FloatArray, attributes: tuple[str, ...], streams: Streams
     ) -> FloatArray:
-        from microveil.numerics.normal_scores import scored_columns, unscored_columns
+        from microveil.numerics.statistics.normal_scores import scored_columns, unscored_columns
 
         scores = scored_columns(values, (streams.generator("ties", name) for name in attributes))
         noisy = drawn_in(scores + correlated_noise(scores, self.alpha, drawn), np.zeros(len(attributes)), self.alpha)

@@ -13,11 +13,11 @@ from microveil.masking.columns import columns_of, numbers_of
 from microveil.masking.partition import Partition
 from microveil.masking.randomising.noise import correlated_noise
 from microveil.microdata import Microdata
-from microveil.microdata.combinations import combinations_of
+from microveil.microdata.equivalence_classes import combinations_of
 from microveil.microdata.microdata import check_records, count
-from microveil.numerics.blocks import similar_blocks
-from microveil.numerics.moments import complete_rows, with_moments_of
-from microveil.numerics.standard import Scaling
+from microveil.numerics.grouping.chunks import similar_blocks
+from microveil.numerics.statistics.moments import complete_rows, with_moments_of
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
@@ -68,8 +68,8 @@ class NoiseSwapping(Method):
     scores: bool = parameter(False, help="work on the normal scores of the values: for data far from normal")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        from microveil.numerics.normal_scores import scored_columns, unscored_columns
-        from microveil.numerics.partners import exchange, recognised
+        from microveil.numerics.perturbing.nearest_swap import exchange, recognised
+        from microveil.numerics.statistics.normal_scores import scored_columns, unscored_columns
 
         values = numbers_of(data, attributes)
         check_records(data, len(attributes) + 2, f"{self.name} on {count(len(attributes), 'attribute')}")
@@ -98,7 +98,7 @@ class NoiseSwapping(Method):
         return Masked(columns_of(data, attributes, masked), notes=(note,))
 
     def _populations(self, data: Microdata, columns: FloatArray) -> list[IntArray]:
-        from microveil.numerics.groups import pooled
+        from microveil.numerics.grouping.groups import pooled
 
         least = max(self.smallest, columns.shape[1] + 2)
         strata = data.schema.having("stratum")

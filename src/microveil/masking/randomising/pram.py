@@ -61,7 +61,7 @@ class Variable:
 
 def variable_of(data: Microdata, attributes: tuple[str, ...], *, exclude_missing: bool = False) -> Variable:
     """An attribute with its domain, or several with the combinations that occur, in the order of their domains."""
-    from microveil.numerics.counting import number_rows
+    from microveil.numerics.counting.distinct_rows import number_rows
 
     columns = tuple(_categories(data, name, exclude_missing) for name in attributes)
     if len(columns) == 1:
@@ -100,7 +100,7 @@ class PRAM(Method):
     change in it. `diagonal` asks for a range such as 0.55 to 0.75: an invariant matrix is raised towards the identity
     as far as the range allows (a note says where it cannot be kept); without `invariant`, rows are raised and lowered
     one by one. The release holds the matrices. Whoever publishes them lets analysts correct their tables:
-    `microveil.numerics.transition.estimated_frequencies`.
+    `microveil.numerics.perturbing.transition_matrices.estimated_frequencies`.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"sex": ["f", "m", "f", "f"]})
@@ -150,7 +150,7 @@ class PRAM(Method):
             object.__setattr__(self, "given", plain_matrices(self.given, self.name))
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        from microveil.numerics.transition import draw_categories
+        from microveil.numerics.perturbing.transition_matrices import draw_categories
 
         blocks = [attributes] if self.compound else [(name,) for name in attributes]
         self._check_given([JOINT.join(block) for block in blocks])
@@ -176,7 +176,11 @@ class PRAM(Method):
 
     def _matrix(self, variable: Variable, notes: list[str]) -> FloatArray:
         """The matrix of one variable: given or made, then invariant, then with its diagonal in range."""
-        from microveil.numerics.transition import invariant_matrix, invariant_within_range, within_range
+        from microveil.numerics.perturbing.transition_matrices import (
+            invariant_matrix,
+            invariant_within_range,
+            within_range,
+        )
 
         if len(variable.members) > _MOST_CATEGORIES:
             raise DataError(
@@ -199,7 +203,12 @@ class PRAM(Method):
         return made
 
     def _made(self, variable: Variable) -> FloatArray:
-        from microveil.numerics.transition import entropy_matrix, frequency_matrix, proportional_matrix, uniform_matrix
+        from microveil.numerics.perturbing.transition_matrices import (
+            entropy_matrix,
+            frequency_matrix,
+            proportional_matrix,
+            uniform_matrix,
+        )
 
         if self.given and variable.name in self.given:
             return matrix_for(variable.name, self.given[variable.name], variable.labels)

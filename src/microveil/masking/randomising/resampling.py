@@ -11,7 +11,7 @@ import numpy.typing as npt
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
-from microveil.microdata.combinations import Combinations, combinations_of
+from microveil.microdata.equivalence_classes import Combinations, combinations_of
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams, check_seed, derived_seed

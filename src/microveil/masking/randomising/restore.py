@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microveil.masking.mending import Mending
+from microveil.masking.post_masking import Mending
 from microveil.microdata import Microdata
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -64,7 +64,7 @@ class Restore(Mending):
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
     ) -> tuple[FloatArray, tuple[str, ...]]:
-        from microveil.numerics.moment_fit import fit_moments
+        from microveil.numerics.statistics.moment_fit import fit_moments
 
         ranges = np.array([data[name].range or (-np.inf, np.inf) for name in attributes])
         fit = fit_moments(

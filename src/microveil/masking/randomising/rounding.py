@@ -76,7 +76,7 @@ class Rounding(Method):
             raise ParameterError("rounding: k is not allowed with a base, nor with mode other than 'nearest'")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        from microveil.numerics.rounding import round_to_base, round_to_points
+        from microveil.numerics.perturbing.rounding import round_to_base, round_to_points
 
         columns, chosen = {}, []
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
@@ -93,7 +93,7 @@ class Rounding(Method):
         return Masked(columns, notes=(f"{self.name}: the base is {', '.join(chosen)}",) if of_its_own else ())
 
     def _base(self, data: Microdata, name: str, values: FloatArray) -> float:
-        from microveil.numerics.rounding import base_by_spread, base_for_sharing, multiples_within
+        from microveil.numerics.perturbing.rounding import base_by_spread, base_for_sharing, multiples_within
 
         base = self.base
         if base is None:

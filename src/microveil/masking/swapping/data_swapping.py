@@ -12,7 +12,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.swapping.ranks import MISSING, WEIGHTS
 from microveil.microdata import Microdata
-from microveil.microdata.combinations import combinations_of
+from microveil.microdata.equivalence_classes import combinations_of
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts

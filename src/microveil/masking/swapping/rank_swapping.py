@@ -70,7 +70,7 @@ class RankSwapping(Method):
         return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
-        from microveil.numerics.swapping import swap_partners, swap_repeatedly
+        from microveil.numerics.perturbing.swapping import swap_partners, swap_repeatedly
 
         swap = swap_partners if self.mark else swap_repeatedly
         return swap(self.window(values), rng.random(values))

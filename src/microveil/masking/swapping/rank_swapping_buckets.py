@@ -11,7 +11,7 @@ import pydantic
 from microveil.masking.base import Masked, Method
 from microveil.masking.swapping.ranks import KINDS, MISSING, TIES, WEIGHTS, IntArray, Ties, check_weights, swap_by_rank
 from microveil.microdata import Microdata
-from microveil.numerics.shifts import Shape, Weights, bucket_shares, tabulated
+from microveil.numerics.perturbing.rank_shift import Shape, Weights, bucket_shares, tabulated
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
@@ -77,7 +77,7 @@ class RankSwappingBuckets(Method):
         return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
-        from microveil.numerics.swapping import swap_between_buckets
+        from microveil.numerics.perturbing.swapping import swap_between_buckets
 
         if values < 2:
             return np.arange(values)

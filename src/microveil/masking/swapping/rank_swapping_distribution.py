@@ -24,7 +24,7 @@ from microveil.masking.swapping.ranks import (
     swap_by_rank,
 )
 from microveil.microdata import Microdata
-from microveil.numerics.shifts import Shape, Weights, shift_weights, tabulated
+from microveil.numerics.perturbing.rank_shift import Shape, Weights, shift_weights, tabulated
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
@@ -88,7 +88,7 @@ class RankSwappingDistribution(Method):
         return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
-        from microveil.numerics.swapping import swap_between_buckets
+        from microveil.numerics.perturbing.swapping import swap_between_buckets
 
         reach = ranks(self.p, self.unit, values)
         if reach == 0 or values < 2:

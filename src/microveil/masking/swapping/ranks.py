@@ -11,7 +11,7 @@ import numpy.typing as npt
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
 from microveil.microdata import Microdata
-from microveil.numerics.shifts import Weights
+from microveil.numerics.perturbing.rank_shift import Weights
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
 

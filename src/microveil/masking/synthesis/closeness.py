@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.microdata.distances import category_distance
-from microveil.microdata.pairs import Pair
-from microveil.numerics.counting import number_rows
-from microveil.numerics.standard import Scaling
+from microveil.microdata.microdata import as_microdata, resolve_attributes
+from microveil.microdata.schema import KINDS
+from microveil.microdata.tables import Tables
+from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import PublicStreams, Streams
 
@@ -79,7 +81,8 @@ def closeness(
     They are taken from `records` released and as many original records drawn at random; unset: all, or what about ten
     seconds allow.
     """
-    pair = Pair.of(original, release, attributes)
+    before, after = as_microdata(original), as_microdata(release)
+    pair = Tables(before, after, resolve_attributes(before, attributes, KINDS, "a comparison"))
     copies, unique_copies = _copies(pair)
     sample = _sample(pair, records, streams or PublicStreams(0))
     between, beside = _distances(pair, sample, progress)
@@ -98,7 +101,7 @@ def closeness(
     )
 
 
-def _copies(pair: Pair) -> tuple[float, float]:
+def _copies(pair: Tables) -> tuple[float, float]:
     """The shares of released records that equal an original one, and one that is the only one of its sort."""
     n = len(pair)
     columns, sizes = [], []
@@ -116,16 +119,16 @@ def _copies(pair: Pair) -> tuple[float, float]:
     return float((held > 0).mean()), float((held == 1).mean())
 
 
-def _sample(pair: Pair, records: int | None, streams: Streams) -> IntArray:
+def _sample(pair: Tables, records: int | None, streams: Streams) -> IntArray:
     n = len(pair)
     wanted = records or max(_FEWEST_COMPARED, int(_AFFORDABLE_TERMS / (2 * n * len(pair.attributes))))
     return streams.some_of(n, wanted, "closeness")
 
 
-def _distances(pair: Pair, sample: IntArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
+def _distances(pair: Tables, sample: IntArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
     """From originals to their two nearest others, and from released records to their two nearest originals."""
-    from microveil.numerics.closest import two_nearest
-    from microveil.numerics.nearest import Table, Terms
+    from microveil.numerics.neighbours.nearest import Table, Terms
+    from microveil.numerics.neighbours.nearest_distances import two_nearest
 
     before, after, form, start, slope, penalty = zip(*(_compared(pair, name) for name in pair.attributes), strict=True)
     tables = []
@@ -141,9 +144,9 @@ def _distances(pair: Pair, sample: IntArray, progress: Progress) -> tuple[FloatA
     return np.sqrt(between), np.sqrt(beside)
 
 
-def _compared(pair: Pair, name: str) -> tuple[FloatArray, FloatArray, int, float, float, float]:
+def _compared(pair: Tables, name: str) -> tuple[FloatArray, FloatArray, int, float, float, float]:
     """The cells of both tables, and how the attribute adds to a squared distance."""
-    from microveil.numerics.nearest import CATEGORY, SQUARED
+    from microveil.numerics.neighbours.nearest import CATEGORY, SQUARED
 
     if pair.original[name].kind == "numeric":
         one, other = (column.values[:, None] for column in pair.numbers(name))

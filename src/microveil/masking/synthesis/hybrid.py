@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from microveil.masking.base import Masked
 from microveil.masking.columns import restored_moments
-from microveil.masking.mending import Mending
+from microveil.masking.post_masking import Mending
 from microveil.masking.synthesis.closeness import closeness
 from microveil.microdata import Microdata
 from microveil.parameters import parameterised

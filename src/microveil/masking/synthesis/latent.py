@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.masking.synthesis.columns import Column, Drawn, Smoothing
-from microveil.numerics.categories import indicators
-from microveil.numerics.copula import Latent, draw_given, latent_correlation, pairwise_covariance
-from microveil.numerics.standard import Scaling
+from microveil.numerics.statistics.category_coordinates import indicators
+from microveil.numerics.statistics.copula import Latent, draw_given, latent_correlation, pairwise_covariance
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
 

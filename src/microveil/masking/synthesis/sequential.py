@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.masking.synthesis.columns import Column, Drawn, Smoothing
-from microveil.numerics.compiled import over_blocks
-from microveil.numerics.conditional_trees import BinArray, Cuts, Tree, grow, leaves_of, nominal_bins
+from microveil.numerics.core.compiled import over_blocks
+from microveil.numerics.statistics.conditional_trees import BinArray, Cuts, Tree, grow, leaves_of, nominal_bins
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 

@@ -14,7 +14,7 @@ from microveil.masking.synthesis.columns import Column, Drawn
 from microveil.masking.synthesis.latent import MOST_INDICATORS, CopulaModel, draw_normal
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
-from microveil.numerics.standard import Scaling
+from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
@@ -156,7 +156,7 @@ class Synthetic(Method):
         """Each synthetic record's numbers mixed with those of the original record that is nearest by its numbers."""
         from scipy.spatial import cKDTree
 
-        from microveil.numerics.compiled import threads
+        from microveil.numerics.core.compiled import threads
 
         numeric = [column for column in columns if column.kind == "numeric"]
         if not numeric:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from microveil.errors import FileError, MicroveilError, check_path
 from microveil.microdata.files.delimited.reader import Wishes, read_delimited
-from microveil.microdata.files.delimited.survey import Declared
+from microveil.microdata.files.delimited.type_inference import Declared
 from microveil.microdata.files.formats import check_readable
 from microveil.microdata.files.optional import check_installed
 from microveil.microdata.files.origin import Origin

@@ -10,14 +10,15 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from microveil.attacks import Attack, Risk
+from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.losses import Loss, LossMeasure
-from microveil.microdata.pairs import Pair
 from microveil.parameters import Parameterised, describe_parameters, parameter, parameterised
 from microveil.progress import Progress, silent
+from microveil.registry import make
 from microveil.scoring.assessing import Levels, assess
 from microveil.scoring.assessment import Assessment
-from microveil.scoring.score import By, Score
+from microveil.scoring.scores import By, Score
 
 Values = Mapping[str, float]
 
@@ -107,3 +108,9 @@ class ScoreRule(Parameterised, ABC):
         return assess(
             original, release, attributes, attacks=only, losses=only, known=known, score=self, progress=progress
         )
+
+
+def score(name: str, **parameters: Any) -> ScoreRule:
+    """A rule by its name: `score("classic")`."""
+    made: ScoreRule = make("score", name, parameters)
+    return made

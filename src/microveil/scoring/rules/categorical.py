@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from microveil.comparison.pairs import Pair
 from microveil.losses import LossMeasure
 from microveil.losses.categorical.aggregate import SOURCE_CH4_2
 from microveil.losses.categorical.coding import ADD_MISSING
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.registry import make

@@ -10,8 +10,8 @@ from microveil.attacks import Risk
 from microveil.attacks.linkage.base import Linkage
 from microveil.attacks.linkage.disclosure import first_attributes, first_blocks
 from microveil.attacks.linkage.projected import blocks_masked
+from microveil.comparison.pairs import Pair
 from microveil.losses import Loss, LossMeasure
-from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.registry import find, make
 from microveil.scoring.assessing import Levels

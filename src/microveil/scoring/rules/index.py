@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from microveil.attacks import Risk
+from microveil.comparison.pairs import Pair
 from microveil.losses import Loss, LossMeasure
-from microveil.microdata.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.registry import make
 from microveil.scoring.rules.base import Scenario, ScoreRule, Values

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses import LossMeasure
-from microveil.microdata.pairs import Pair
 from microveil.parameters import parameterised
 from microveil.scoring.rules.base import ScoreRule, Values
 

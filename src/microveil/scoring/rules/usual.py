@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from microveil.attacks import Risk
+from microveil.comparison.pairs import Pair
 from microveil.losses import Loss
-from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.scoring.headline import headline_loss, headline_risk, worst_risk
 from microveil.scoring.rules.base import ScoreRule, Values
-from microveil.scoring.score import By
+from microveil.scoring.scores import By
 
 _MISSING = "as the measures handle them"
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from microveil.errors import FileError
 from microveil.microdata.files.columns import FORMULA
+from microveil.microdata.files.delimited.column_builders import KeptNumbers, KeptText
 from microveil.microdata.files.delimited.dialect import (
     DECIMALS,
     Header,
@@ -24,10 +25,9 @@ from microveil.microdata.files.delimited.dialect import (
     check_delimiter,
     find_header,
 )
-from microveil.microdata.files.delimited.kept import KeptNumbers, KeptText
 from microveil.microdata.files.delimited.records import records
 from microveil.microdata.files.delimited.source import UndecodableError, Utf8Source, candidate_encodings
-from microveil.microdata.files.delimited.survey import ColumnSurvey, Declared, choose_mark, to_numbers
+from microveil.microdata.files.delimited.type_inference import ColumnSurvey, Declared, choose_mark, to_numbers
 from microveil.microdata.files.origin import Origin
 from microveil.progress import Part, Progress
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from microveil.errors import FileError
 from microveil.microdata.files.columns import EXACT_IN_DOUBLE, whole_if_possible
-from microveil.microdata.files.labelled.letters import letter_of, number_of
+from microveil.microdata.files.labelled.extended_missing import letter_of, number_of
 from microveil.microdata.files.optional import need
 
 Code = str | int | float

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from microveil.errors import FileError
 from microveil.microdata.files.columns import doubles_of, is_numeric, text_of
 from microveil.microdata.files.formats import ending_of
-from microveil.microdata.files.labelled.letters import LETTERS, letter_of, number_of
+from microveil.microdata.files.labelled.extended_missing import LETTERS, letter_of, number_of
 from microveil.microdata.files.optional import need
 from microveil.microdata.microdata import Microdata
 from microveil.microdata.schema import Attribute, Category

@@ -1,0 +1,130 @@
+"""The attributes of a pair of tables as one matrix each, whatever their kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from microveil.comparison.label_detection import readable_labels
+from microveil.comparison.pairs import Pair
+from microveil.microdata.distances import category_distance
+from microveil.microdata.hierarchy import node_text
+from microveil.microdata.microdata import as_categories
+from microveil.numerics.statistics.scaling import Scaling
+
+if TYPE_CHECKING:
+    from microveil.numerics.neighbours.range_search import Cells
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Metric = Literal["euclidean", "manhattan"]
+Scale = Literal["separate", "joint"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The attributes before and after masking, in rows: numbers or places in a domain; NaN is missing.
+
+    Where labels for several values are released, a person is taken to be found by the label that the own record has.
+    """
+
+    before: FloatArray
+    after: FloatArray
+    kinds: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, pair: Pair, attributes: Sequence[str]) -> Columns:
+        sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+        sizes, kinds = [], []
+        for name in attributes:
+            kinds.append("nominal" if name in pair.recoded else pair.original[name].kind)
+            if name in pair.recoded:
+                labels = label_codes(pair, name)
+                absent = (pair.original.missing_states(name) > 0, labels.empty)
+                for side, codes, missing in zip(sides, (labels.known, labels.released), absent, strict=True):
+                    side.append(np.where(missing, np.nan, codes))
+                sizes.append(int(max(labels.known.max(), labels.released.max())) + 1)
+                continue
+            columns = _numbers(pair, name) if pair.original[name].kind == "numeric" else _codes(pair, name)
+            for side, column, data in zip(sides, columns[:2], (pair.original, pair.masked), strict=True):
+                side.append(np.where(data.missing_states(name) > 0, np.nan, column))
+            sizes.append(columns[2])
+        return cls(np.stack(sides[0]), np.stack(sides[1]), tuple(kinds), tuple(sizes))
+
+    def cells(
+        self, metric: Metric, scale: Scale, sources: IntArray, direction: Literal["original", "masked"] = "original"
+    ) -> Cells:
+        """What distances are taken on, from these records of one file to all of the other."""
+        from microveil.numerics.neighbours.nearest import ABSOLUTE, CATEGORY, SQUARED
+        from microveil.numerics.neighbours.range_search import Cells
+
+        numeric = np.array([kind == "numeric" for kind in self.kinds])
+        scalings = [Scaling.of(side.T) for side in (self.before, self.before if scale == "joint" else self.after)]
+        before, after = (
+            np.where(numeric[:, None], scaling.apply(side.T).T, side)
+            for scaling, side in zip(scalings, (self.before, self.after), strict=True)
+        )
+        distances = [category_distance(kind, size) for kind, size in zip(self.kinds, self.sizes, strict=True)]
+        form = np.where(numeric, SQUARED if metric == "euclidean" else ABSOLUTE, CATEGORY)
+        start, slope = np.array([d.start for d in distances]), np.array([d.slope for d in distances])
+        one, other = (before, after) if direction == "original" else (after, before)
+        return Cells(one[:, sources], other, form, start, slope)
+
+
+@dataclass(frozen=True)
+class LabelCodes:
+    """Released labels as codes: the label by which each person is found, that of each record, and where it has none.
+
+    Who cannot be found by a label is found by a code that no record has.
+    """
+
+    known: IntArray
+    released: IntArray
+    empty: npt.NDArray[np.bool_]
+
+
+def label_codes(pair: Pair, name: str) -> LabelCodes:
+    """By which of the released labels each person would be found.
+
+    What is released of a person tells which label the true value belongs to. Not so a category released in the place of
+    another, a cell that was suppressed, or a name that nothing explains and only one record has: else every random text
+    would give its record away.
+    """
+    encoded = pc.dictionary_encode(as_categories(pair.masked.arrow(name)), null_encoding="mask")
+    texts = [node_text(value) for value in encoded.dictionary.to_pylist()]
+    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
+    attribute, nobody = pair.original[name], len(texts) + 1
+    missing = {node_text(code) for code in attribute.missing_codes}
+    empty = np.array([*(text in missing for text in texts), True])[codes]
+    known = codes
+    if attribute.is_categorical:
+        place = {text: code for code, text in enumerate(texts)}
+        true = pc.dictionary_encode(as_categories(pair.original.arrow(name)), null_encoding="mask")
+        occurring = [node_text(value) for value in true.dictionary.to_pylist()]
+        own = true.indices.fill_null(len(occurring)).to_numpy(zero_copy_only=False).astype(np.int64)
+        same = np.array([*(place.get(text, nobody) for text in occurring), nobody])[own]
+        declared = {node_text(value) for value in attribute.domain or ()} if pair.release is not None else set()
+        is_category = np.array([*(text in declared.union(occurring) for text in texts), False])
+        known = np.where(is_category[codes], same, codes)
+        if pair.release is None:
+            readable = readable_labels(attribute, texts, {*occurring, *map(node_text, attribute.domain or ())})
+            unexplained = np.array([*(text not in readable for text in texts), False]) & ~is_category
+            known = np.where(unexplained[codes] & (np.bincount(codes, minlength=nobody)[codes] == 1), nobody, known)
+    suppressed = empty & (pair.original.missing_states(name) == 0)
+    return LabelCodes(np.where(suppressed, nobody, known), codes, empty)
+
+
+def _numbers(pair: Pair, name: str) -> tuple[FloatArray, FloatArray, int]:
+    before, after = pair.numbers(name)
+    return before.values, after.values, 0
+
+
+def _codes(pair: Pair, name: str) -> tuple[FloatArray, FloatArray, int]:
+    before, after = pair.categories(name)
+    return before.codes.astype(np.float64), after.codes.astype(np.float64), len(before.domain)

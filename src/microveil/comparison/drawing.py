@@ -1,0 +1,62 @@
+"""Records drawn where not all can be looked at: by what they hold, so that the order of the file plays no part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microveil.comparison.pairs import Pair
+from microveil.microdata.ordered import is_ordered, numbers_in
+from microveil.numerics.core.content_hash import content_lots
+from microveil.randomness import PublicStreams
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def drawn(pair: Pair, attributes: Sequence[str], wanted: int, seed: int, name: str) -> IntArray:
+    """The numbers of so many records, ascending; of all if no more are there."""
+    if wanted >= len(pair):
+        return np.arange(len(pair))
+    return np.sort(in_drawn_order(content_of(pair, attributes), seed, name)[:wanted])
+
+
+def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:
+    """The numbers of all records in the order in which they are drawn; a record is a column of its contents.
+
+    Each has a lot made of what it holds. Equal records are told apart by counting them, so that any of them may be
+    drawn without the others.
+    """
+    records = content.shape[1]
+    start = int(PublicStreams(seed).generator(name).integers(2**62))
+    alike = content_lots(content, start)
+    order = np.argsort(alike, kind="stable")
+    begins = np.flatnonzero(np.diff(alike[order], prepend=-1.0))
+    number = np.empty(records)
+    number[order] = np.arange(records) - np.repeat(begins, np.diff(begins, append=records))
+    return np.argsort(content_lots(np.stack([alike, number]), start), kind="stable").astype(np.int64)
+
+
+def content_of(pair: Pair, attributes: Sequence[str]) -> FloatArray:
+    """The cells of both files in rows: numbers, and texts by their place in order."""
+    tables = [(table, name) for name in attributes for table in (pair.original, pair.masked) if name in table.names]
+    return np.stack([_cells(table.arrow(name)) for table, name in tables])
+
+
+def _cells(column: pa.Array) -> FloatArray:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if is_ordered(column.type):
+        return cast(FloatArray, numbers_in(column))
+    encoded = pc.dictionary_encode(column.cast(pa.large_string()))
+    texts = encoded.dictionary.to_pylist()
+    place = np.empty(len(texts) + 1)
+    place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    place[-1] = np.nan
+    made: FloatArray = place[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+    return made

@@ -1,0 +1,253 @@
+"""Attributes released as labels that stand for several values, such as intervals, sets and nodes of a hierarchy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microveil.comparison.pairs import Pair
+from microveil.comparison.written_numbers import ANY, EVERYTHING, Region, number_of, region_of
+from microveil.microdata.distances import Regions
+from microveil.microdata.hierarchy import Hierarchy, node_text
+from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, as_categories
+from microveil.microdata.schema import Attribute
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_JOINTS = re.compile(r" to | ?[-–—] ?")
+_FEWEST = 2  # records whose values tell what their label stands for
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The known values of an attribute on a line, and the region of the line that each released record's label covers.
+
+    `values` are numbers or places in the domain, NaN where missing, with their missing `states`; `codes` are the labels
+    of the released records, or where missing minus their state. `size` is that of the domain; 0 for numbers.
+    `by_code_book` is whether some labels could not be read as they are written.
+    """
+
+    values: FloatArray
+    states: npt.NDArray[np.uint8]
+    codes: IntArray
+    regions: Regions
+    size: int
+    by_code_book: bool = False
+
+    def over(self, unit: float) -> Labels:
+        """On a line measured in another unit."""
+        return replace(self, values=self.values / unit, regions=self.regions.over(unit))
+
+
+def labels_of(pair: Pair, name: str) -> Labels | None:
+    """How the released labels of an attribute are to be read; nothing if its released cells are values like the known.
+
+    Intervals, ranges, sets, listed and joined categories, nodes of the schema's hierarchy and groups that the
+    provenance names are read as they are written. Any other label stands for the values that its records had, as a code
+    book would tell, if there are several; of a single record it tells nothing, for else every random text would give
+    its record away.
+    """
+    column, numeric = pair.masked.arrow(name), pair.original[name].kind == "numeric"
+    texts_held = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    if numeric and not any(held(column.type) for held in texts_held):
+        return None
+    column = as_categories(column)
+    encoded = pc.dictionary_encode(column, null_encoding="mask")
+    texts = [node_text(value) for value in encoded.dictionary.to_pylist()]
+    of_record = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
+    states = [_missing_state(pair.original[name], text) for text in texts]
+    present = {text: place for place, text in enumerate(texts) if not states[place]}
+    read = _read_numbers(pair, name, present) if numeric else _read_categories(pair, name, present)
+    if read is None:
+        return None
+    values, regions, size = read
+    unread = np.array([text in present and text not in regions for text in texts], dtype=np.bool_)
+    decoded = _code_book(values, of_record, np.append(unread, False), whole=not numeric)
+    regions |= {text: decoded.get(place, EVERYTHING) for text, place in present.items() if unread[place]}
+    label = {text: number for number, text in enumerate(regions)}
+    codes = np.array([*(label.get(text, -state) for text, state in zip(texts, states, strict=True)), -SYSTEM_MISSING])
+    covered = [*regions.values()] or [EVERYTHING]
+    line = Regions.of([one.segments for one in covered], [one.without for one in covered], _hair(values))
+    known = pair.original.missing_states(name)
+    return Labels(values, known, codes[of_record], line, size, bool(decoded))
+
+
+def _hair(values: FloatArray) -> float:
+    """Half the least difference of known values: nearer than any other value outside is the end that is left out."""
+    steps = np.diff(np.unique(values[~np.isnan(values)]))
+    return float(steps.min()) / 2 if len(steps) else 0.5
+
+
+def _missing_state(attribute: Attribute, text: str) -> int:
+    """0 for a label, else which missing code or range of the original it is; released codes are texts."""
+    codes = [
+        node_text(code)
+        for code in attribute.missing_codes
+        if attribute.is_categorical or isinstance(code, int | float)  # numbers know no other codes
+    ]
+    if text in codes:
+        return FIRST_CODE + codes.index(text)
+    number = number_of(text)
+    for place, (low, high) in enumerate(attribute.missing_ranges):
+        if number is not None and low <= number <= high:
+            return FIRST_CODE + len(codes) + place
+    return 0
+
+
+Read = tuple[FloatArray, dict[str, Region], int]
+
+
+def _read_numbers(pair: Pair, name: str, texts: Iterable[str]) -> Read:
+    nodes = _nodes(pair, name)
+    regions = {text: _numbers_of(text, nodes) for text in texts}
+    read = {text: region for text, region in regions.items() if region is not None}
+    return pair.original.numbers(name).values, read, 0
+
+
+def _numbers_of(text: str, nodes: Mapping[str, Sequence[str]]) -> Region | None:
+    """The numbers a label stands for; None where it cannot be read."""
+    region = region_of(text)
+    if region is not None or text not in nodes:
+        return region
+    below = [number_of(leaf) for leaf in nodes[text]]
+    told = sorted(number for number in below if number is not None)
+    return Region(tuple((number, number) for number in told)) if len(told) == len(below) else None
+
+
+def _read_categories(pair: Pair, name: str, texts: Iterable[str]) -> Read | None:
+    """None where no released category is a label."""
+    attribute, nodes = _described(pair, name), _nodes(pair, name)
+    ordered = attribute.kind == "ordinal"
+    valid = [c for c in pair.original.domain(name) if c is not None and not _missing_state(attribute, node_text(c))]
+    cells = pc.unique(as_categories(pair.original.arrow(name))).drop_null()
+    held = set(map(node_text, cells.to_pylist()))
+    occurring = {node_text(c): place for place, c in enumerate(valid) if node_text(c) in held}
+    if all(text in occurring for text in texts):
+        return None
+    declared = set(map(node_text, attribute.domain or ()))
+    if pair.release is None:  # the domain may list labels too, if it was declared for the release
+        declared = {text for text in declared if _places_of(text, occurring, nodes, ordered) is None}
+    kept = [c for c in valid if node_text(c) in held or node_text(c) in declared]
+    place = {node_text(c): number for number, c in enumerate(kept)}
+    if all(text in place for text in texts):
+        return None
+    regions = {}
+    for text in texts:
+        members = [place[text]] if text in place else _places_of(text, place, nodes, ordered)
+        if members:
+            regions[text] = _runs(members)
+    codes = pair.original.categories(name, kept).codes
+    return np.where(codes < 0, np.nan, codes), regions, len(kept)
+
+
+def _places_of(
+    text: str, place: Mapping[str, int], nodes: Mapping[str, Sequence[str]], ordered: bool
+) -> list[int] | None:
+    """The places of the categories that a label stands for; None where it cannot be read."""
+    if text in nodes:
+        return [place[leaf] for leaf in nodes[text] if leaf in place]
+    if text == ANY:
+        return list(place.values())
+    if ordered and (ends := _first_and_last(text, place)) is not None:
+        return list(range(place[ends[0]], place[ends[1]] + 1))
+    listed = text[1:-1] if text.startswith("{") and text.endswith("}") else text
+    members = _split(listed, place)
+    if members is not None:
+        return [place[member] for member in members]
+    region = region_of(text) if ordered else None
+    if region is None:
+        return None
+    return [number for name, number in place.items() if (value := number_of(name)) is not None and value in region]
+
+
+def _first_and_last(text: str, place: Mapping[str, int]) -> tuple[str, str] | None:
+    """The first and the last category of `[low, high]`, `low to high` or `low - high`, with any dash."""
+    if text.startswith("[") and text.endswith("]") and (ends := _split(text[1:-1], place, 2)) is not None:
+        return ends[0], ends[1]
+    for joint in _JOINTS.finditer(text):
+        first, last = text[: joint.start()], text[joint.end() :]
+        if first in place and last in place:
+            return first, last
+    return None
+
+
+def _split(text: str, names: Mapping[str, int], parts: int | None = None) -> tuple[str, ...] | None:
+    """The names that a list joins with commas; a name may hold a comma itself."""
+    pieces, found, start = text.split(", "), [], 0
+    while start < len(pieces):
+        ends = range(len(pieces), start, -1)
+        joined = next(((e, n) for e in ends if (n := ", ".join(pieces[start:e])) in names), None)
+        if joined is None:
+            return None
+        start = joined[0]
+        found.append(joined[1])
+    return tuple(found) if parts in (None, len(found)) else None
+
+
+def _described(pair: Pair, name: str) -> Attribute:
+    """The attribute as it was described before masking."""
+    if pair.release is not None and name in pair.release.provenance.schema:
+        attribute: Attribute = pair.release.provenance.schema[name]
+        return attribute
+    return pair.original[name]
+
+
+def _nodes(pair: Pair, name: str) -> dict[str, list[str]]:
+    """The categories below each node of the attribute's hierarchy, and in each group that a step of the release named.
+
+    A group may hold names that an earlier step made; in the end it stands for what these stood for.
+    """
+    hierarchy = _described(pair, name).hierarchy
+    below: dict[str, dict[str, None]] = {}
+    if isinstance(hierarchy, Hierarchy):
+        for path in hierarchy.paths:
+            for node in path[1:]:
+                below.setdefault(node, {})[path[0]] = None
+    for step in () if pair.release is None else pair.release.provenance.steps:
+        if name not in (step.attributes or ()) or step.parameters.get("publish") != "label":
+            continue
+        groups: Mapping[str, Sequence[object]] = step.parameters.get("map") or {}
+        texts = {label: [node_text(member) for member in members] for label, members in groups.items()}
+        made = {
+            label: dict.fromkeys(leaf for text in members for leaf in below.get(text, (text,)))
+            for label, members in texts.items()
+        }
+        below |= made
+    return {node: list(leaves) for node, leaves in below.items()}
+
+
+def _code_book(
+    values: FloatArray, of_record: IntArray, wanted: npt.NDArray[np.bool_], *, whole: bool
+) -> dict[int, Region]:
+    """What labels stand for by the values of their records: these categories, or the span of these numbers.
+
+    Only for the labels that are wanted, and of these only for those of several records.
+    """
+    told = np.flatnonzero(wanted[of_record] & ~np.isnan(values))
+    told = told[np.lexsort((values[told], of_record[told]))]
+    places, starts, numbers = np.unique(of_record[told], return_index=True, return_counts=True)
+    book = {}
+    for place, start, number in zip(places.tolist(), starts.tolist(), numbers.tolist(), strict=True):
+        held = values[told[start : start + number]]
+        if number >= _FEWEST:
+            book[place] = Region(((float(held[0]), float(held[-1])),)) if not whole else _runs(held.astype(np.int64))
+    return book
+
+
+def _runs(places: Sequence[int] | IntArray) -> Region:
+    """Places in a domain as segments of neighbours.
+
+    >>> _runs([4, 1, 2]).segments
+    ((1.0, 2.0), (4.0, 4.0))
+    """
+    ordered = np.unique(places)
+    starts = np.flatnonzero(np.diff(ordered, prepend=-2) > 1)
+    ends = np.append(starts[1:], len(ordered)) - 1
+    return Region(tuple(zip(ordered[starts].astype(float).tolist(), ordered[ends].astype(float).tolist(), strict=True)))

@@ -1,0 +1,160 @@
+"""An original table beside its masked version, so that measures can compare them cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from microveil.comparison.changes import Codes, changed
+from microveil.comparison.common_codes import common_codes
+from microveil.comparison.knowledge import Knowledge, Source, declared_keys, knowledge_of
+from microveil.comparison.label_detection import holds_labels
+from microveil.errors import DataError
+from microveil.masking.release import Release
+from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
+from microveil.microdata.schema import KINDS
+from microveil.microdata.tables import Tables
+from microveil.parameters import Parameterised
+
+_NOT_MASKED = ("identifier", "weight", "household", "stratum")  # roles of attributes that are no one's values
+
+
+@dataclass(frozen=True)
+class Pair(Tables):
+    """Record i of `masked` is the masked version of record i of `original`; both are read by the original's schema, but
+    what an empty cell counts as is for each table to say.
+
+    `attributes` are those that a measure is about: at first the ones to compare, which `compared` keeps; an attack that
+    links records is about what the intruder knows, `knowledge`. `recoded` are attributes whose masked cells are labels
+    that stand for several values, such as intervals in the place of numbers: they cannot be compared cell by cell, so
+    they are left out unless a measure `reads_labels`. `release` is what was compared, if it came with its provenance.
+    """
+
+    knowledge: Knowledge = field(kw_only=True)
+    compared: tuple[str, ...] = field(kw_only=True)
+    release: Release | None = None
+    reads_labels: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        original: Any,
+        release: Any,
+        attributes: Sequence[str] | None = None,
+        *,
+        known: Sequence[str] | None = None,
+    ) -> Pair:
+        """Compare these attributes; by default those a release masked, else the keys and whatever else was changed, or
+        without keys all numeric ones.
+
+        `known` are the attributes an intruder knows; by default the declared keys, else what was masked or changed.
+        """
+        before, after = as_microdata(original), as_microdata(release)
+        made = release if isinstance(release, Release) else None
+        if made is not None and made.rows is not None:
+            before = before.take(made.rows)  # the records that were released
+        chosen = _chosen(before, after, release, attributes)
+        stand_in = None
+        if known is None and not declared_keys(before, release):
+            stand_in = _without_keys(before, after, release, attributes, chosen)
+        knowledge = knowledge_of(before, release, stand_in, known)
+        for name in dict.fromkeys((*chosen, *knowledge.attributes)):
+            if name not in after.names:
+                raise DataError(f"the masked table has no column '{name}', so it cannot be compared with the original")
+        if len(before) != len(after):
+            raise DataError(
+                f"the original has {count(len(before), 'record')} and the masked table {len(after):,}; "
+                "they must describe the same records in the same order, or be matched by an identifier that both have "
+                "(match_by, or --match-by on the command line)"
+            )
+        if len(before) == 0:
+            raise DataError("the tables have no records, so there is nothing to measure")
+        # what is not compared comes along: an attack may be after it
+        open_to_all = (n for n in before.names_to_compare(after) if "identifier" not in before[n].roles)
+        held = tuple(dict.fromkeys((*chosen, *knowledge.attributes, *open_to_all)))
+        known_before = made is not None
+        recoded = tuple(
+            n for n in held if holds_labels(before[n], before.arrow(n), after.arrow(n), declared_before=known_before)
+        )
+        schema = before.schema.replacing(*(before[name].with_missing_of(after[name]) for name in held))
+        released = schema.select(held)
+        if made is not None:  # empty cells of a release may count otherwise than those of the original
+            counted = (released[name].changed(missing=after[name].missing) for name in held)
+            released = released.replacing(*(a for a in counted if a.missing != schema[a.name].missing))
+        # labels stand in no domain but their own
+        labels = (released[n] for n in recoded if released[n].domain is not None)
+        released = released.replacing(*(a.changed(domain=None, hierarchy=None) for a in labels))
+        masked = Microdata(after.frame.select(*held), released)
+        original = Microdata(before.frame, schema, before.origin)
+        return cls(original, masked, chosen, recoded, made, knowledge=knowledge, compared=chosen)
+
+    def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
+        """The attributes of these kinds that can be compared."""
+        fits = (n for n in self.attributes if self.original[n].kind in kinds)
+        return tuple(n for n in fits if self.reads_labels or n not in self.recoded)
+
+    @property
+    def labelled(self) -> tuple[str, ...]:
+        """Those of the attributes compared that were released as labels."""
+        return tuple(name for name in self.attributes if name in self.recoded)
+
+    def reading_labels(self) -> Pair:
+        """The same for a measure that can tell which values a label stands for."""
+        return replace(self, reads_labels=True)
+
+    def about(self, attributes: Sequence[str]) -> Pair:
+        """The same tables for a measure that is about these attributes."""
+        return replace(self, attributes=tuple(attributes))
+
+
+def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:
+    """The attributes a measure can treat; attributes that were asked for by name are never passed over."""
+    attributes = pair.of_kinds(measure.kinds)
+    words = " or ".join(measure.kinds)
+    if explicit and len(attributes) < len(pair.attributes):
+        odd = next(name for name in pair.attributes if name not in attributes)
+        kind = pair.original[odd].kind
+        if odd in pair.recoded:
+            raise DataError(
+                f"attribute '{odd}' is released as labels that stand for several values, so {measure.name} cannot "
+                "compare it with the original"
+            )
+        raise DataError(f"attribute '{odd}' is {kind}, but {measure.name} works on {words} attributes only")
+    if not attributes:
+        hidden = f" that is not released as labels ({', '.join(pair.labelled)})" if pair.labelled else ""
+        raise DataError(f"there is no {words} attribute for {measure.name} to work on{hidden}")
+    return attributes
+
+
+def _chosen(original: Microdata, masked: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
+    """The attributes to compare: those named; else those a release masked; else, of a table without provenance, the
+    keys and whatever else was changed; without keys all numeric ones, for losses are about relations between changed
+    and unchanged attributes too.
+    """
+    if attributes is None and isinstance(release, Release):
+        attributes = release.provenance.attributes
+    elif attributes is None and (keys := declared_keys(original, release)):
+        differing = [name for name in changed(original, _values(original, masked)) if name not in keys]
+        attributes = (*(name for name in keys if name in masked.names), *differing) or keys
+    elif attributes is None and original.schema.has_roles:
+        columns = _values(original, masked)
+        attributes = changed(original, columns) or tuple(columns)
+    return resolve_attributes(original, attributes, KINDS, "a comparison")
+
+
+def _without_keys(
+    original: Microdata, masked: Microdata, release: Any, attributes: Sequence[str] | None, chosen: tuple[str, ...]
+) -> tuple[tuple[str, ...], Source]:
+    """The attributes that stand in for keys where none are declared, and where they come from."""
+    if attributes is not None or isinstance(release, Release):
+        return chosen, "masked" if attributes is None else "compared"
+    columns = _values(original, masked)
+    differing = tuple(changed(original, columns))
+    return (differing, "changed") if differing else (tuple(columns) or chosen, "all")
+
+
+def _values(original: Microdata, masked: Microdata) -> dict[str, Codes]:
+    """The cells of the columns that both tables have and that are values of someone."""
+    names = (n for n in original.names_to_compare(masked) if not set(original[n].roles) & set(_NOT_MASKED))
+    return {name: common_codes(original.arrow(name), masked.arrow(name)) for name in names}

@@ -1,0 +1,28 @@
+"""Data to try things on: a made-up survey, tables drawn from known distributions, and reference data where they lie."""
+
+from microveil.microdata.datasets.reference import (
+    COLUMNS,
+    FOLDER_VARIABLE,
+    available,
+    data_folder,
+    files_at_hand,
+    load,
+    no_folder,
+)
+from microveil.microdata.datasets.sample_survey import survey, survey_schema
+from microveil.microdata.datasets.selections import load_selection
+from microveil.microdata.datasets.simulated_tables import simulated
+
+__all__ = [
+    "COLUMNS",
+    "FOLDER_VARIABLE",
+    "available",
+    "data_folder",
+    "files_at_hand",
+    "load",
+    "load_selection",
+    "no_folder",
+    "simulated",
+    "survey",
+    "survey_schema",
+]

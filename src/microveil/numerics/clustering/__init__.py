@@ -1,0 +1,1 @@
+"""Clusters of records, and how alike two clusterings are."""

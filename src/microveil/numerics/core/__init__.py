@@ -1,0 +1,1 @@
+"""How kernels are compiled, and exact and seeded arithmetic for them."""

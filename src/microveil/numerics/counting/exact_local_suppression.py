@@ -1,0 +1,243 @@
+"""Which cells of a table of codes to blank so that every row occurs often enough, a blank being a code like any other.
+
+Here a record that changes leaves its row, so rows that are too rare are given up altogether: their records are brought
+together, on as many kept columns as possible, with others that become equal to them.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.core.compiled import kernel
+from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.numerics.counting.local_suppression import Rows, kept_sets, sums_by_number
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+_MOST_TRIALS = 300_000_000  # how many records may be compared with rows to let them move
+_FEW_ORDERS = 20_000  # up to so many rows, over all orders of giving up columns, every order is tried
+_ROUNDING = 1e-9
+
+
+def blank_for_equality(rows: Rows, blank_codes: IntArray, targets: FloatArray) -> BoolArray:
+    """The cells to blank, for each record; `blank_codes` are the codes that a blanked cell of each column gets.
+
+    The targets must be within what all records count for. Of several orders in which columns are given up, the one is
+    taken that costs least.
+    """
+    width = rows.codes.shape[1]
+    if len(rows.codes) * math.factorial(width) <= _FEW_ORDERS:
+        chains = [np.array(order) for order in permutations(range(width))]
+    else:
+        many = np.argsort([len(np.unique(column)) for column in rows.codes.T], kind="stable")
+        orders = (np.arange(width), many, many[::-1])
+        chains = [order[np.argsort(rows.costs[order], kind="stable")] for order in orders]
+    best, least = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool), np.inf
+    for tiers in (list(kept_sets(rows.costs, len(rows.codes))), *map(_chain, chains)):
+        blanks = blanks_after_moves(rows, _Partition(rows, blank_codes, targets).blanked(tiers), blank_codes, targets)
+        cost = float((blanks @ rows.costs).sum())
+        if cost < least:
+            best, least = blanks, cost
+    return best
+
+
+def _chain(order: IntArray) -> list[list[BoolArray]]:
+    """One column after the other is given up."""
+    tiers = []
+    kept = np.ones(len(order), dtype=bool)
+    for column in order:
+        kept = kept.copy()
+        kept[column] = False
+        tiers.append([kept])
+    return tiers
+
+
+def _released(rows: Rows, blanks: BoolArray, blank_codes: IntArray) -> tuple[IntArray, IntArray]:
+    """The number of the row that each record shows when cells are blanked, and the codes of these rows."""
+    codes = np.where(blanks, blank_codes, rows.codes[rows.of_record])
+    number, first = number_rows(list(codes.T), [int(column.max()) + 1 for column in codes.T])
+    return number, codes[first]
+
+
+def blanks_after_moves(rows: Rows, blanks: BoolArray, blank_codes: IntArray, targets: FloatArray) -> BoolArray:
+    """The blanks when records have moved to rows that show more of them, where the table is small enough to try."""
+    hit = np.flatnonzero(blanks.any(axis=1))
+    row_of, codes = _released(rows, blanks, blank_codes)
+    if len(hit) == 0 or len(hit) * len(codes) > _MOST_TRIALS:
+        return blanks
+    totals = sums_by_number(row_of, rows.masses / targets, len(codes))
+    before = rows.codes[rows.of_record[hit]]
+    whole = np.ones(len(codes), dtype=bool)  # rows of records that all have blanks
+    whole[np.delete(row_of, hit)] = False
+    places = row_of[hit].copy()
+    _move(before, places, codes, totals, rows.masses[hit] / targets, whole, blank_codes, rows.costs)
+    blanks = blanks.copy()
+    blanks[hit] = (codes[places] == blank_codes) & (before != blank_codes)
+    return blanks
+
+
+@kernel
+def _move(
+    before: IntArray,
+    places: IntArray,
+    codes: IntArray,
+    totals: FloatArray,
+    masses: FloatArray,
+    whole: BoolArray,
+    blank_codes: IntArray,
+    costs: FloatArray,
+) -> None:
+    """Move records, one by one or all of a row, to rows that cost less, as long as anything is gained."""
+    records, rows = len(before), len(codes)
+    target, price = np.empty(records, dtype=np.int64), np.empty(records)
+    gained = True
+    while gained:
+        gained = False
+        for r in range(records):
+            target[r], price[r] = _cheapest(before[r], places[r], codes, totals, blank_codes, costs)
+            here = _price(before[r], codes[places[r]], blank_codes, costs)
+            stays = True
+            for c in range(masses.shape[1]):
+                stays = stays and totals[places[r], c] - masses[r, c] >= 1.0 - _ROUNDING
+            if stays and price[r] < here - _ROUNDING:
+                totals[places[r]] -= masses[r]
+                totals[target[r]] += masses[r]
+                places[r] = target[r]
+                gained = True
+        for row in range(rows):
+            if not whole[row] or totals[row, 0] <= 0.0:
+                continue
+            now, then = 0.0, 0.0
+            for r in range(records):
+                if places[r] == row:
+                    target[r], price[r] = _cheapest(before[r], row, codes, totals, blank_codes, costs)
+                    now += _price(before[r], codes[row], blank_codes, costs)
+                    then += price[r]
+            if then < now - _ROUNDING:
+                for r in range(records):
+                    if places[r] == row:
+                        totals[target[r]] += masses[r]
+                        places[r] = target[r]
+                totals[row] = 0.0
+                gained = True
+
+
+@kernel
+def _cheapest(
+    before: IntArray, place: int, codes: IntArray, totals: FloatArray, blank_codes: IntArray, costs: FloatArray
+) -> tuple[int, float]:
+    """The other row that a record can show with the least blanked."""
+    best, least = -1, np.inf
+    for row in range(len(codes)):
+        if row != place and totals[row, 0] > 0.0:
+            price = _price(before, codes[row], blank_codes, costs)
+            if price < least:
+                best, least = row, price
+    return best, least
+
+
+@kernel
+def _price(before: IntArray, row: IntArray, blank_codes: IntArray, costs: FloatArray) -> float:
+    """What it costs a record to show a row; infinitely much where the row shows what it does not have."""
+    price = 0.0
+    for j in range(len(before)):
+        if row[j] != before[j]:
+            if row[j] != blank_codes[j]:
+                return np.inf
+            price += costs[j]
+    return price
+
+
+class _Partition:
+    """The records on their way to rows that are frequent enough."""
+
+    def __init__(self, rows: Rows, blank_codes: IntArray, targets: FloatArray) -> None:
+        self.rows, self.blank_codes, self.targets = rows, blank_codes, targets
+        self.blanks = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool)
+
+    def blanked(self, tiers: list[list[BoolArray]]) -> BoolArray:
+        totals = self.rows.totals
+        waiting = ~self._enough(totals)
+        frequent = ~waiting
+        for tier in tiers:
+            for kept in self._fruitful_first(tier, totals, waiting, frequent):
+                joined = self._joined(kept, totals, waiting, frequent)
+                if joined.any():
+                    self._blank(joined[self.rows.of_record], kept)
+                    waiting = waiting & ~joined
+            if not waiting.any():
+                return self.blanks
+        self._complete(waiting, tiers)
+        return self.blanks
+
+    def _enough(self, masses: FloatArray) -> BoolArray:
+        return np.asarray((masses >= self.targets * (1.0 - _ROUNDING)).all(axis=1))
+
+    def _joined(self, kept: BoolArray, totals: FloatArray, waiting: BoolArray, frequent: BoolArray) -> BoolArray:
+        """The waiting rows that are frequent enough once only the kept columns are shown."""
+        there = frequent & (self.rows.codes[:, ~kept] == self.blank_codes[~kept]).all(axis=1)  # shown like that already
+        known, number, count = self.rows.groups(kept, among=waiting | there)
+        together = sums_by_number(number, totals[known], count)
+        joined = np.zeros(len(waiting), dtype=bool)
+        joined[known] = self._enough(together)[number]
+        return joined & waiting
+
+    def _fruitful_first(
+        self, tier: list[BoolArray], totals: FloatArray, waiting: BoolArray, frequent: BoolArray
+    ) -> list[BoolArray]:
+        if len(tier) == 1:
+            return tier
+        gains = [totals[self._joined(kept, totals, waiting, frequent), 0].sum() for kept in tier]
+        return [tier[place] for place in np.argsort(-np.array(gains), kind="stable") if gains[place] > 0]
+
+    def _blank(self, records: npt.NDArray[np.bool_ | np.int64], kept: BoolArray) -> None:
+        """From now on these records show only the kept columns."""
+        shown = self.rows.codes[self.rows.of_record[records]] != self.blank_codes
+        self.blanks[records] = ~kept & shown
+
+    def _complete(self, waiting: BoolArray, tiers: list[list[BoolArray]]) -> None:
+        """What is left over becomes equal to records that other rows can spare, or to whole rows, the rarest first."""
+        left = np.flatnonzero(waiting[self.rows.of_record])
+        shown = self.rows.codes[self.rows.of_record]
+        now, sizes = self._shown_now()
+        for kept in (kept for tier in tiers for kept in tier):
+            for alike in {tuple(row): None for row in shown[left][:, kept].tolist()}:
+                together = left[(shown[left][:, kept] == alike).all(axis=1)]
+                spare = (shown[:, kept] == alike).all(axis=1)
+                spare[left] = False
+                spared = self._spared(together, np.flatnonzero(spare), now, sizes.copy())
+                if spared is not None:
+                    self._blank(np.concatenate([together, spared]), kept)
+                    left = np.setdiff1d(left, together)
+                    now, sizes = self._shown_now()
+        whole, waits = left, np.zeros(len(sizes), dtype=bool)
+        waits[now[left]] = True
+        for row in np.argsort(sizes[:, 0], kind="stable"):
+            if len(left) == 0 or self._enough(self.rows.masses[whole].sum(axis=0)[None])[0]:
+                break
+            if not waits[row]:
+                whole = np.concatenate([whole, np.flatnonzero(now == row)])
+        self._blank(whole, tiers[-1][-1])
+
+    def _shown_now(self) -> tuple[IntArray, FloatArray]:
+        """The number of the row that each record shows so far, and what each of these rows counts for."""
+        now, codes = _released(self.rows, self.blanks, self.blank_codes)
+        return now, sums_by_number(now, self.rows.masses, len(codes))
+
+    def _spared(self, together: IntArray, candidates: IntArray, now: IntArray, sizes: FloatArray) -> IntArray | None:
+        """Candidates that their rows can do without, the largest rows first; enough to join these, or none."""
+        reached, spared = self.rows.masses[together].sum(axis=0), []
+        for record in candidates[np.argsort(-sizes[now[candidates], 0], kind="stable")]:
+            if self._enough((sizes[now[record]] - self.rows.masses[record])[None])[0]:
+                sizes[now[record]] -= self.rows.masses[record]
+                reached = reached + self.rows.masses[record]
+                spared.append(record)
+                if self._enough(reached[None])[0]:
+                    return np.array(spared, dtype=np.int64)
+        return None

@@ -1,0 +1,836 @@
+"""Spanning trees that weigh the distance of records against the mix of their classes, and cutting them into groups.
+
+A tree grows from one record. The composite length of an edge (u, v) is alpha * L + (1 - alpha) * JSD, where L is the
+normalised Euclidean length and JSD tells how far the classes of v, u and the b-2 records that a breadth-first search
+in the partial tree meets first from u are from those of the file. Three observations make it fast and exact:
+
+- the JSD depends on v only through its class, so u's best candidate of a class is its nearest one outside the tree;
+  the nearest few are kept in a short list, and a list is renewed when all of it has joined;
+- a joining record changes the neighbourhood of u only if it is no more hops away than the last one u has taken, and
+  then also that of every record between the two, so that a search from the new record may stop at the first record
+  it does not change;
+- a candidate that has joined meanwhile was nearer than the one that follows it, so its key is a lower bound: it needs
+  to be renewed only when it comes first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.core.compiled import kernel
+from microveil.numerics.counting.class_divergence import divergence_term, jensen_shannon_of
+from microveil.progress import Progress, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+ROOT_MEAN_SQUARE, ROOT_OVER_NUMBER, SQUARE_OVER_NUMBER = 0, 1, 2
+_LIST = 8  # candidates kept for a record and a class; fewer when there are many classes
+_ENTRIES_PER_RECORD = 256
+_JOINS_PER_CALL, _CUTS_PER_CALL = 512, 256
+_ZERO = 1e-12  # numerators below are rounding
+_ALWAYS = np.iinfo(np.int64).max
+_LAST = np.finfo(np.float64).max  # the ratio of an edge between equal records: removable, but after all others
+
+
+class Tree(NamedTuple):
+    """A spanning tree: for each record its parent (-1 at the start) and the edge to it; `order` is that of joining."""
+
+    parent: IntArray
+    length: FloatArray
+    composite: FloatArray
+    order: IntArray
+
+
+class Cuts(NamedTuple):
+    """Group labels, and the edges that were cut, by their child, in order, each with its ratio."""
+
+    labels: IntArray
+    children: IntArray
+    ratios: FloatArray
+
+
+class Removable(NamedTuple):
+    """When an edge may be cut: both parts have k records, and whatever else is asked of their classes.
+
+    `most` bounds the distance of a part's class shares from the file's (`by_divergence`: the JSD, else half the sum of
+    differences). With `mixed` no part may have one class only, unless all had it before. `fewest` is the least number
+    of records that a class present in a part must have there.
+    """
+
+    k: int
+    most: float = np.inf
+    by_divergence: bool = False
+    mixed: bool = False
+    fewest: int = 1
+
+
+def centre_record(columns: FloatArray) -> int:
+    """The record nearest to the mean of all: a start that does not depend on the order of the file."""
+    return int(np.argmin(np.square(columns - columns.mean(axis=0)).sum(axis=1)))
+
+
+def grow_tree(
+    columns: FloatArray,
+    classes: IntArray,
+    shares: FloatArray,
+    neighbours: int,
+    alpha: float,
+    *,
+    start: int | None = None,
+    attributes: int | None = None,
+    form: int = ROOT_MEAN_SQUARE,
+    frozen: bool = False,
+    progress: Progress = silent,
+    label: str = "growing the tree",
+) -> Tree:
+    """The tree of least composite edges, taken one at a time with the partial tree as it is then.
+
+    With `frozen` an edge keeps the composite length it had when its inner end joined; with alpha = 1 the classes do
+    not matter and the tree is the Euclidean minimum spanning tree. Ties: the shorter edge, then the lowest numbers.
+    Lengths are normalised by the number of columns, or of `attributes` where some have several columns.
+    """
+    n = len(columns)
+    partial = _plant(columns, classes, shares, neighbours, attributes or columns.shape[1])
+    first = centre_record(columns) if start is None else start
+    if frozen or alpha == 1.0:
+        outside = _outside_by_key(columns, classes)
+        joined = _start_prim(partial, outside, first, neighbours, alpha, form)
+        while joined < n:
+            joined = _join_by_key(partial, outside, joined, _JOINS_PER_CALL, neighbours, alpha, form)
+            progress(joined / n, label)
+    else:
+        lists = _candidate_lists(columns, classes, len(shares))
+        joined = _start_dynamic(partial, lists, first, neighbours, alpha, form)
+        while joined < n:
+            joined = _join_dynamic(partial, lists, joined, _JOINS_PER_CALL, neighbours, alpha, form)
+            progress(joined / n, label)
+    progress(1.0, label)
+    return Tree(partial.parent, partial.length, partial.composite, partial.order)
+
+
+def euclidean_tree(columns: FloatArray, progress: Progress = silent, label: str = "growing the tree") -> Tree:
+    """The Euclidean minimum spanning tree by Prim's algorithm, from the record nearest to the mean of all."""
+    one_class = np.zeros(len(columns), dtype=np.int64)
+    return grow_tree(columns, one_class, np.ones(1), 2, 1.0, progress=progress, label=label)
+
+
+# --- the partial tree and what its records see of it ---------------------------------------------------------------
+
+
+class _Partial(NamedTuple):
+    """The partial tree: links to parents and children, and for each record and class the divergence it would give."""
+
+    points: FloatArray
+    attributes: int
+    classes: IntArray
+    shares: FloatArray
+    parent: IntArray
+    first_child: IntArray
+    next_sibling: IntArray
+    length: FloatArray
+    composite: FloatArray
+    order: IntArray
+    inside: BoolArray
+    reach: IntArray
+    divergence: FloatArray
+    queue: IntArray
+    came_from: IntArray
+    counts: IntArray
+    terms: FloatArray
+
+
+def _plant(columns: FloatArray, classes: IntArray, shares: FloatArray, neighbours: int, attributes: int) -> _Partial:
+    n, number = len(columns), len(shares)
+    widest = min(neighbours, n) + 1
+    return _Partial(
+        np.ascontiguousarray(columns),
+        attributes,
+        classes,
+        shares,
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(n),
+        np.zeros(n),
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(n, dtype=np.bool_),
+        np.full(n, _ALWAYS, dtype=np.int64),
+        np.zeros((n, number)),
+        np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
+        np.zeros(number, dtype=np.int64),
+        np.zeros((number, widest + 1)),
+    )
+
+
+@kernel
+def _length(square: float, number: int, form: int) -> float:
+    if form == ROOT_MEAN_SQUARE:
+        return float(np.sqrt(square / number))
+    if form == ROOT_OVER_NUMBER:
+        return float(np.sqrt(square) / number)
+    return square / number
+
+
+@kernel
+def _square_between(points: FloatArray, one: int, other: int) -> float:
+    square = 0.0
+    for j in range(points.shape[1]):
+        square += (points[one, j] - points[other, j]) ** 2
+    return square
+
+
+@kernel
+def _link(tree: _Partial, vertex: int, parent: int, joined: int) -> None:
+    tree.inside[vertex] = True
+    tree.order[joined] = vertex
+    tree.parent[vertex] = parent
+    if parent >= 0:
+        tree.next_sibling[vertex] = tree.first_child[parent]
+        tree.first_child[parent] = vertex
+
+
+@kernel
+def _tabulate_terms(tree: _Partial, size: int) -> None:
+    """What each class adds to twice the JSD of `size` records when so many of them are of that class."""
+    for c in range(tree.shares.shape[0]):
+        for held in range(size + 1):
+            tree.terms[c, held] = divergence_term(held / size, tree.shares[c])
+
+
+@kernel
+def _push_neighbours(tree: _Partial, at: int, end: int) -> int:
+    """Append to the queue the tree neighbours of its entry `at`, except the one it was met from."""
+    vertex, origin = tree.queue[at], tree.came_from[at]
+    above = tree.parent[vertex]
+    if above >= 0 and above != origin:
+        tree.queue[end] = above
+        tree.came_from[end] = vertex
+        end += 1
+    below = tree.first_child[vertex]
+    while below >= 0:
+        if below != origin:
+            tree.queue[end] = below
+            tree.came_from[end] = vertex
+            end += 1
+        below = tree.next_sibling[below]
+    return end
+
+
+@kernel
+def _look_around(tree: _Partial, u: int, wanted: int) -> None:
+    """Take u and the first `wanted` records met from it, hop by hop; in the last hop the nearest to u come first.
+
+    Leaves for every class the JSD that one more record of it would give, and how many hops away the last one is.
+    """
+    tree.counts[:] = 0
+    tree.counts[tree.classes[u]] = 1
+    tree.queue[0] = u
+    tree.came_from[0] = -1
+    low, high, hops, found = 0, 1, 0, 0
+    while found < wanted and low < high:
+        end = high
+        for at in range(low, high):
+            end = _push_neighbours(tree, at, end)
+        hops += 1
+        take = min(end - high, wanted - found)
+        if take < end - high:
+            _nearest_first(tree, u, high, end, take)
+        for at in range(high, high + take):
+            tree.counts[tree.classes[tree.queue[at]]] += 1
+        found += take
+        low, high = high, end
+    tree.reach[u] = hops if found == wanted else _ALWAYS
+    number = tree.shares.shape[0]
+    for c in range(number):
+        twice = 0.0
+        for other in range(number):
+            twice += tree.terms[other, tree.counts[other] + (1 if other == c else 0)]
+        tree.divergence[u, c] = max(0.0, twice / 2.0)
+
+
+@kernel
+def _nearest_first(tree: _Partial, u: int, low: int, high: int, take: int) -> None:
+    """Move the `take` records nearest to u to the front of a stretch of the queue that is not searched further."""
+    nearest = np.empty(take)
+    found = 0
+    for at in range(low, high):
+        vertex = tree.queue[at]
+        square = _square_between(tree.points, u, vertex)
+        if found == take:
+            last = tree.queue[low + take - 1]
+            if square > nearest[take - 1] or (square == nearest[take - 1] and vertex > last):
+                continue
+        else:
+            found += 1
+        place = found - 1
+        while place > 0:
+            before = tree.queue[low + place - 1]
+            if nearest[place - 1] < square or (nearest[place - 1] == square and before < vertex):
+                break
+            nearest[place] = nearest[place - 1]
+            tree.queue[low + place] = before
+            place -= 1
+        nearest[place] = square
+        tree.queue[low + place] = vertex
+
+
+# --- growing with the composite lengths of the moment ----------------------------------------------------------------
+
+
+class _Lists(NamedTuple):
+    """For each record and class the nearest records outside the tree; records outside lie class by class in memory."""
+
+    alive: FloatArray
+    ids: IntArray
+    slot: IntArray
+    class_start: IntArray
+    class_size: IntArray
+    near: npt.NDArray[np.int32]
+    held: npt.NDArray[np.int32]
+    at: npt.NDArray[np.int32]
+    length: FloatArray
+    best: FloatArray
+    best_length: FloatArray
+    best_class: IntArray
+    winner: IntArray
+    distances: FloatArray
+    affected: IntArray
+
+
+def _candidate_lists(columns: FloatArray, classes: IntArray, number: int) -> _Lists:
+    n = len(columns)
+    ids = np.argsort(classes, kind="stable")
+    slot = np.empty(n, dtype=np.int64)
+    slot[ids] = np.arange(n)
+    sizes = np.bincount(classes, minlength=number).astype(np.int64)
+    size = max(1, min(_LIST, _ENTRIES_PER_RECORD // number))
+    return _Lists(
+        np.ascontiguousarray(columns[ids].T),
+        ids,
+        slot,
+        np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
+        sizes,
+        np.full((n, number, size), -1, dtype=np.int32),
+        np.zeros((n, number), dtype=np.int32),
+        np.zeros((n, number), dtype=np.int32),
+        np.full((n, number), np.inf),
+        np.full(n, np.inf),
+        np.full(n, np.inf),
+        np.full(n, -1, dtype=np.int64),
+        np.full(2 << max(0, (n - 1).bit_length()), -1, dtype=np.int64),
+        np.empty(n),
+        np.empty(n, dtype=np.int64),
+    )
+
+
+@kernel
+def _start_dynamic(tree: _Partial, lists: _Lists, first: int, b: int, alpha: float, form: int) -> int:
+    _link(tree, first, -1, 0)
+    _leave_outside(tree, lists, first)
+    _see_newcomer(tree, lists, first, 1, b, alpha, form)
+    return 1
+
+
+@kernel
+def _join_dynamic(tree: _Partial, lists: _Lists, joined: int, joins: int, b: int, alpha: float, form: int) -> int:
+    """Let up to `joins` records join by the least composite length; return how many are in the tree."""
+    end = min(joined + joins, tree.parent.shape[0])
+    while joined < end:
+        u = lists.winner[1]
+        c = lists.best_class[u]
+        vertex = lists.near[u, c, lists.at[u, c]]
+        if tree.inside[vertex]:
+            _next_candidate(tree, lists, u, c, form)
+            _choose(lists, tree, u, alpha)
+            continue
+        tree.length[vertex] = lists.best_length[u]
+        tree.composite[vertex] = lists.best[u]
+        _link(tree, vertex, u, joined)
+        _leave_outside(tree, lists, vertex)
+        joined += 1
+        _see_newcomer(tree, lists, vertex, joined, b, alpha, form)
+    return joined
+
+
+@kernel
+def _leave_outside(tree: _Partial, lists: _Lists, vertex: int) -> None:
+    """Close the gap that a record leaves in the memory of its class."""
+    c = tree.classes[vertex]
+    lists.class_size[c] -= 1
+    last = lists.class_start[c] + lists.class_size[c]
+    gap = lists.slot[vertex]
+    for j in range(lists.alive.shape[0]):
+        lists.alive[j, gap] = lists.alive[j, last]
+    lists.ids[gap] = lists.ids[last]
+    lists.slot[lists.ids[gap]] = gap
+
+
+@kernel
+def _see_newcomer(tree: _Partial, lists: _Lists, vertex: int, joined: int, b: int, alpha: float, form: int) -> None:
+    """Renew what the newcomer changes: its own candidates, and the neighbourhoods that may take it in."""
+    if joined < b:
+        _tabulate_terms(tree, joined + 1)
+    for c in range(tree.shares.shape[0]):
+        _fill(tree, lists, vertex, c, form)
+    changed = _affected(tree, lists, vertex)
+    for i in range(changed):
+        u = lists.affected[i]
+        _look_around(tree, u, b - 2)
+        _choose(lists, tree, u, alpha)
+
+
+@kernel
+def _affected(tree: _Partial, lists: _Lists, vertex: int) -> int:
+    """The records whose neighbourhood the new one may enter, itself first; they are connected in the tree."""
+    tree.queue[0] = vertex
+    tree.came_from[0] = -1
+    low, high, hops = 0, 1, 0
+    while low < high:
+        end, hops = high, hops + 1
+        for at in range(low, high):
+            met = end
+            pushed = _push_neighbours(tree, at, met)
+            for i in range(met, pushed):
+                if hops <= tree.reach[tree.queue[i]]:
+                    tree.queue[end] = tree.queue[i]
+                    tree.came_from[end] = tree.came_from[i]
+                    end += 1
+        low, high = high, end
+    lists.affected[:high] = tree.queue[:high]
+    return high
+
+
+@kernel
+def _fill(tree: _Partial, lists: _Lists, u: int, c: int, form: int) -> None:
+    """Find the nearest records of a class outside the tree, the lowest number first where they are equally near."""
+    d = lists.alive.shape[0]
+    start, size = lists.class_start[c], lists.class_size[c]
+    distances = lists.distances[:size]
+    distances[:] = 0.0
+    for j in range(d):
+        column, here = lists.alive[j, start : start + size], tree.points[u, j]
+        for i in range(size):
+            across = column[i] - here
+            distances[i] += across * across
+    kept = lists.near.shape[2]
+    near = lists.near[u, c]
+    nearest = np.empty(kept)
+    found = 0
+    border = np.inf
+    for i in range(size):
+        square = distances[i]
+        if square > border:
+            continue
+        vertex = lists.ids[start + i]
+        if found == kept:
+            if square == border and vertex > near[kept - 1]:
+                continue
+        else:
+            found += 1
+        place = found - 1
+        while place > 0 and (
+            nearest[place - 1] > square or (nearest[place - 1] == square and near[place - 1] > vertex)
+        ):
+            nearest[place] = nearest[place - 1]
+            near[place] = near[place - 1]
+            place -= 1
+        nearest[place] = square
+        near[place] = vertex
+        if found == kept:
+            border = nearest[kept - 1]
+    lists.held[u, c] = found
+    lists.at[u, c] = 0
+    lists.length[u, c] = _length(nearest[0], tree.attributes, form) if found else np.inf
+
+
+@kernel
+def _next_candidate(tree: _Partial, lists: _Lists, u: int, c: int, form: int) -> None:
+    """Pass over candidates that have joined the tree; a list that is used up is filled again."""
+    while lists.at[u, c] < lists.held[u, c]:
+        vertex = lists.near[u, c, lists.at[u, c]]
+        if not tree.inside[vertex]:
+            lists.length[u, c] = _length(_square_between(tree.points, vertex, u), tree.attributes, form)
+            return
+        lists.at[u, c] += 1
+    _fill(tree, lists, u, c, form)
+
+
+@kernel
+def _choose(lists: _Lists, tree: _Partial, u: int, alpha: float) -> None:
+    """The best candidate of a record over all classes, and then the best record of all."""
+    best, best_length, best_class, best_vertex = np.inf, np.inf, -1, -1
+    for c in range(lists.length.shape[1]):
+        length = lists.length[u, c]
+        if length == np.inf:
+            continue
+        composite = alpha * length + (1.0 - alpha) * tree.divergence[u, c]
+        vertex = lists.near[u, c, lists.at[u, c]]
+        if composite < best or (
+            composite == best and (length < best_length or (length == best_length and vertex < best_vertex))
+        ):
+            best, best_length, best_class, best_vertex = composite, length, c, vertex
+    lists.best[u], lists.best_length[u], lists.best_class[u] = best, best_length, best_class
+    leaves = lists.winner.shape[0] // 2
+    lists.winner[leaves + u] = u
+    node = (leaves + u) // 2
+    while node >= 1:
+        lists.winner[node] = _better(lists, lists.winner[2 * node], lists.winner[2 * node + 1])
+        node //= 2
+
+
+@kernel
+def _better(lists: _Lists, one: int, other: int) -> int:
+    """Which of two records has the better candidate; the first has the lower number; -1 is none."""
+    if one < 0 or other < 0:
+        return max(one, other)
+    if lists.best[other] < lists.best[one]:
+        return other
+    if lists.best[other] == lists.best[one] and lists.best_length[other] < lists.best_length[one]:
+        return other
+    return one
+
+
+# --- growing with keys that stay: Prim's algorithm -------------------------------------------------------------------
+
+
+class _Outside(NamedTuple):
+    """The records outside the tree, compact in memory, with the best edge found so far to each."""
+
+    alive: FloatArray
+    ids: IntArray
+    classes: IntArray
+    key: FloatArray
+    length: FloatArray
+    parent: IntArray
+    distances: FloatArray
+
+
+def _outside_by_key(columns: FloatArray, classes: IntArray) -> _Outside:
+    n = len(columns)
+    return _Outside(
+        np.array(columns.T, dtype=np.float64, order="C", copy=True),
+        np.arange(n, dtype=np.int64),
+        classes.copy(),
+        np.full(n, np.inf),
+        np.full(n, np.inf),
+        np.full(n, -1, dtype=np.int64),
+        np.empty(n),
+    )
+
+
+@kernel
+def _start_prim(tree: _Partial, outside: _Outside, first: int, b: int, alpha: float, form: int) -> int:
+    _link(tree, first, -1, 0)
+    _drop(outside, first, tree.parent.shape[0] - 1)
+    _offer_edges(tree, outside, first, 1, b, alpha, form)
+    return 1
+
+
+@kernel
+def _join_by_key(tree: _Partial, outside: _Outside, joined: int, joins: int, b: int, alpha: float, form: int) -> int:
+    n = tree.parent.shape[0]
+    end = min(joined + joins, n)
+    while joined < end:
+        at = 0
+        for i in range(1, n - joined):
+            if _comes_before(outside, i, at):
+                at = i
+        vertex = outside.ids[at]
+        tree.length[vertex], tree.composite[vertex] = outside.length[at], outside.key[at]
+        _link(tree, vertex, outside.parent[at], joined)
+        joined += 1
+        _drop(outside, at, n - joined)
+        _offer_edges(tree, outside, vertex, joined, b, alpha, form)
+    return joined
+
+
+@kernel
+def _comes_before(outside: _Outside, one: int, other: int) -> bool:
+    if outside.key[one] != outside.key[other]:
+        return bool(outside.key[one] < outside.key[other])
+    if outside.length[one] != outside.length[other]:
+        return bool(outside.length[one] < outside.length[other])
+    if outside.parent[one] != outside.parent[other]:
+        return bool(outside.parent[one] < outside.parent[other])
+    return bool(outside.ids[one] < outside.ids[other])
+
+
+@kernel
+def _drop(outside: _Outside, at: int, last: int) -> None:
+    for j in range(outside.alive.shape[0]):
+        outside.alive[j, at] = outside.alive[j, last]
+    outside.ids[at], outside.classes[at], outside.parent[at] = (
+        outside.ids[last],
+        outside.classes[last],
+        outside.parent[last],
+    )
+    outside.key[at], outside.length[at] = outside.key[last], outside.length[last]
+
+
+@kernel
+def _offer_edges(tree: _Partial, outside: _Outside, u: int, joined: int, b: int, alpha: float, form: int) -> None:
+    """Let every record outside compare its best edge with the one to the newcomer."""
+    d = tree.points.shape[1]
+    if alpha < 1.0:
+        if joined < b:
+            _tabulate_terms(tree, joined + 1)
+        _look_around(tree, u, b - 2)
+    size = tree.parent.shape[0] - joined
+    distances = outside.distances[:size]
+    distances[:] = 0.0
+    for j in range(d):
+        column, here = outside.alive[j, :size], tree.points[u, j]
+        for i in range(size):
+            across = column[i] - here
+            distances[i] += across * across
+    for i in range(size):
+        length = _length(distances[i], tree.attributes, form)
+        key = alpha * length + (1.0 - alpha) * tree.divergence[u, outside.classes[i]]
+        if key < outside.key[i] or (
+            key == outside.key[i]
+            and (length < outside.length[i] or (length == outside.length[i] and u < outside.parent[i]))
+        ):
+            outside.key[i], outside.length[i], outside.parent[i] = key, length, u
+
+
+# --- cutting ---------------------------------------------------------------------------------------------------------
+
+
+def cut_tree(
+    tree: Tree,
+    classes: IntArray,
+    shares: FloatArray,
+    removable: Removable,
+    *,
+    longest: bool = False,
+    progress: Progress = silent,
+    label: str = "cutting the tree",
+) -> Cuts:
+    """Cut removable edges until none is left: the one whose ratio of lost class mix to length is least, first.
+
+    The ratio is the rise of the weighted JSD of the component through the cut, divided by the edge's length. Ties:
+    the longer edge, then the lowest numbers. With `longest` only the length counts.
+    """
+    n = len(classes)
+    forest = _forest(tree, classes, len(shares))
+    _score(forest, 0, int(tree.order[0]), shares, removable, longest)
+    components = 1
+    while True:
+        before = components
+        components = _cut_some(forest, components, _CUTS_PER_CALL, shares, removable, longest)
+        progress(min(1.0, components * removable.k / n), label)
+        if components < before + _CUTS_PER_CALL:
+            break
+    progress(1.0, label)
+    children = forest.root[1:components].copy()
+    return Cuts(_labels(forest.parent, tree.order), children, forest.ratio_of_cut[:components][1:].copy())
+
+
+class _Forest(NamedTuple):
+    """Components of the tree as it is cut: by component its root and best edge, by record what hangs below it."""
+
+    parent: IntArray
+    first_child: IntArray
+    next_sibling: IntArray
+    length: FloatArray
+    counts: IntArray
+    sizes: IntArray
+    root: IntArray
+    best: IntArray
+    ratio: FloatArray
+    ratio_of_cut: FloatArray
+    stack: IntArray
+    rest: IntArray
+
+
+def _forest(tree: Tree, classes: IntArray, number: int) -> _Forest:
+    n = len(classes)
+    counts = np.zeros((n, number), dtype=np.int64)
+    counts[np.arange(n), classes] = 1
+    forest = _Forest(
+        tree.parent.copy(),
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        tree.length,
+        counts,
+        np.ones(n, dtype=np.int64),
+        np.full(n, tree.order[0], dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, np.inf),
+        np.full(n, np.inf),
+        np.empty(n, dtype=np.int64),
+        np.empty(number, dtype=np.int64),
+    )
+    _add_up(forest, tree.order)
+    return forest
+
+
+@kernel
+def _add_up(forest: _Forest, order: IntArray) -> None:
+    for at in range(order.shape[0] - 1, 0, -1):
+        vertex = order[at]
+        above = forest.parent[vertex]
+        forest.next_sibling[vertex] = forest.first_child[above]
+        forest.first_child[above] = vertex
+        forest.counts[above] += forest.counts[vertex]
+        forest.sizes[above] += forest.sizes[vertex]
+
+
+@kernel
+def _cut_some(
+    forest: _Forest, components: int, cuts: int, shares: FloatArray, removable: Removable, longest: bool
+) -> int:
+    for _ in range(cuts):
+        at = 0
+        for i in range(1, components):
+            if _cut_before(forest, forest.best[i], forest.ratio[i], forest.best[at], forest.ratio[at]):
+                at = i
+        child = forest.best[at]
+        if child < 0:
+            break
+        forest.ratio_of_cut[components] = forest.ratio[at]
+        forest.root[components] = child
+        _unlink(forest, child)
+        _score(forest, at, forest.root[at], shares, removable, longest)
+        _score(forest, components, child, shares, removable, longest)
+        components += 1
+    return components
+
+
+@kernel
+def _cut_before(forest: _Forest, one: int, ratio: float, other: int, other_ratio: float) -> bool:
+    """Whether the edge above `one` is to be cut before that above `other`; -1 is no edge."""
+    if one < 0 or other < 0:
+        return other < 0 <= one
+    if ratio != other_ratio:
+        return ratio < other_ratio
+    if forest.length[one] != forest.length[other]:
+        return bool(forest.length[one] > forest.length[other])
+    low, other_low = min(one, forest.parent[one]), min(other, forest.parent[other])
+    if low != other_low:
+        return bool(low < other_low)
+    return bool(max(one, forest.parent[one]) < max(other, forest.parent[other]))
+
+
+@kernel
+def _unlink(forest: _Forest, child: int) -> None:
+    above = forest.parent[child]
+    if forest.first_child[above] == child:
+        forest.first_child[above] = forest.next_sibling[child]
+    else:
+        before = forest.first_child[above]
+        while forest.next_sibling[before] != child:
+            before = forest.next_sibling[before]
+        forest.next_sibling[before] = forest.next_sibling[child]
+    while above >= 0:
+        forest.sizes[above] -= forest.sizes[child]
+        forest.counts[above] -= forest.counts[child]
+        above = forest.parent[above]
+    forest.parent[child] = -1
+    forest.next_sibling[child] = -1
+
+
+@kernel
+def _score(forest: _Forest, component: int, root: int, shares: FloatArray, removable: Removable, longest: bool) -> None:
+    """Find the edge of a component that is to be cut first; -1 if none is removable."""
+    best, best_ratio = -1, np.inf
+    whole, size = forest.counts[root], forest.sizes[root]
+    divergence = jensen_shannon_of(whole, size, shares)
+    one_class = _is_homogeneous(whole)
+    forest.stack[0] = root
+    top = 1
+    while top > 0:
+        top -= 1
+        vertex = forest.stack[top]
+        below = forest.first_child[vertex]
+        while below >= 0:
+            if forest.sizes[below] >= removable.k:  # no part below a smaller one can be cut off
+                forest.stack[top] = below
+                top += 1
+            below = forest.next_sibling[below]
+        below_size = forest.sizes[vertex]
+        if vertex == root or size - below_size < removable.k:
+            continue
+        forest.rest[:] = whole - forest.counts[vertex]
+        if not (
+            _allowed(forest.counts[vertex], below_size, shares, removable, one_class)
+            and _allowed(forest.rest, size - below_size, shares, removable, one_class)
+        ):
+            continue
+        ratio = 0.0
+        if not longest:
+            weighted = below_size * jensen_shannon_of(forest.counts[vertex], below_size, shares)
+            weighted += (size - below_size) * jensen_shannon_of(forest.rest, size - below_size, shares)
+            ratio = _ratio(weighted / size - divergence, forest.length[vertex])
+        if _cut_before(forest, vertex, ratio, best, best_ratio):
+            best, best_ratio = vertex, ratio
+    forest.best[component], forest.ratio[component] = best, best_ratio
+
+
+@kernel
+def _ratio(rise: float, length: float) -> float:
+    if length == 0.0:
+        return _LAST
+    return 0.0 if rise < _ZERO else rise / length
+
+
+@kernel
+def _is_homogeneous(counts: IntArray) -> bool:
+    present = 0
+    for held in counts:
+        present += 1 if held > 0 else 0
+    return present == 1
+
+
+@kernel
+def _allowed(counts: IntArray, size: int, shares: FloatArray, removable: Removable, one_class: bool) -> bool:
+    if removable.mixed and not one_class and _is_homogeneous(counts):
+        return False
+    if removable.fewest > 1:
+        for held in counts:
+            if 0 < held < removable.fewest:
+                return False
+    if removable.most == np.inf:
+        return True
+    if removable.by_divergence:
+        return jensen_shannon_of(counts, size, shares) <= removable.most + _ZERO
+    apart = 0.0
+    for c in range(counts.shape[0]):
+        apart += abs(counts[c] / size - shares[c])
+    return apart / 2.0 <= removable.most + _ZERO
+
+
+@kernel
+def _labels(parent: IntArray, order: IntArray) -> IntArray:
+    labels = np.empty(order.shape[0], dtype=np.int64)
+    used = 0
+    for vertex in order:
+        if parent[vertex] < 0:
+            labels[vertex] = used
+            used += 1
+        else:
+            labels[vertex] = labels[parent[vertex]]
+    return labels
+
+
+def regrow(
+    columns: FloatArray, labels: IntArray, classes: IntArray, shares: FloatArray, removable: Removable
+) -> IntArray:
+    """Give every group of 2k or more records a Euclidean tree of its own and cut it again by the ratio.
+
+    Composite trees have hubs whose small branches cannot be cut off; a fresh tree restores small groups.
+    """
+    renewed = labels.copy()
+    used = int(labels.max()) + 1
+    for group in np.flatnonzero(np.bincount(labels) >= 2 * removable.k):
+        rows = np.flatnonzero(labels == group)
+        parts = cut_tree(euclidean_tree(columns[rows]), classes[rows], shares, removable).labels
+        renewed[rows] = np.where(parts == 0, group, used + parts - 1)
+        used += int(parts.max())
+    return renewed

@@ -1,0 +1,429 @@
+"""Learning automata that divide objects among classes: the object migrating automaton, and its form for records.
+
+Every object has a class and a depth in it: at depth 1 it is certain of its class, at the greatest depth it stands at
+the boundary and may leave. In the object migrating automaton (OMA) a stream of pairs that belong together moves the
+objects; in its form for records (OMMA) the pairs are records that lie near each other, and a record leaves its group
+only in an exchange that lowers the squared distances within the two groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.core.compiled import kernel
+from microveil.progress import Progress, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+PairArray = npt.NDArray[np.int32]
+
+_PAIRS_PER_CALL = 200_000
+_LEAST_GAIN = 1e-12  # of the total sum of squares: duplicates are not exchanged for ever
+
+
+# --- the object migrating automaton -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """Where a stream of pairs has brought the objects; depths run from 1, the innermost, to the boundary.
+
+    `penalties` is the share of penalties among the queries of each object (NaN for one that was never asked for), an
+    estimate of its class's penalty probability. `converged_after` is the number of queries after which all objects
+    were as deep as asked for, or -1.
+    """
+
+    classes: IntArray
+    depths: IntArray
+    penalties: FloatArray
+    converged_after: int
+
+
+def object_migration(
+    objects: int,
+    classes: int,
+    depth: int,
+    queries: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    enhanced: bool = True,
+    innermost: int = 1,
+) -> Automaton:
+    """The OMA: classes of equal size, so that objects that are often asked for together come to share one.
+
+    The enhanced form lets an object at its boundary change places with one at the boundary of its partner's class.
+    All objects have converged when they are among the `innermost` states of their classes; the stream ends there.
+    """
+    if objects % classes:
+        raise ValueError(f"{objects} objects cannot be divided into {classes} classes of equal size")
+    pairs = np.asarray(queries, dtype=np.int64).reshape(-1, 2)
+    class_of = rng.permutation(np.arange(objects, dtype=np.int64) % classes)
+    depths = np.full(objects, depth, dtype=np.int64)
+    asked = np.zeros((objects, 2), dtype=np.int64)
+    after = _migrate(pairs, class_of, depths, depth, asked, enhanced, innermost)
+    total = asked.sum(axis=1)
+    penalties = np.where(total > 0, asked[:, 1] / np.maximum(total, 1), np.nan)
+    return Automaton(class_of, depths, penalties, after)
+
+
+@kernel
+def _migrate(
+    pairs: IntArray,
+    class_of: IntArray,
+    depths: IntArray,
+    boundary: int,
+    asked: IntArray,
+    enhanced: bool,
+    innermost: int,
+) -> int:
+    for number in range(pairs.shape[0]):
+        i, j = pairs[number, 0], pairs[number, 1]
+        if i == j:
+            continue
+        penalty = 0 if class_of[i] == class_of[j] else 1
+        asked[i, penalty] += 1
+        asked[j, penalty] += 1
+        if penalty == 0:
+            depths[i] = max(1, depths[i] - 1)
+            depths[j] = max(1, depths[j] - 1)
+        elif depths[i] < boundary and depths[j] < boundary:
+            depths[i] += 1
+            depths[j] += 1
+        elif depths[i] == boundary and depths[j] == boundary:
+            _join(class_of, depths, i, j)
+        else:
+            inner, outer = (i, j) if depths[i] < boundary else (j, i)
+            if enhanced:
+                _change_places(class_of, depths, inner, outer, boundary)
+            depths[inner] += 1
+        if depths.max() <= innermost:
+            return number + 1
+    return -1
+
+
+@kernel
+def _join(class_of: IntArray, depths: IntArray, i: int, j: int) -> None:
+    """Object i joins j at the boundary of its class; the member nearest to that boundary takes i's place."""
+    replaced = -1
+    for other in range(len(class_of)):
+        if (
+            class_of[other] == class_of[j]
+            and other != i
+            and other != j
+            and (replaced < 0 or depths[other] > depths[replaced])
+        ):
+            replaced = other
+    if replaced >= 0:
+        class_of[replaced], depths[replaced] = class_of[i], depths[i]
+        class_of[i], depths[i] = class_of[j], depths[j]
+
+
+@kernel
+def _change_places(class_of: IntArray, depths: IntArray, inner: int, outer: int, boundary: int) -> None:
+    """An object at the boundary of the inner object's class and the outer object, at its own, change classes."""
+    for other in range(len(class_of)):
+        if class_of[other] == class_of[inner] and other != inner and depths[other] == boundary:
+            class_of[other], class_of[outer] = class_of[outer], class_of[other]
+            return
+
+
+# --- pairs of records that lie near each other --------------------------------------------------------------------
+
+
+def pairs_within(columns: FloatArray, share: float) -> PairArray:
+    """The pairs (i < j), row by row, whose distance is at most this share of the range of all distances."""
+    lowest, highest = _range_of_distances(columns)
+    limit = (share * (highest**0.5 - lowest**0.5)) ** 2
+    # a share of 1 means all pairs, also where the nearest are not at distance 0
+    limit = highest if share >= 1 else limit
+    return _collect_pairs(columns, limit, _count_pairs(columns, limit))
+
+
+@kernel
+def _squared_distance(columns: FloatArray, i: int, j: int) -> float:
+    total = 0.0
+    for c in range(columns.shape[1]):
+        across = columns[i, c] - columns[j, c]
+        total += across * across
+    return total
+
+
+@kernel
+def _range_of_distances(columns: FloatArray) -> tuple[float, float]:
+    lowest, highest = np.inf, 0.0
+    for i in range(columns.shape[0]):
+        for j in range(i + 1, columns.shape[0]):
+            distance = _squared_distance(columns, i, j)
+            lowest, highest = min(lowest, distance), max(highest, distance)
+    return lowest, highest
+
+
+@kernel
+def _count_pairs(columns: FloatArray, limit: float) -> int:
+    found = 0
+    for i in range(columns.shape[0]):
+        for j in range(i + 1, columns.shape[0]):
+            if _squared_distance(columns, i, j) <= limit:
+                found += 1
+    return found
+
+
+@kernel
+def _collect_pairs(columns: FloatArray, limit: float, size: int) -> PairArray:
+    pairs = np.empty((size, 2), dtype=np.int32)
+    found = 0
+    for i in range(columns.shape[0]):
+        for j in range(i + 1, columns.shape[0]):
+            if _squared_distance(columns, i, j) <= limit:
+                pairs[found, 0], pairs[found, 1] = i, j
+                found += 1
+    return pairs
+
+
+def neighbour_pairs(columns: FloatArray, neighbours: int) -> PairArray:
+    """The pairs (i < j), row by row, in which one record is among the nearest neighbours of the other."""
+    from scipy.spatial import cKDTree
+
+    n = len(columns)
+    wanted = min(n, neighbours + 1)  # the record itself is found too
+    _, nearest = cKDTree(columns).query(columns, k=wanted)
+    first = np.repeat(np.arange(n, dtype=np.int64), wanted)
+    second = np.asarray(nearest, dtype=np.int64).reshape(-1)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    code = np.unique((low * n + high)[low != high])
+    return np.column_stack([code // n, code % n]).astype(np.int32)
+
+
+def in_order(pairs: PairArray, columns: FloatArray, order: str, rng: np.random.Generator) -> PairArray:
+    """The list of pairs as it will be gone through: by rows, by columns, by distance either way, or shuffled."""
+    if order == "rows":
+        return pairs
+    if order == "shuffled":
+        return pairs[rng.permutation(len(pairs))]
+    if order == "columns":
+        return pairs[np.lexsort((pairs[:, 0], pairs[:, 1]))]
+    distances = _distances_of(columns, pairs)
+    return pairs[np.argsort(distances if order == "nearest" else -distances, kind="stable")]
+
+
+@kernel
+def _distances_of(columns: FloatArray, pairs: PairArray) -> FloatArray:
+    distances = np.empty(len(pairs))
+    for number in range(len(pairs)):
+        distances[number] = _squared_distance(columns, pairs[number, 0], pairs[number, 1])
+    return distances
+
+
+# --- the automaton for records ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Migration:
+    """What the automaton made of a partition: the labels, and the sum of squares within groups after each cycle."""
+
+    labels: IntArray
+    sse: tuple[float, ...]
+    exchanges: int
+
+    @property
+    def cycles(self) -> int:
+        return len(self.sse)
+
+
+def record_migration(
+    columns: FloatArray,
+    labels: IntArray,
+    pairs: PairArray,
+    *,
+    depth: int = 5,
+    patience: int = 1,
+    max_cycles: int = 100,
+    progress: Progress = silent,
+    label: str = "migrating",
+) -> Migration:
+    """OMMA: go through the pairs again and again, exchanging records between groups; sizes never change.
+
+    The labels must run from 0 without a gap. It ends after `patience` cycles in a row that left the sum of squares as
+    it was; the sum never grows.
+    """
+    columns = np.ascontiguousarray(columns)
+    group = np.array(labels, dtype=np.int64)
+    order = np.argsort(group, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
+    depths = np.full(len(group), depth, dtype=np.int64)
+    alive = np.ones(len(pairs), dtype=np.bool_)
+    least = _LEAST_GAIN * float(((columns - columns.mean(axis=0)) ** 2).sum())
+    sse: list[float] = []
+    exchanges = quiet = 0
+    while len(sse) < max_cycles and quiet < patience:
+        sums = _group_sums(columns, order, starts)  # afresh in every cycle, so that no rounding builds up
+        made = 0
+        for start in range(0, len(pairs), _PAIRS_PER_CALL):
+            end = min(len(pairs), start + _PAIRS_PER_CALL)
+            made += _go_through(columns, group, order, starts, sums, depths, depth, pairs, alive, start, end, least)
+            progress(1.0 - 0.5 ** (len(sse) + end / len(pairs)), label)
+        quiet = quiet + 1 if made == 0 and sse else 0
+        exchanges += made
+        sse.append(_sum_of_squares(columns, order, starts))
+    return Migration(group, tuple(sse), exchanges)
+
+
+@kernel
+def _group_sums(columns: FloatArray, order: IntArray, starts: IntArray) -> FloatArray:
+    sums = np.zeros((len(starts) - 1, columns.shape[1]))
+    for g in range(len(starts) - 1):
+        for place in range(starts[g], starts[g + 1]):
+            for c in range(columns.shape[1]):
+                sums[g, c] += columns[order[place], c]
+    return sums
+
+
+@kernel
+def _sum_of_squares(columns: FloatArray, order: IntArray, starts: IntArray) -> float:
+    sums = _group_sums(columns, order, starts)
+    total = 0.0
+    for g in range(len(starts) - 1):
+        for place in range(starts[g], starts[g + 1]):
+            for c in range(columns.shape[1]):
+                total += (columns[order[place], c] - sums[g, c] / (starts[g + 1] - starts[g])) ** 2
+    return total
+
+
+@kernel
+def _go_through(
+    columns: FloatArray,
+    group: IntArray,
+    order: IntArray,
+    starts: IntArray,
+    sums: FloatArray,
+    depths: IntArray,
+    boundary: int,
+    pairs: PairArray,
+    alive: npt.NDArray[np.bool_],
+    start: int,
+    end: int,
+    least: float,
+) -> int:
+    """Judge some pairs of the list: reward, or one of the three cases of penalty; the number of exchanges."""
+    exchanges = 0
+    for number in range(start, end):
+        if not alive[number]:
+            continue
+        i, j = pairs[number, 0], pairs[number, 1]
+        if group[i] == group[j]:
+            depths[i] = max(1, depths[i] - 1)
+            depths[j] = max(1, depths[j] - 1)
+            continue
+        if depths[i] < boundary and depths[j] < boundary:
+            depths[i] += 1
+            depths[j] += 1
+            continue
+        if depths[i] == boundary and depths[j] == boundary:
+            leaving, change = _best_exchange(columns, group, order, starts, sums, i, j)
+            entering = j
+            other, other_change = _best_exchange(columns, group, order, starts, sums, j, i)
+            if other_change < change:
+                leaving, change, entering = other, other_change, i
+        else:
+            inner, entering = (i, j) if depths[j] == boundary else (j, i)
+            leaving, change = _best_exchange(columns, group, order, starts, sums, inner, entering)
+            alive[number] = change <= -least
+        if change <= -least:
+            _exchange(columns, group, order, starts, sums, leaving, entering)
+            depths[leaving] = boundary
+            depths[entering] = boundary
+            exchanges += 1
+    return exchanges
+
+
+@kernel
+def _best_exchange(
+    columns: FloatArray,
+    group: IntArray,
+    order: IntArray,
+    starts: IntArray,
+    sums: FloatArray,
+    host: int,
+    entering: int,
+) -> tuple[int, float]:
+    """Which fellow of the host would best make room for the entering record, and the change in the sum of squares.
+
+    The squared lengths of all records stay, so only those of the two group sums count.
+    """
+    u, v = group[host], group[entering]
+    size_u, size_v = starts[u + 1] - starts[u], starts[v + 1] - starts[v]
+    best, least = -1, np.inf
+    for place in range(starts[u], starts[u + 1]):
+        record = order[place]
+        if record == host:
+            continue
+        at_u = at_v = length = 0.0
+        for c in range(columns.shape[1]):
+            step = columns[entering, c] - columns[record, c]
+            at_u += sums[u, c] * step
+            at_v += sums[v, c] * step
+            length += step * step
+        change = -(2.0 * at_u + length) / size_u - (length - 2.0 * at_v) / size_v
+        if change < least or (change == least and record < best):
+            best, least = record, change
+    return best, least
+
+
+@kernel
+def _exchange(
+    columns: FloatArray,
+    group: IntArray,
+    order: IntArray,
+    starts: IntArray,
+    sums: FloatArray,
+    leaving: int,
+    entering: int,
+) -> None:
+    u, v = group[leaving], group[entering]
+    for c in range(columns.shape[1]):
+        step = columns[entering, c] - columns[leaving, c]
+        sums[u, c] += step
+        sums[v, c] -= step
+    for place in range(starts[u], starts[u + 1]):
+        if order[place] == leaving:
+            order[place] = entering
+            break
+    for place in range(starts[v], starts[v + 1]):
+        if order[place] == entering:
+            order[place] = leaving
+            break
+    group[leaving], group[entering] = v, u
+
+
+# --- a number of records that is no multiple of k -----------------------------------------------------------------
+
+
+def set_aside(columns: FloatArray, count: int) -> IntArray:
+    """The records nearest to the centre, which cost least wherever they go; ties to the lowest record number."""
+    distances = ((columns - columns.mean(axis=0)) ** 2).sum(axis=1)
+    return np.sort(np.argsort(distances, kind="stable")[:count])
+
+
+def put_back(columns: FloatArray, labels: IntArray, records: IntArray, largest: int) -> IntArray:
+    """Give records without a group (label -1) one each: where the sum of squares grows least, one a group in turn.
+
+    No group grows beyond `largest` while another has room.
+    """
+    labels = labels.copy()
+    placed = labels >= 0
+    sizes = np.bincount(labels[placed])
+    sums = np.zeros((len(sizes), columns.shape[1]))
+    np.add.at(sums, labels[placed], columns[placed])
+    extra = np.zeros(len(sizes), dtype=np.int64)
+    for record in records:
+        growth = sizes / (sizes + 1) * ((columns[record] - sums / sizes[:, None]) ** 2).sum(axis=1)
+        turn = extra + np.where(sizes >= largest, len(records), 0)
+        chosen = int(np.argmin(np.where(turn == turn.min(), growth, np.inf)))
+        labels[record] = chosen
+        sizes[chosen] += 1
+        extra[chosen] += 1
+        sums[chosen] += columns[record]
+    return labels

@@ -1,0 +1,585 @@
+"""Ward's method and the k-Ward family: merge the closest groups until each has k records, divide what grew too large.
+
+The Ward distance of two groups is the growth of the sum of squares when they merge: n m / (n + m) times the squared
+distance of their means. k-Ward never merges two groups that both have k records already. In one dimension four rules
+say which pairs may merge: all pairs (`kw`), neighbours with a jump to the right over complete groups (`kwd`, as
+printed), with jumps both ways (`kwd-exact`, which equals `kw`), and neighbours only (`contiguous`, O(n log n)).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import comb
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.core.compiled import kernel
+from microveil.numerics.grouping.univariate import labels_in_order
+from microveil.numerics.statistics.projections import first_component, sum_of_z_scores
+from microveil.progress import Progress, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Rule = Literal["contiguous", "kw", "kwd", "kwd-exact"]
+Extremes = Literal["md", "fpc", "zs"]
+
+
+def ward_groups(columns: FloatArray, groups: int = 1, nearest: float = np.inf) -> IntArray:
+    """Ward's method: start with single records and merge the closest pair, down to so many groups.
+
+    It stops earlier when the least Ward distance is above `nearest`.
+
+    >>> ward_groups(np.array([[1.0], [2.0], [10.0], [11.0]]), groups=2).tolist()
+    [0, 0, 1, 1]
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    n = len(columns)
+    cluster = np.arange(2 * n - 1)
+    if n > 1:
+        merges = linkage(columns, method="ward")
+        for step, (one, other, height, _) in enumerate(merges[: max(0, n - groups)]):
+            if height**2 / 2 > nearest:  # scipy's height is the root of twice the Ward distance
+                break
+            cluster[[int(one), int(other)]] = n + step
+    while (cluster[cluster] != cluster).any():
+        cluster = cluster[cluster]
+    _, first, labels = np.unique(cluster[:n], return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[labels]  # groups in the order of their first records
+
+
+def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntArray:
+    """k-Ward in one dimension: labels of the values in groups of k to 2k-1.
+
+    >>> k_ward_groups(np.array([1.0, 2, 4, 10, 11, 13, 20, 21, 30, 34]), 3).tolist()
+    [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    labels = np.empty(len(values), dtype=np.int64)
+    labels[order] = _ordered_k_ward(values[order], k, rule)
+    return labels
+
+
+def _ordered_k_ward(ordered: FloatArray, k: int, rule: Rule) -> IntArray:
+    if rule == "contiguous":
+        return labels_in_order(np.arange(len(ordered)), np.flatnonzero(_contiguous_starts(ordered, k)))
+    merge = {"kw": _merge_any, "kwd": _merge_to_the_right, "kwd-exact": _merge_both_ways}[rule]
+    return _by_levels(ordered[:, None], k, lambda members: _ends(ordered[members], k), merge)
+
+
+def recursive_k_ward_groups(
+    values: FloatArray, k: int, rule: Rule = "contiguous", threshold: float | None = None, parts: int = 2
+) -> tuple[IntArray, str]:
+    """kWR: divide the ordered values into parts of equal count while that explains little, then k-Ward in each part.
+
+    A part is divided further while the parts' sums of squares, as a share of its own, are not below the threshold;
+    without a threshold (dynamic) the share of the part above it is the threshold. Returns the labels and the tree of
+    divisions, in which `()` is one run of k-Ward.
+
+    >>> recursive_k_ward_groups(np.arange(12.0), 3, threshold=0.2)[1]
+    '(()())'
+    """
+    order = np.argsort(values, kind="stable")
+    pieces, tree = _divided(values[order], k, threshold, parts)
+    labels = np.empty(len(values), dtype=np.int64)
+    used = 0
+    for start, end in pieces:
+        made = _ordered_k_ward(values[order[start:end]], k, rule)
+        labels[order[start:end]] = used + made
+        used += int(made.max()) + 1
+    return labels, tree
+
+
+def _divided(ordered: FloatArray, k: int, threshold: float | None, parts: int) -> tuple[list[tuple[int, int]], str]:
+    """The parts, from and to which place each, that kWR leaves to k-Ward, and the tree of divisions."""
+    pieces: list[tuple[int, int]] = []
+
+    def divide(start: int, end: int, limit: float) -> str:
+        size = end - start
+        if size >= 2 * parts * k:
+            cuts = [start + part * size // parts for part in range(parts + 1)]
+            total = _squares(ordered[start:end])
+            share = sum(_squares(ordered[a:b]) for a, b in pairwise(cuts)) / total if total > 0 else -1.0
+            if limit <= share:
+                below = share if threshold is None else threshold
+                return "(" + "".join(divide(a, b, below) for a, b in pairwise(cuts)) + ")"
+        pieces.append((start, end))
+        return "()"
+
+    tree = divide(0, len(ordered), 0.0 if threshold is None else threshold)
+    return pieces, tree
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What k-Ward costs on one attribute: merges, and distances when none is stored.
+
+    Every merge looks at all pairs of groups (k-Ward), or at neighbours only (its diagonal version).
+    """
+
+    merges: int
+    all_pairs: int
+    neighbours: int
+
+
+def k_ward_effort(values: FloatArray, k: int) -> Effort:
+    """The effort of k-Ward with neighbours merging, over all its levels.
+
+    >>> k_ward_effort(np.array([1.0, 2, 4, 10, 11, 13, 20, 21, 30, 34]), 3)
+    Effort(merges=3, all_pairs=31, neighbours=12)
+    """
+    return _effort(_levels(np.sort(values), k))
+
+
+def recursive_k_ward_effort(values: FloatArray, k: int, threshold: float | None = None, parts: int = 2) -> Effort:
+    """The same for kWR: the sum over the parts it makes."""
+    ordered = np.sort(values)
+    pieces, _ = _divided(ordered, k, threshold, parts)
+    return _effort([level for start, end in pieces for level in _levels(ordered[start:end], k)])
+
+
+def _effort(levels: list[tuple[int, int]]) -> Effort:
+    """From m groups one merge takes m (m - 1) / 2 distances, or m - 1; summed up they are binomial coefficients."""
+    return Effort(
+        sum(first - last for first, last in levels),
+        sum(comb(first + 1, 3) - comb(last + 1, 3) for first, last in levels),
+        sum(comb(first, 2) - comb(last, 2) for first, last in levels),
+    )
+
+
+def _levels(ordered: FloatArray, k: int) -> list[tuple[int, int]]:
+    """With how many groups each run of k-Ward among neighbours begins and ends: the first one and those it repeats."""
+    line = _empty_line(len(ordered))
+    levels = []
+    waiting = [(0, len(ordered))]
+    while waiting:
+        start, end = waiting.pop()
+        if end - start < 2 * k:
+            continue
+        if ordered[start] == ordered[end - 1]:  # the first group eats all but the last k
+            groups = [start, end - k]
+        else:
+            _merge_neighbours(ordered, start, end, k, *line)
+            groups = [start]
+            while (following := int(line[1][groups[-1]])) < end:
+                groups.append(following)
+        levels.append((end - start - 2 * k + 2, len(groups)))
+        waiting += pairwise([*groups, end])
+    return levels
+
+
+def _squares(values: FloatArray) -> float:
+    return float(((values - values.mean()) ** 2).sum())
+
+
+def multivariate_k_ward_groups(
+    rows: FloatArray,
+    k: int,
+    extremes: Extremes = "md",
+    progress: Progress = silent,
+    label: str = "grouping",
+) -> IntArray:
+    """k-Ward on the rows of an (n, d) matrix, from two extreme groups of k; O(n^2 d) as a rule.
+
+    The extremes are the two most distant records with their nearest, or the two ends of the first component or of the
+    sum of z-scores of all rows; in every group that must be divided they are found again.
+
+    >>> multivariate_k_ward_groups(np.array([[1.0, 1.0], [9.0, 9.0], [2.0, 1.0], [9.0, 8.0]]), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    if extremes == "md":
+        return _by_levels(rows, k, lambda members: _most_distant(rows[members], k), _merge_any, progress, label)
+    score = first_component(rows - rows.mean(axis=0)).scores if extremes == "fpc" else sum_of_z_scores(rows)
+    return _by_levels(rows, k, lambda members: _ends(score[members], k), _merge_any, progress, label)
+
+
+Ends = Callable[[IntArray], tuple[IntArray, IntArray]]
+Merge = Callable[[FloatArray, IntArray, int], IntArray]
+
+
+def _by_levels(
+    rows: FloatArray, k: int, ends: Ends, merge: Merge, progress: Progress = silent, label: str = "grouping"
+) -> IntArray:
+    """Merge from two extreme groups and single records, then do the same inside each group of 2k or more."""
+    labels = np.empty(len(rows), dtype=np.int64)
+    waiting = [np.arange(len(rows))]
+    used = done = 0
+    while waiting:
+        members = waiting.pop()
+        inside = np.ascontiguousarray(rows[members])
+        if len(members) >= 2 * k and not (inside == inside[0]).all():
+            waiting += _merged(inside, members, k, ends(members), merge)
+            continue
+        groups = max(1, len(members) // k)
+        # equal records: the first group eats all but the last k, level by level, which comes to this
+        labels[members] = used + np.maximum(0, groups - 1 - np.arange(len(members))[::-1] // k)
+        used += groups
+        done += len(members)
+        progress(done / len(rows), label)
+    return labels
+
+
+def _merged(
+    inside: FloatArray, members: IntArray, k: int, ends: tuple[IntArray, IntArray], merge: Merge
+) -> list[IntArray]:
+    """The groups of one level, the last one first."""
+    low, high = ends
+    single = np.ones(len(inside), dtype=np.bool_)
+    single[low] = single[high] = False
+    start = np.zeros(len(inside), dtype=np.int64)
+    start[single] = np.arange(1, single.sum() + 1)
+    start[high] = single.sum() + 1
+    sizes = np.bincount(start)
+    sums = np.column_stack([np.bincount(start, weights=column) for column in inside.T])
+    final = merge(np.ascontiguousarray(sums), sizes.astype(np.int64), k)[start]
+    order = np.argsort(final, kind="stable")
+    return np.split(members[order], np.flatnonzero(np.diff(final[order])) + 1)[::-1]
+
+
+# Where a level starts
+
+
+def _ends(score: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    """The first k and the last k."""
+    order = np.argsort(score, kind="stable")
+    return order[:k], order[-k:]
+
+
+def _most_distant(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
+    """The two most distant records, each with its k-1 nearest; the lower record number is served first."""
+    first, second = _farthest_pair(rows)
+    from_first = ((rows - rows[first]) ** 2).sum(axis=1)
+    from_first[first] = -1.0
+    low = np.argsort(from_first, kind="stable")[:k]
+    left = np.setdiff1d(np.arange(len(rows)), low)
+    if second in low:
+        second = int(left[np.argmax(from_first[left])])
+    from_second = ((rows[left] - rows[second]) ** 2).sum(axis=1)
+    from_second[left == second] = -1.0
+    return low, left[np.argsort(from_second, kind="stable")[:k]]
+
+
+@kernel
+def _farthest_pair(rows: FloatArray) -> tuple[int, int]:
+    n, d = rows.shape
+    first, second, farthest = 0, 1, -1.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            square = 0.0
+            for c in range(d):
+                square += (rows[i, c] - rows[j, c]) ** 2
+            if square > farthest:
+                first, second, farthest = i, j, square
+    return first, second
+
+
+# How a level merges: sums and sizes of the starting groups in, the group each of them ends in out
+
+
+@kernel
+def _ward_distance(sums: FloatArray, sizes: IntArray, one: int, other: int) -> float:
+    square = 0.0
+    for c in range(sums.shape[1]):
+        square += (sums[one, c] / sizes[one] - sums[other, c] / sizes[other]) ** 2
+    return float(square * sizes[one] * sizes[other] / (sizes[one] + sizes[other]))
+
+
+@kernel
+def _final(parent: IntArray) -> IntArray:
+    """Where each group has gone in the end; groups always merge into an earlier one."""
+    for group in range(parent.shape[0]):
+        parent[group] = parent[parent[group]]
+    return parent
+
+
+@kernel
+def _merge_any(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
+    """All pairs of which one has fewer than k records; each group remembers its nearest among those behind it."""
+    m = sizes.shape[0]
+    parent = np.arange(m)
+    alive = np.arange(m)
+    nearest = np.full(m, -1)
+    distance = np.full(m, np.inf)
+    small = int(np.sum(sizes < k))
+    for place in range(m):
+        _find_nearest(sums, sizes, k, alive, m, place, nearest, distance)
+    while small > 0:
+        i = alive[0]
+        for place in range(m):
+            if distance[alive[place]] < distance[i]:
+                i = alive[place]
+        j = nearest[i]
+        small -= int(sizes[i] < k) + int(sizes[j] < k)
+        sums[i] += sums[j]
+        sizes[i] += sizes[j]
+        small += int(sizes[i] < k)
+        parent[j] = i
+        gone = np.searchsorted(alive[:m], j)
+        for place in range(gone, m - 1):
+            alive[place] = alive[place + 1]
+        m -= 1
+        for place in range(gone):
+            row = alive[place]
+            if row == i or nearest[row] == i or nearest[row] == j:
+                _find_nearest(sums, sizes, k, alive, m, place, nearest, distance)
+            elif row < i and (sizes[row] < k or sizes[i] < k):
+                to_new = _ward_distance(sums, sizes, row, i)
+                if to_new < distance[row] or (to_new == distance[row] and i < nearest[row]):
+                    nearest[row], distance[row] = i, to_new
+    return _final(parent)
+
+
+@kernel
+def _find_nearest(
+    sums: FloatArray,
+    sizes: IntArray,
+    k: int,
+    alive: IntArray,
+    m: int,
+    place: int,
+    nearest: IntArray,
+    distance: FloatArray,
+) -> None:
+    """The nearest admissible group among those behind a place."""
+    row = alive[place]
+    nearest[row], distance[row] = -1, np.inf
+    for behind in range(place + 1, m):
+        other = alive[behind]
+        if sizes[row] < k or sizes[other] < k:
+            to_other = _ward_distance(sums, sizes, row, other)
+            if to_other < distance[row]:
+                nearest[row], distance[row] = other, to_other
+
+
+@kernel
+def _merge_to_the_right(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
+    """Each group with the next one, or, if both have k records, with the first behind that has fewer (as printed)."""
+    m = sizes.shape[0]
+    parent = np.arange(m)
+    alive = np.arange(m)
+    small = int(np.sum(sizes < k))
+    while small > 0:
+        at, partner, least = -1, -1, np.inf
+        next_small = -1
+        for place in range(m - 2, -1, -1):
+            if sizes[alive[place + 1]] < k:
+                next_small = place + 1
+            other = place + 1 if sizes[alive[place]] < k else next_small
+            if other >= 0:
+                distance = _ward_distance(sums, sizes, alive[place], alive[other])
+                if distance <= least:
+                    at, partner, least = place, other, distance
+        small, m = _join(sums, sizes, k, parent, alive, m, at, partner, small)
+    return _final(parent)
+
+
+@kernel
+def _merge_both_ways(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
+    """Each group with fewer than k records with all that only complete groups separate it from, on either side."""
+    m = sizes.shape[0]
+    parent = np.arange(m)
+    alive = np.arange(m)
+    small = int(np.sum(sizes < k))
+    while small > 0:
+        at, partner, least = -1, -1, np.inf
+        next_small = -1
+        for place in range(m - 2, -1, -1):
+            if sizes[alive[place + 1]] < k:
+                next_small = place + 1
+            is_small = sizes[alive[place]] < k
+            last = next_small if next_small >= 0 else m - 1
+            if not is_small and next_small < 0:
+                continue
+            nearest, distance = -1, np.inf
+            for other in range(place + 1 if is_small else last, last + 1):
+                to_other = _ward_distance(sums, sizes, alive[place], alive[other])
+                if to_other < distance:
+                    nearest, distance = other, to_other
+            if distance <= least:
+                at, partner, least = place, nearest, distance
+        small, m = _join(sums, sizes, k, parent, alive, m, at, partner, small)
+    return _final(parent)
+
+
+@kernel
+def _join(
+    sums: FloatArray,
+    sizes: IntArray,
+    k: int,
+    parent: IntArray,
+    alive: IntArray,
+    m: int,
+    at: int,
+    partner: int,
+    small: int,
+) -> tuple[int, int]:
+    """Merge the group at one place with one behind it; return how many groups are too small and how many there are."""
+    i, j = alive[at], alive[partner]
+    small -= int(sizes[i] < k) + int(sizes[j] < k)
+    sums[i] += sums[j]
+    sizes[i] += sizes[j]
+    small += int(sizes[i] < k)
+    parent[j] = i
+    for place in range(partner, m - 1):
+        alive[place] = alive[place + 1]
+    return small, m - 1
+
+
+@kernel
+def _contiguous_starts(ordered: FloatArray, k: int) -> npt.NDArray[np.bool_]:
+    """k-Ward among neighbours, all levels: a linked list of groups and a heap of pairs (distance, start).
+
+    A group is known by its start; sizes only grow, so a pair on the heap is out of date when a size has changed.
+    """
+    n = ordered.shape[0]
+    starts = np.zeros(n, dtype=np.bool_)
+    before, behind, size, total = _empty_line(n)
+    waiting = [(0, n)]
+    while len(waiting) > 0:
+        start, end = waiting.pop()
+        if end - start < 2 * k or ordered[start] == ordered[end - 1]:
+            starts[start] = True
+            for cut in range(end - k, start + k - 1, -k):  # equal values: as the levels would
+                starts[cut] = end - start >= 2 * k
+            continue
+        _merge_neighbours(ordered, start, end, k, before, behind, size, total)
+        group = start
+        while group < end:
+            waiting.append((group, behind[group]))
+            group = behind[group]
+    return starts
+
+
+@kernel
+def _empty_line(n: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Room for a linked list of groups: the one before and behind each, its size and its sum."""
+    return (
+        np.empty(n + 1, dtype=np.int64),
+        np.empty(n + 1, dtype=np.int64),
+        np.zeros(n + 1, dtype=np.int64),
+        np.zeros((n + 1, 1)),
+    )
+
+
+@kernel
+def _merge_neighbours(
+    ordered: FloatArray,
+    start: int,
+    end: int,
+    k: int,
+    before: IntArray,
+    behind: IntArray,
+    size: IntArray,
+    total: FloatArray,
+) -> None:
+    """One level: merge until every group between two places has k values; `behind` then leads from group to group."""
+    _line_up(ordered, start, end, k, before, behind, size, total)
+    small = end - start - 2 * k if k > 1 else 0
+    heap = [(0.0, 0, 0, 0)]
+    heap.pop()
+    group = start
+    while behind[group] < end:
+        _add_pair(heap, group, behind[group], size, total, k)
+        group = behind[group]
+    heapq.heapify(heap)
+    while small > 0:
+        _, one, size_one, size_other = heapq.heappop(heap)
+        other = behind[one]
+        if size[one] != size_one or other >= end or size[other] != size_other:
+            continue
+        small -= int(size_one < k) + int(size_other < k)
+        size[one] += size_other
+        total[one, 0] += total[other, 0]
+        size[other] = 0
+        small += int(size[one] < k)
+        behind[one] = behind[other]
+        before[behind[one]] = one
+        if one > start:
+            _push_pair(heap, before[one], one, size, total, k)
+        if behind[one] < end:
+            _push_pair(heap, one, behind[one], size, total, k)
+
+
+@kernel
+def _line_up(
+    ordered: FloatArray,
+    start: int,
+    end: int,
+    k: int,
+    before: IntArray,
+    behind: IntArray,
+    size: IntArray,
+    total: FloatArray,
+) -> None:
+    """The first k, single values, the last k."""
+    size[start:end] = 0
+    group, previous = start, -1
+    while group < end:
+        count = k if group in (start, end - k) else 1
+        size[group] = count
+        total[group, 0] = 0.0
+        for position in range(group, group + count):
+            total[group, 0] += ordered[position]
+        before[group], behind[group] = previous, group + count
+        previous, group = group, group + count
+
+
+@kernel
+def _add_pair(
+    heap: list[tuple[float, int, int, int]], one: int, other: int, size: IntArray, total: FloatArray, k: int
+) -> None:
+    if size[one] < k or size[other] < k:
+        heap.append((_ward_distance(total, size, one, other), one, size[one], size[other]))
+
+
+@kernel
+def _push_pair(
+    heap: list[tuple[float, int, int, int]], one: int, other: int, size: IntArray, total: FloatArray, k: int
+) -> None:
+    if size[one] < k or size[other] < k:
+        heapq.heappush(heap, (_ward_distance(total, size, one, other), one, size[one], size[other]))
+
+
+@kernel
+def values_away_from_members(
+    ordered: FloatArray, starts: IntArray, centres: FloatArray, least: float
+) -> tuple[FloatArray, FloatArray]:
+    """For each group of ordered values the nearest value at and below, and at and above its centre that keeps at least
+    so far from every member."""
+    groups = starts.shape[0]
+    below, above = centres.copy(), centres.copy()
+    for group in range(groups):
+        end = starts[group + 1] if group + 1 < groups else ordered.shape[0]
+        for position in range(starts[group], end):
+            if abs(ordered[position] - above[group]) < least:
+                above[group] = ordered[position] + least
+        for position in range(end - 1, starts[group] - 1, -1):
+            if abs(ordered[position] - below[group]) < least:
+                below[group] = ordered[position] - least
+    return below, above
+
+
+def balanced_choice(
+    below: FloatArray, above: FloatArray, centres: FloatArray, sizes: IntArray, low: float, high: float
+) -> FloatArray:
+    """Below or above for each group, so that the shifts cancel: the largest first, each against the sum so far.
+
+    A value outside [low, high] is chosen only where both are.
+
+    >>> balanced_choice(*(np.array(x) for x in ([1.0, 4.0], [3.0, 6.0], [2.0, 5.0], [3, 3])), 0.0, 9.0).tolist()
+    [1.0, 6.0]
+    """
+    chosen, balance = centres.copy(), 0.0
+    shifts = sizes * np.maximum(above - centres, centres - below)
+    for group in np.argsort(-shifts, kind="stable"):
+        options = [value for value in (below[group], above[group]) if low <= value <= high]
+        options = options or [below[group], above[group]]
+        moved = [balance + sizes[group] * (value - centres[group]) for value in options]
+        best = min(range(len(options)), key=lambda i: (abs(moved[i]), abs(options[i] - centres[group])))
+        chosen[group], balance = options[best], moved[best]
+    return chosen

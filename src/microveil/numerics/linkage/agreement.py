@@ -1,0 +1,151 @@
+"""How well pairs of records agree: a level in each attribute, together a pattern; and how often each pattern occurs.
+
+Level 0 is full agreement, every limit that the difference exceeds is one level more, and where one of the cells may be
+anything a last level says that nothing is known. A pattern is the number whose digits are the levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.neighbours.nearest import STEP, Table, Terms, distances
+from microveil.progress import Progress, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+_LAID_OUT = 2**22  # patterns that are counted in one table
+_PAIRS, _SORTED_PAIRS = 2 * 10**8, 2 * 10**7
+_AT_ONCE = 10**6
+_LARGEST_PATTERN = 2**53
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The limits of each attribute, ascending; whether a missing cell may be anything; and whether records that do not
+    agree fully in it are compared at all."""
+
+    limits: tuple[tuple[float, ...], ...]
+    wildcard: BoolArray
+    blocks: BoolArray
+
+    def of(self, chosen: Sequence[int]) -> Scheme:
+        return Scheme(tuple(self.limits[j] for j in chosen), self.wildcard[list(chosen)], self.blocks[list(chosen)])
+
+    @property
+    def levels(self) -> IntArray:
+        """How many levels each attribute has, without the last one for what is not known."""
+        return np.array([len(limits) + 1 for limits in self.limits])
+
+    @property
+    def digits(self) -> IntArray:
+        return self.levels + self.wildcard
+
+    @property
+    def patterns(self) -> float:
+        """How many patterns are possible."""
+        return float(np.prod(self.digits.astype(np.float64)))
+
+    @property
+    def strides(self) -> FloatArray:
+        return np.asarray(np.concatenate([[1.0], np.cumprod(self.digits[:-1].astype(np.float64))]))
+
+    def table(self, table: Table) -> Table:
+        """A column for each limit of each attribute."""
+        columns = np.repeat(np.arange(len(self.limits)), [len(limits) for limits in self.limits])
+        return Table(np.ascontiguousarray(table.cells[columns]), np.ascontiguousarray(table.states[columns]))
+
+    def terms(self, costs: Sequence[FloatArray], lookup: FloatArray | None = None) -> Terms:
+        """What each level of each attribute adds to a distance; the sums may be places in a table."""
+        start, slope, wildcard, penalty = [], [], [], []
+        for j, (limits, cost) in enumerate(zip(self.limits, costs, strict=True)):
+            for place, limit in enumerate(limits):
+                step = float(cost[place + 1] - cost[place])
+                unknown = float(cost[-1]) if place == 0 else 0.0
+                start.append(0.0 if self.blocks[j] else limit)
+                slope.append(np.inf if self.blocks[j] else step)
+                wildcard.append(bool(self.wildcard[j]))
+                penalty.append(unknown if self.wildcard[j] else slope[-1])
+        columns = np.array(start), np.array(slope), np.array(wildcard), np.array(penalty)
+        return Terms(np.full(len(start), STEP), *columns, table=lookup)
+
+    def pattern_terms(self, lookup: FloatArray | None = None) -> Terms:
+        """Sums are patterns, or what a table has in their place."""
+        costs = [stride * np.arange(digits) for stride, digits in zip(self.strides, self.digits, strict=True)]
+        return self.terms(costs, lookup)
+
+    def levels_of(self, patterns: IntArray) -> npt.NDArray[np.uint8]:
+        """The levels of patterns, a row for each."""
+        strides = self.strides.astype(np.int64)
+        return ((patterns[:, None] // strides) % self.digits).astype(np.uint8)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a pattern can be written as an exact number."""
+        return self.patterns < _LARGEST_PATTERN
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Patterns that occur, their levels and the number of pairs that have each."""
+
+    numbers: IntArray
+    levels: npt.NDArray[np.uint8]
+    counts: FloatArray
+
+    def all_possible(self, scheme: Scheme) -> Patterns:
+        """The same with the patterns that do not occur."""
+        numbers = np.arange(int(scheme.patterns))
+        counts = np.zeros(len(numbers))
+        counts[self.numbers] = self.counts
+        return Patterns(numbers, scheme.levels_of(numbers), counts)
+
+
+def count_patterns(
+    scheme: Scheme,
+    sources: Table,
+    source_counts: IntArray,
+    targets: Table,
+    target_counts: IntArray,
+    generator: np.random.Generator,
+    progress: Progress,
+    label: str,
+) -> Patterns:
+    """Over all pairs of records; where these are too many, over all pairs of some of the sources.
+
+    Records that occur several times are given once with their number.
+    """
+    rows, width = sources.cells.shape[1], targets.cells.shape[1]
+    most = max(1, (_PAIRS if scheme.patterns <= _LAID_OUT else _SORTED_PAIRS) // width)
+    chosen = np.arange(rows)
+    if rows > most:
+        chosen = np.sort(generator.choice(rows, size=most, replace=False))
+    terms, laid_targets = scheme.pattern_terms(), scheme.table(targets)
+    laid_sources = scheme.table(Table(sources.cells[:, chosen], sources.states[:, chosen]))
+    step = max(1, _AT_ONCE // width)
+    found = []
+    for low in range(0, len(chosen), step):
+        part = Table(laid_sources.cells[:, low : low + step], laid_sources.states[:, low : low + step])
+        sums = distances(part, laid_targets, terms, silent, label)
+        weights = (source_counts[chosen[low : low + step], None] * target_counts).astype(np.float64)
+        compared = np.isfinite(sums)
+        found.append(counted(sums[compared].astype(np.int64), weights[compared], scheme.patterns))
+        progress(min(1.0, (low + step) / len(chosen)), label)
+    numbers, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    numbers, counts = counted(numbers, counts, scheme.patterns)
+    return Patterns(numbers, scheme.levels_of(numbers), counts)
+
+
+def counted(numbers: IntArray, weights: FloatArray, possible: float) -> tuple[IntArray, FloatArray]:
+    """The different numbers, and the sum of the weights of each."""
+    if possible <= 4 * len(numbers):
+        sums = np.bincount(numbers, weights=weights, minlength=1).astype(np.float64)
+        occurring = np.flatnonzero(sums).astype(np.int64)
+        return occurring, sums[occurring]
+    different, place = np.unique(numbers, return_inverse=True)
+    return different, np.bincount(place.reshape(-1), weights=weights, minlength=len(different)).astype(np.float64)

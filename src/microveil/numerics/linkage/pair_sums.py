@@ -1,0 +1,26 @@
+"""Sums over pairs whose terms stand in a small table, because many rows and many columns are alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.core.compiled import kernel
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@kernel
+def add_from_table(sums: FloatArray, table: FloatArray, row_of: IntArray, column_of: IntArray) -> None:
+    """To each of the sums add what the table has for the sort of its row and that of its column.
+
+    >>> sums = np.zeros((1, 3))
+    >>> add_from_table(sums, np.array([[1.0, 5.0]]), np.array([0]), np.array([1, 0, 1]))
+    >>> sums.tolist()
+    [[5.0, 1.0, 5.0]]
+    """
+    for row in range(sums.shape[0]):
+        terms, into = table[row_of[row]], sums[row]
+        for column in range(len(into)):
+            into[column] += terms[column_of[column]]

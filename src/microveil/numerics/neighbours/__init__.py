@@ -1,0 +1,1 @@
+"""Kernels that find the nearest records, and records within ranges."""

@@ -1,0 +1,72 @@
+"""How far records are from the nearest and the second nearest record of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.neighbours.nearest import Settings, StateArray, Table, Terms, _distances_from
+from microveil.progress import Progress, silent
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+_BLOCK = 512
+_QUERIES = 64
+
+
+def two_nearest(
+    sources: Table,
+    targets: Table,
+    terms: Terms,
+    records: IntArray,
+    *,
+    others: bool = False,
+    progress: Progress = silent,
+    label: str = "finding neighbours",
+) -> FloatArray:
+    """For each of the named source records the distances to its two nearest targets; infinite where there is none.
+
+    With `others` the tables are one, and a record is not its own neighbour.
+    """
+    incomplete = np.asarray(sources.states.any(axis=1) | targets.states.any(axis=1))
+    settings = (terms.form, terms.start, terms.slope, terms.wildcard, terms.penalty, incomplete)
+    target_cells, target_states = np.ascontiguousarray(targets.cells), np.ascontiguousarray(targets.states)
+
+    def work(start: int, end: int) -> FloatArray:
+        rows = records[start:end]
+        left_out = rows if others else np.full(len(rows), -1)
+        cells, states = sources.cells[:, rows], sources.states[:, rows]
+        return _two_nearest_of(cells, states, target_cells, target_states, settings, left_out)
+
+    return np.concatenate(over_blocks(work, len(records), _QUERIES, progress, label))
+
+
+@kernel
+def _two_nearest_of(
+    source_cells: FloatArray,
+    source_states: StateArray,
+    target_cells: FloatArray,
+    target_states: StateArray,
+    settings: Settings,
+    left_out: IntArray,
+) -> FloatArray:
+    """Targets are taken in blocks that stay in the processor's cache while all sources pass over them."""
+    size = target_cells.shape[1]
+    nearest = np.full((len(left_out), 2), np.inf)
+    distances, shared = np.empty(_BLOCK), np.empty(_BLOCK)
+    for begin in range(0, size, _BLOCK):
+        end = min(size, begin + _BLOCK)
+        sums, in_common = distances[: end - begin], shared[: end - begin]
+        for q in range(len(left_out)):
+            source = source_cells[:, q], source_states[:, q]
+            _distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
+            if begin <= left_out[q] < end:
+                sums[left_out[q] - begin] = np.inf
+            if sums.min() < nearest[q, 1]:
+                for distance in sums:
+                    if distance < nearest[q, 0]:
+                        nearest[q, 1], nearest[q, 0] = nearest[q, 0], distance
+                    elif distance < nearest[q, 1]:
+                        nearest[q, 1] = distance
+    return nearest

@@ -1,0 +1,1 @@
+"""Transition matrices, rounding, swapping and perturbation."""

@@ -1,0 +1,215 @@
+"""Exchanging positions of a sorted column.
+
+Positions are taken in ascending order and exchanged at most once, so the partner of a position always lies above it.
+The free positions are counted in a Fenwick tree: a draw among them costs O(log n) whatever the window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.core.compiled import kernel
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+_TRIES = 64  # draws that may hit a full bucket before all those with room are weighed
+
+
+@kernel
+def swap_partners(window: int, draws: FloatArray) -> IntArray:
+    """Pair the positions 0..n-1: each free position i with one drawn from the free ones among i+1..i+window."""
+    n = draws.shape[0]
+    partner = np.arange(n)
+    tree, top = _all_free(n)
+    for i in range(n):
+        if partner[i] != i:
+            continue
+        _take(tree, i)  # with it, nothing up to i is free any more
+        choices = _free_up_to(tree, min(n - 1, i + window))
+        if choices == 0:
+            continue
+        wanted = min(int(draws[i] * choices), choices - 1) + 1
+        chosen = _position_of(tree, wanted, top)
+        partner[i], partner[chosen] = chosen, i
+        _take(tree, chosen)
+    return partner
+
+
+@kernel
+def swap_repeatedly(window: int, draws: FloatArray) -> IntArray:
+    """Every position in turn exchanges what it holds with one drawn from i+1..i+window, exchanged before or not.
+
+    Gives what each position holds in the end: it can come from anywhere below.
+    """
+    n = draws.shape[0]
+    holds = np.arange(n)
+    for i in range(n - 1):
+        choices = min(n - 1, i + window) - i
+        if choices > 0:
+            chosen = i + 1 + min(int(draws[i] * choices), choices - 1)
+            holds[i], holds[chosen] = holds[chosen], holds[i]
+    return holds
+
+
+@kernel
+def swap_between_buckets(
+    starts: IntArray, shares: FloatArray, rest_to_last: bool, by_room: bool, nearest: bool, rng: np.random.Generator
+) -> IntArray:
+    """Pair the positions 0..n-1 of consecutive buckets: each free one with a free one, uniform in a drawn bucket.
+
+    Bucket b holds starts[b] <= position < starts[b + 1], and shares[d] is the probability of the bucket d farther on.
+    What the shares lack to 1 goes to the last bucket, or they are taken in proportion. A bucket without a free position
+    above is drawn again; `by_room`, one is kept only with the share of its positions above that are free, as if any
+    position of it were drawn and bucket and position drawn again when that is taken. Where no bucket with a share has
+    room, a position takes one of the nearest bucket with room, or stays.
+    """
+    buckets, n = starts.shape[0] - 1, starts[-1]
+    partner = np.arange(n)
+    tree, top = _all_free(n)
+    free, following = np.diff(starts), np.arange(buckets + 1)
+    above = np.diff(starts)  # positions of a bucket above the one at hand, free or not
+    up_to = np.cumsum(shares)
+    own = 0
+    for i in range(n):
+        while i >= starts[own + 1]:
+            own += 1
+        above[own] -= 1
+        if partner[i] != i:
+            continue
+        _take(tree, i)
+        _leave(free, following, own)
+        bucket = _draw_bucket(free, above if by_room else free, following, up_to, own, rest_to_last, rng)
+        if bucket < 0 and nearest:
+            bucket = _with_room(following, own)
+        if bucket < 0 or bucket == buckets:
+            continue
+        if starts[bucket + 1] - starts[bucket] == 1:
+            chosen = starts[bucket]
+        else:
+            wanted = _free_up_to(tree, starts[bucket] - 1) + int(rng.random() * free[bucket]) + 1
+            chosen = _position_of(tree, wanted, top)
+        partner[i], partner[chosen] = chosen, i
+        _take(tree, chosen)
+        _leave(free, following, bucket)
+    return partner
+
+
+@kernel
+def _draw_bucket(
+    free: IntArray,
+    room: IntArray,
+    following: IntArray,
+    up_to: FloatArray,
+    own: int,
+    rest_to_last: bool,
+    rng: np.random.Generator,
+) -> int:
+    """A bucket drawn by its share, times that of its room which is free; -1 where none has both."""
+    last = len(free) - 1
+    reach = last - own
+    total = 1.0 if rest_to_last else up_to[reach]
+    if total > 0.0:
+        for _ in range(_TRIES):
+            bucket = own + min(int(np.searchsorted(up_to[: reach + 1], rng.random() * total, side="right")), reach)
+            if free[bucket] > 0 and (free[bucket] == room[bucket] or rng.random() * room[bucket] < free[bucket]):
+                return bucket
+    weight, chosen = 0.0, -1
+    bucket = _with_room(following, own)
+    while bucket <= last:
+        below = up_to[bucket - own - 1] if bucket > own else 0.0
+        if not rest_to_last and below >= up_to[-1]:
+            break  # no share from here on
+        share = total - below if rest_to_last and bucket == last else up_to[bucket - own] - below
+        share = max(share, 0.0) * free[bucket] / room[bucket]
+        weight += share
+        # each takes the place of those before it with its part of the weight so far
+        if rng.random() * weight < share:
+            chosen = bucket
+        bucket = _with_room(following, bucket + 1)
+    return chosen
+
+
+@kernel
+def _leave(free: IntArray, following: IntArray, bucket: int) -> None:
+    free[bucket] -= 1
+    if free[bucket] == 0:
+        following[bucket] = bucket + 1
+
+
+@kernel
+def _with_room(following: IntArray, bucket: int) -> int:
+    """The first bucket from here on that has room; the number of buckets when there is none."""
+    found = bucket
+    while following[found] != found:
+        found = following[found]
+    while following[bucket] != found and bucket != found:
+        following[bucket], bucket = found, following[bucket]
+    return found
+
+
+@kernel
+def _all_free(n: int) -> tuple[IntArray, int]:
+    """A Fenwick tree over n free positions, and the greatest power of two up to n."""
+    tree = np.zeros(n + 1, dtype=np.int64)
+    for i in range(1, n + 1):
+        tree[i] = i & -i
+    top = 1
+    while top * 2 <= n:
+        top *= 2
+    return tree, top
+
+
+@kernel
+def _take(tree: IntArray, position: int) -> None:
+    i = position + 1
+    while i < tree.shape[0]:
+        tree[i] -= 1
+        i += i & -i
+
+
+@kernel
+def _free_up_to(tree: IntArray, position: int) -> int:
+    i, free = position + 1, 0
+    while i > 0:
+        free += tree[i]
+        i -= i & -i
+    return free
+
+
+@kernel
+def _position_of(tree: IntArray, wanted: int, top: int) -> int:
+    """The position of the wanted-th free one, counted from 1."""
+    place, step = 0, top
+    while step > 0:
+        if place + step < tree.shape[0] and tree[place + step] < wanted:
+            place += step
+            wanted -= tree[place]
+        step //= 2
+    return place
+
+
+def is_valid_rank_swap(before: npt.ArrayLike, after: npt.ArrayLike, window: int) -> bool:
+    """Whether one column can come from the other by exchanges in pairs of values at most `window` ranks apart.
+
+    Equal values may stand in any order, so the question is whether some order of them allows it. The best one sorts
+    them by what they become: whoever exchanges with a far higher value stands highest. Of a table, every column must
+    be valid; NaN must stay in place.
+
+    >>> is_valid_rank_swap([10, 20, 30, 40], [20, 10, 40, 30], 1), is_valid_rank_swap([10, 20, 30], [30, 20, 10], 1)
+    (True, False)
+    """
+    one, other = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    if one.shape != other.shape:
+        return False
+    if one.ndim > 1:
+        return all(is_valid_rank_swap(a, b, window) for a, b in zip(one.T, other.T, strict=True))
+    if (np.isnan(one) != np.isnan(other)).any():
+        return False
+    one, other = one[~np.isnan(one)], other[~np.isnan(other)]
+    order, partners = np.lexsort((other, one)), np.lexsort((one, other))
+    if (one[order] != other[partners]).any() or (other[order] != one[partners]).any():
+        return False  # somebody's value was not given in exchange for the other's
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return bool((np.abs(rank[order] - rank[partners]) <= window).all())

@@ -1,0 +1,1 @@
+"""Scaling, moments, models and distances between distributions."""
