@@ -127,7 +127,8 @@ def write_together(writers: dict[Path, Writer], *, force: bool, private: Collect
 def _cause(problem: OSError | MemoryError) -> str:
     if isinstance(problem, MemoryError):
         return "there is not enough memory"
-    return problem.strerror or str(problem)
+    # in the system's words, for libraries add their own
+    return os.strerror(problem.errno) if problem.errno else str(problem)
 
 
 @contextmanager
