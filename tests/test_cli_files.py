@@ -235,7 +235,8 @@ def test_a_release_with_neutralised_formulas_is_assessed_and_made_again(tmp_path
     assert json.loads(assessed.stdout)["losses"]["dbil"]["value"] == 0
 
 
-def test_assess_completes_a_release_whose_process_was_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["assess t.csv safe.csv", "describe t.csv", "risk safe.csv --keys a"])
+def test_the_next_command_completes_a_release_whose_process_was_killed(tmp_path: Path, command: str) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(f"{i % 17},{i * i % 23}" for i in range(60)) + "\n")
     script = """
 import os, signal
@@ -256,7 +257,7 @@ release.save("safe.csv")
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False, timeout=120)
     assert (tmp_path / "safe.csv").exists()
     assert not (tmp_path / "safe.csv.manifest.json").exists()
-    done = microveil("assess", "t.csv", "safe.csv", "--json", cwd=tmp_path)
+    done = microveil(*command.split(), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "is not used" not in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["safe.csv", "safe.csv.manifest.json", "t.csv"]
