@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import resource
@@ -13,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from microveil.cli.printing import note, warn
 
 
 def microveil(*arguments: object, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -105,6 +109,18 @@ def test_an_output_that_is_full_ends_in_a_sentence(tmp_path: Path, arguments: li
     with open("/dev/full", "w") as full:
         done = microveil(*arguments, cwd=tmp_path, stdout=full)
     failed_with_a_sentence(done, "the output cannot be written (No space left on device)")
+
+
+@pytest.mark.parametrize("remark", [note, warn])
+def test_a_remark_that_finds_no_room_does_not_end_the_command(
+    remark: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(sys, "stderr", Full())
+    remark("the records were in another order")
 
 
 def test_an_output_that_nobody_reads_ends_in_a_sentence(tmp_path: Path) -> None:
