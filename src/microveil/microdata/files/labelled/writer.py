@@ -270,7 +270,7 @@ def _check_whole(staged: Path, target: Path, is_whole: Callable[[mmap.mmap], boo
 def _is_whole_sav(content: mmap.mmap) -> bool:
     """Whether as many records as there should be follow the end of the dictionary."""
     width, records = _SPSS_SIZES.unpack_from(content)
-    end_of_dictionary = len(content) - 8 * width * records - len(_SPSS_END_OF_DICTIONARY)
+    end_of_dictionary = len(content) - 8 * int(width * records) - len(_SPSS_END_OF_DICTIONARY)
     return end_of_dictionary > 0 and content.find(_SPSS_END_OF_DICTIONARY, end_of_dictionary) == end_of_dictionary
 
 
