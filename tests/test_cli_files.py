@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import resource
@@ -13,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from microveil.cli.printing import note, warn
 
 
 def microveil(*arguments: object, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -105,6 +109,18 @@ def test_an_output_that_is_full_ends_in_a_sentence(tmp_path: Path, arguments: li
     with open("/dev/full", "w") as full:
         done = microveil(*arguments, cwd=tmp_path, stdout=full)
     failed_with_a_sentence(done, "the output cannot be written (No space left on device)")
+
+
+@pytest.mark.parametrize("remark", [note, warn])
+def test_a_remark_that_finds_no_room_does_not_end_the_command(
+    remark: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(sys, "stderr", Full())
+    remark("the records were in another order")
 
 
 def test_an_output_that_nobody_reads_ends_in_a_sentence(tmp_path: Path) -> None:
@@ -235,7 +251,8 @@ def test_a_release_with_neutralised_formulas_is_assessed_and_made_again(tmp_path
     assert json.loads(assessed.stdout)["losses"]["dbil"]["value"] == 0
 
 
-def test_assess_completes_a_release_whose_process_was_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["assess t.csv safe.csv", "describe t.csv", "risk safe.csv --keys a"])
+def test_the_next_command_completes_a_release_whose_process_was_killed(tmp_path: Path, command: str) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(f"{i % 17},{i * i % 23}" for i in range(60)) + "\n")
     script = """
 import os, signal
@@ -256,7 +273,7 @@ release.save("safe.csv")
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False, timeout=120)
     assert (tmp_path / "safe.csv").exists()
     assert not (tmp_path / "safe.csv.manifest.json").exists()
-    done = microveil("assess", "t.csv", "safe.csv", "--json", cwd=tmp_path)
+    done = microveil(*command.split(), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "is not used" not in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["safe.csv", "safe.csv.manifest.json", "t.csv"]

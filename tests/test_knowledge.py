@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import microveil as mv
 from microveil.attacks.correspondence import corresponding
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.versions import attack_versions
+from microveil.comparison import pairs
+from microveil.comparison.changes import changed
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.masking import Release
@@ -106,6 +109,27 @@ def test_without_keys_and_provenance_the_changed_attributes_are_known_and_the_ou
     assert found.risks["distance-linkage"].known == ("income",)
     # swapped values are changed ones, although the column holds the same
     assert mv.assess(data, plain(data, zip=data.arrow("zip").to_pylist()[::-1])).knowledge.attributes == ("zip",)
+
+
+def test_columns_of_raw_bytes_are_left_alone() -> None:
+    data = plain(people())
+    numbers = range(len(data))
+    photos = {
+        "photo": pa.array([bytes([255, i]) for i in numbers]),
+        "print": pa.array([bytes([254, i]) for i in numbers], pa.binary(2)),
+    }
+    before = mv.Microdata.of({**data.frame.to_dict(as_series=False), **photos})
+    after = mv.Microdata.of({**plain(data, income=rounded(data)).frame.to_dict(as_series=False), **photos})
+    assert before.names_to_compare(after) == data.names
+    assert mv.assess(before, after).knowledge.attributes == ("income",)
+
+
+def test_what_was_changed_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(pairs, "changed", lambda *given: calls.append(given) or changed(*given))
+    data = mv.Microdata.of(plain(people()), confidential=["zip"])
+    Pair.of(data, mv.Microdata.of(plain(data, income=rounded(data)), confidential=["zip"]))
+    assert len(calls) == 1
 
 
 def test_another_order_of_the_records_changes_no_attribute() -> None:

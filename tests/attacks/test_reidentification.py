@@ -80,7 +80,7 @@ def test_uniques_that_wildcards_hide_stand_beside_those_that_are_left() -> None:
 
 
 def test_a_file_released_as_it_is_has_the_same_risk_after_as_before() -> None:
-    people = mv.survey(300)
+    people = mv.datasets.survey(300)
     found = mv.assess(people, people.without(["person"])).headline
     assert found.after.expected == pytest.approx(found.before.expected)
     assert found.after == RiskSummary(**{**found.before.to_plain(), "expected": found.after.expected})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -218,6 +219,35 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, ending: str) -> None:
     assert os.waitstatus_to_exitcode(ended) == 42
     assert names(places) == set()
     assert names(scratch) == set()
+
+
+FEW = Microdata.of(pa.table({"number": [1.5, 2.5, 3.5], "text": ["a", "b", "c"]}))
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "xlsx", "sav", "zsav", "dta"])
+def test_a_disk_that_is_full_after_any_byte_is_noticed(tmp_path: Path, ending: str) -> None:
+    """Also where it is full exactly between two steps of a library, which then sees no difference."""
+    out = tmp_path / f"t.{ending}"
+    write(FEW, out)
+    size, whole = out.stat().st_size, out.read_bytes()
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            complaints: list[type[BaseException]] = []  # of libraries, which Python would print after the sentence
+            sys.unraisablehook = lambda ignored: complaints.append(ignored.exc_type)
+            for most in range(0, size, 1 if size < 2000 else 7):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+                with pytest.raises(FileError, match=r": cannot be written \((the disk may be full|File too large)\)$"):
+                    write(FEW, out, force=True)
+            gc.collect()
+            status = 42 if all(issubclass(complaint, Warning) for complaint in complaints) else 2
+        finally:
+            os._exit(status)
+    _, ended = os.waitpid(process, 0)
+    assert os.waitstatus_to_exitcode(ended) == 42
+    assert out.read_bytes() == whole
+    assert names(tmp_path) == {out.name}
 
 
 @pytest.fixture

@@ -179,6 +179,13 @@ def test_the_digest_depends_on_names_and_cells_alone() -> None:
     assert digests.isdisjoint(Microdata.of(other).digest() for other in others)
 
 
+def test_the_digest_of_a_table_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Microdata.of({"x": [1, 2]})
+    first = data.digest()
+    monkeypatch.setattr("microveil.microdata.microdata._canonical", None)
+    assert data.digest() == first
+
+
 def test_the_digest_tells_long_whole_numbers_apart() -> None:
     assert Microdata.of({"x": [2**60]}).digest() != Microdata.of({"x": [2**60 + 1]}).digest()
 

@@ -57,7 +57,8 @@ def note(sentence: str) -> None:
 
 
 def warn(sentence: str) -> None:
-    sys.stderr.write(f"warning: {sentence}\n")
+    with suppress(OSError):
+        sys.stderr.write(f"warning: {printable(sentence)}\n")
 
 
 def say(text: str = "") -> None:

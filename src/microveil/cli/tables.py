@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def read_table(path: Path, schema: Any, progress: Progress, **options: Any) -> Microdata:
     from microveil.microdata.files import read
+    from microveil.microdata.files.atomic import recover
 
+    recover(path.parent)  # a run that was killed may have left the table, or a seed, under another name
     return read(path, schema=schema, progress=progress, **options)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from microveil.comparison.changes import Codes, changed
@@ -54,10 +55,11 @@ class Pair(Tables):
         made = release if isinstance(release, Release) else None
         if made is not None and made.rows is not None:
             before = before.take(made.rows)  # the records that were released
-        chosen = _chosen(before, after, release, attributes)
+        changes = _Changes(before, after)
+        chosen = _chosen(changes, release, attributes)
         stand_in = None
         if known is None and not declared_keys(before, release):
-            stand_in = _without_keys(before, after, release, attributes, chosen)
+            stand_in = _without_keys(changes, release, attributes, chosen)
         knowledge = knowledge_of(before, release, stand_in, known)
         for name in dict.fromkeys((*chosen, *knowledge.attributes)):
             if name not in after.names:
@@ -127,34 +129,45 @@ def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str,
     return attributes
 
 
-def _chosen(original: Microdata, masked: Microdata, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class _Changes:
+    """What differs between two tables, found when it is first asked for."""
+
+    original: Microdata
+    masked: Microdata
+
+    @cached_property
+    def columns(self) -> dict[str, Codes]:
+        """The cells of the columns that both tables have and that are values of someone."""
+        original, masked = self.original, self.masked
+        names = (n for n in original.names_to_compare(masked) if not set(original[n].roles) & set(_NOT_MASKED))
+        return {name: common_codes(original.arrow(name), masked.arrow(name)) for name in names}
+
+    @cached_property
+    def differing(self) -> tuple[str, ...]:
+        return tuple(changed(self.original, self.columns))
+
+
+def _chosen(changes: _Changes, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
     """The attributes to compare: those named; else those a release masked; else, of a table without provenance, the
     keys and whatever else was changed; without keys all numeric ones, for losses are about relations between changed
     and unchanged attributes too.
     """
+    original = changes.original
     if attributes is None and isinstance(release, Release):
         attributes = release.provenance.attributes
     elif attributes is None and (keys := declared_keys(original, release)):
-        differing = [name for name in changed(original, _values(original, masked)) if name not in keys]
-        attributes = (*(name for name in keys if name in masked.names), *differing) or keys
+        others = (name for name in changes.differing if name not in keys)
+        attributes = (*(name for name in keys if name in changes.masked.names), *others) or keys
     elif attributes is None and original.schema.has_roles:
-        columns = _values(original, masked)
-        attributes = changed(original, columns) or tuple(columns)
+        attributes = changes.differing or tuple(changes.columns)
     return resolve_attributes(original, attributes, KINDS, "a comparison")
 
 
 def _without_keys(
-    original: Microdata, masked: Microdata, release: Any, attributes: Sequence[str] | None, chosen: tuple[str, ...]
+    changes: _Changes, release: Any, attributes: Sequence[str] | None, chosen: tuple[str, ...]
 ) -> tuple[tuple[str, ...], Source]:
     """The attributes that stand in for keys where none are declared, and where they come from."""
     if attributes is not None or isinstance(release, Release):
         return chosen, "masked" if attributes is None else "compared"
-    columns = _values(original, masked)
-    differing = tuple(changed(original, columns))
-    return (differing, "changed") if differing else (tuple(columns) or chosen, "all")
-
-
-def _values(original: Microdata, masked: Microdata) -> dict[str, Codes]:
-    """The cells of the columns that both tables have and that are values of someone."""
-    names = (n for n in original.names_to_compare(masked) if not set(original[n].roles) & set(_NOT_MASKED))
-    return {name: common_codes(original.arrow(name), masked.arrow(name)) for name in names}
+    return (changes.differing, "changed") if changes.differing else (tuple(changes.columns) or chosen, "all")

@@ -178,10 +178,16 @@ def type_words(kind: pa.DataType) -> str:
         ("text", lambda kind: bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))),
         ("truth values", pa.types.is_boolean),
         ("dates or times", pa.types.is_temporal),
-        ("raw bytes", lambda kind: bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))),
+        ("raw bytes", holds_raw_bytes),
         ("lists, records or the like", pa.types.is_nested),
     )
     return next((words for words, fits in tests if fits(kind)), str(kind))
+
+
+def holds_raw_bytes(kind: pa.DataType) -> bool:
+    """Whether the cells of a column of this type are bytes without a meaning that is known here."""
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+    return any(test(kind) for test in tests)
 
 
 def distinct_values(frame: Frame, name: str) -> int:

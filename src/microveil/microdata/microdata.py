@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import DataError, ParameterError, SchemaError
-from microveil.microdata.frames import Frame, arrow_column, open_frame, own_frame, type_words, with_arrow_columns
+from microveil.microdata.frames import (
+    Frame,
+    arrow_column,
+    holds_raw_bytes,
+    open_frame,
+    own_frame,
+    type_words,
+    with_arrow_columns,
+)
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.kind_inference import infer_schema
 from microveil.microdata.ordered import cells_from, numbers_in
@@ -375,18 +384,25 @@ class Microdata:
         return len(self) == len(other) and _canonical(self.arrow(name)) == _canonical(other.arrow(name))
 
     def names_to_compare(self, other: Microdata) -> tuple[str, ...]:
-        """The columns that both tables have, without those of lists, records or objects, which only pass through."""
+        """The columns that both tables have, without those of lists, records, objects or raw bytes, which only pass
+        through.
+        """
         both = (name for name in self.names if name in other.names)
         return tuple(name for name in both if self._has_values(name) and other._has_values(name))
 
     def _has_values(self, name: str) -> bool:
         try:
-            return not pa.types.is_nested(self.arrow(name).type)
+            kind = self.arrow(name).type
         except DataError:  # Arrow cannot hold it
             return False
+        return not (pa.types.is_nested(kind) or holds_raw_bytes(kind))
 
     def digest(self) -> str:
         """A SHA-256 over names and cells, the same for every frame type and file format."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:  # nothing changes the table, and every attack asks for it
         seal = hashlib.sha256()
         for name in self.names:
             seal.update(f"{len(name)}:{name}:{len(self)}".encode())

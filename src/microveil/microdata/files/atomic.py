@@ -3,7 +3,8 @@
 Files that belong together (a release and its manifest) must survive a process that is killed in the middle. Each
 writing has a hidden journal in the folder, locked as long as the process lives. It is empty until all files are
 complete; then it lists them, and from this moment on they will be moved, if not by this process, by the next one that
-writes into the folder or looks there for a manifest. What a dead process left that is in no list is deleted.
+writes into the folder or the next command that reads a table there. What a dead process left that is in no list is
+deleted.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ def write_together(writers: dict[Path, Writer], *, force: bool, private: Collect
 def _cause(problem: OSError | MemoryError) -> str:
     if isinstance(problem, MemoryError):
         return "there is not enough memory"
-    return problem.strerror or str(problem)
+    # in the system's words, for libraries add their own
+    return os.strerror(problem.errno) if problem.errno else str(problem)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import shutil
 import zipfile
 from collections.abc import Sequence
@@ -118,7 +119,11 @@ def _text(cell: Any) -> str:
 
 
 def write_excel(data: Microdata, target: Path, staged: Path) -> None:
-    """One sheet; row by row, so that the workbook is never whole in memory."""
+    """One sheet; row by row, so that the workbook is never whole in memory, but for its packed form.
+
+    That goes to the disk here: where there is no room, the package that makes workbooks complains a second time when
+    it is cleaned up, and nobody can catch that.
+    """
     xlsxwriter = need("xlsxwriter", target, "writing a workbook")
     if len(data) > MOST_RECORDS:
         raise FileError(target, f"an Excel sheet holds at most {MOST_RECORDS:,} records; use .csv or .parquet")
@@ -127,14 +132,16 @@ def write_excel(data: Microdata, target: Path, staged: Path) -> None:
     columns = [_cells(data.arrow(name), name, target) for name in data.names]
     parts = staged.with_name(f"{staged.name}.parts")  # not in the folder for temporary files, which is everybody's
     parts.mkdir(mode=0o700)
+    packed = io.BytesIO()
     try:
-        with xlsxwriter.Workbook(str(staged), {"constant_memory": True, "tmpdir": str(parts)}) as workbook:
+        with xlsxwriter.Workbook(packed, {"constant_memory": True, "tmpdir": str(parts)}) as workbook:
             workbook.set_properties({"created": _FIXED_DATE})
             _fill(workbook, data.names, columns)
     except xlsxwriter.exceptions.FileCreateError as problem:
         raise OSError(*getattr(problem.args[0], "args", problem.args)) from None
     finally:
         shutil.rmtree(parts, ignore_errors=True)
+    staged.write_bytes(packed.getbuffer())
 
 
 def _fill(workbook: Any, names: Sequence[str], columns: Sequence[list[Any]]) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import mmap
 import re
+import struct
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +30,13 @@ _SPSS_LONGEST_TEXT = 32767
 _SPSS_MOST_CODES = 3
 _SPSS_LONGEST_CODE = 8
 _SPSS_DATE = (92, b"01 Jan 70" + b"00:00:00")
+_SPSS_SIZES = struct.Struct("=68xi8xi")  # the cells of eight bytes in a record, and the records
+_SPSS_END_OF_DICTIONARY = struct.pack("=ii", 999, 0)
+_ZSAV_PLACES = struct.Struct("=QQQ")  # of these numbers themselves and of the trailer, and the trailer's length
+_STATA_PLACES = struct.Struct("=104xQ")  # the last of the map's places is the end of the file
 _STATA_DATE = b"01 Jan 1960 00:00"
 _STATA_LARGEST = number_of("a")
+_DISK_FULL = "cannot be written (the disk may be full)"
 _MEASURES = {"numeric": "scale", "ordinal": "ordinal", "nominal": "nominal", "location": "nominal"}
 
 
@@ -43,7 +51,7 @@ def write_labelled(data: Microdata, target: Path, staged: Path) -> None:
             _write_spss(pyreadstat, data, columns, target, staged)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as problem:
         if "Unable to write" in str(problem):
-            raise FileError(target, "cannot be written (the disk may be full)") from None
+            raise FileError(target, _DISK_FULL) from None
         raise FileError(target, f"the table does not fit this format ({problem})") from None
 
 
@@ -72,6 +80,7 @@ def _write_spss(pyreadstat: Any, data: Microdata, columns: dict[str, pa.Array], 
         variable_measure={a.name: _spss_measure(a, numeric=numeric[a.name]) for a in data.schema},
         variable_format={a.name: "F8.0" for a in data.schema if _is_whole(columns[a.name])},
     )
+    _check_whole(staged, target, _is_whole_zsav if ending_of(target) == ".zsav" else _is_whole_sav)
     _overwrite(staged, *_SPSS_DATE)
 
 
@@ -157,6 +166,7 @@ def _write_stata(pyreadstat: Any, data: Microdata, columns: dict[str, pa.Array],
         variable_value_labels={name: found for name, found in labels.items() if found},
         missing_user_values={name: found for name, found in letters.items() if found},
     )
+    _check_whole(staged, target, _is_whole_dta)
     _overwrite_stata_date(staged)
 
 
@@ -244,6 +254,43 @@ def _polars_series(polars: Any, name: str, values: list[Any]) -> Any:
     return polars.Series(
         name, values, dtype=polars.Object if mixed else polars.String if kinds == {str} else polars.Float64
     )
+
+
+def _check_whole(staged: Path, target: Path, is_whole: Callable[[mmap.mmap], bool]) -> None:
+    """Refuse a file that is shorter than it says: pyreadstat takes a write that fails altogether for a success."""
+    try:
+        with staged.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            whole = is_whole(content)
+    except (ValueError, struct.error):  # it is empty, or ends before it says how long it is
+        whole = False
+    if not whole:
+        raise FileError(target, _DISK_FULL)
+
+
+def _is_whole_sav(content: mmap.mmap) -> bool:
+    """Whether as many records as there should be follow the end of the dictionary."""
+    width, records = _SPSS_SIZES.unpack_from(content)
+    end_of_dictionary = len(content) - 8 * int(width * records) - len(_SPSS_END_OF_DICTIONARY)
+    return end_of_dictionary > 0 and content.find(_SPSS_END_OF_DICTIONARY, end_of_dictionary) == end_of_dictionary
+
+
+def _is_whole_zsav(content: mmap.mmap) -> bool:
+    """Whether the file ends with the trailer, whose place is told after the end of the dictionary."""
+    mark = content.find(_SPSS_END_OF_DICTIONARY)
+    while mark >= 0:
+        place = mark + len(_SPSS_END_OF_DICTIONARY)
+        own_place, trailer, length = _ZSAV_PLACES.unpack_from(content, place)
+        if own_place == place:
+            return bool(trailer + length == len(content))
+        mark = content.find(_SPSS_END_OF_DICTIONARY, place)  # the other was part of a label
+    return False
+
+
+def _is_whole_dta(content: mmap.mmap) -> bool:
+    """Whether the file ends where its map says."""
+    opening = b"<map>"
+    place = content.find(opening)
+    return place >= 0 and _STATA_PLACES.unpack_from(content, place + len(opening)) == (len(content),)
 
 
 def _overwrite(path: Path, place: int, content: bytes) -> None:
