@@ -74,8 +74,10 @@ class ClassDisclosure(ConfidentialAttack):
 
     name: ClassVar[str] = "class-disclosure"
     family: ClassVar[str] = "inference"
-    summary: ClassVar[str] = "finds groups of released records that all have one confidential class"
-    meaning: ClassVar[str] = "records whose group shows their confidential class; lower is safer"
+    summary: ClassVar[str] = "finds groups of released records that all have the same confidential value (homogeneity)"
+    meaning: ClassVar[str] = (
+        "records whose confidential value is disclosed because all of their group share it; lower is safer"
+    )
     assumes: ClassVar[str] = "the true values of some attributes of everyone, and so the group that a person is in"
     formula: ClassVar[str] = "mean over i of [ all members of the group of i have the class of i ]"
     kinds: ClassVar[tuple[str, ...]] = KINDS

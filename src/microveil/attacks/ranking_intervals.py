@@ -38,7 +38,7 @@ class RankingIntervals(Attack):
     name: ClassVar[str] = "ranking-intervals"
     family: ClassVar[str] = "intervals"
     subject: ClassVar[Subject] = "masked"
-    summary: ClassVar[str] = "bounds a value by the released means next to its own"
+    summary: ClassVar[str] = "encloses a value between the released means of the adjacent groups"
     meaning: ClassVar[str] = (
         "values that lie in a narrow interval between the means of the adjacent groups; lower is safer"
     )

@@ -53,8 +53,8 @@ class Uniqueness(Attack):
     name: ClassVar[str] = "uniqueness"
     family: ClassVar[str] = "uniqueness"
     general: ClassVar[bool] = True
-    summary: ClassVar[str] = "finds records by rare combinations of known values"
-    meaning: ClassVar[str] = "records found by the combination of their known values; lower is safer"
+    summary: ClassVar[str] = "re-identifies records by rare combinations of known values"
+    meaning: ClassVar[str] = "records re-identified by the combination of their known values; lower is safer"
     assumes: ClassVar[str] = "the true values of some attributes of a person, not whether the person is in the sample"
     formula: ClassVar[str] = "mean over i of E(1 / F_i | f_i) [x'_i agrees with x_i], F_i the population that agrees"
     kinds: ClassVar[tuple[str, ...]] = KINDS

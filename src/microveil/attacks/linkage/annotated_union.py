@@ -35,8 +35,8 @@ class AnnotatedUnionLinkage(Attack):
 
     name: ClassVar[str] = "annotated-union-linkage"
     family: ClassVar[str] = "linkage"
-    summary: ClassVar[str] = "links the nearest of the released records that lie in most windows of the known values"
-    meaning: ClassVar[str] = "records linked to the right person by most windows of rank swapping; lower is safer"
+    summary: ClassVar[str] = "links the nearest of the released records that lie in the largest number of rank windows"
+    meaning: ClassVar[str] = "records linked to the right person by the largest number of rank windows; lower is safer"
     assumes: ClassVar[str] = (
         "the true values of some attributes of everyone in the file, and about how far values moved"
     )

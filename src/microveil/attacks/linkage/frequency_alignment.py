@@ -60,7 +60,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
     """
 
     name: ClassVar[str] = "frequency-alignment-linkage"
-    summary: ClassVar[str] = "finds renamed categories again by their frequencies, alone and together"
+    summary: ClassVar[str] = "matches renamed categories by their frequencies and joint frequencies, then links"
     meaning: ClassVar[str] = "records linked to the right person although categories were renamed; lower is safer"
     assumes: ClassVar[str] = (
         "the true values of some attributes of everyone in the file, and which of them were renamed or reversed"

@@ -69,7 +69,7 @@ class RepresentativeLinkage(Attack):
     name: ClassVar[str] = "representative-linkage"
     family: ClassVar[str] = "linkage"
     known_is_all: ClassVar[bool] = False
-    summary: ClassVar[str] = "links files that share no attribute by representatives of each record"
+    summary: ClassVar[str] = "links files that share no attribute by aggregates of the values of each record"
     meaning: ClassVar[str] = "records linked to the right person without any common attribute; lower is safer"
     assumes: ClassVar[str] = "true values of everyone in the file, of attributes that depend on the released ones"
     formula: ClassVar[str] = (

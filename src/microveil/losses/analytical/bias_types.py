@@ -45,7 +45,9 @@ class BiasTypes(LossMeasure):
 
     name: ClassVar[str] = "bias"
     family: ClassVar[str] = "analytical"
-    summary: ClassVar[str] = "biases of variances, of relations with confidential attributes, of shape and of trees"
+    summary: ClassVar[str] = (
+        "biases of variances, of correlations, of multivariate shape and of predictions by decision trees"
+    )
     meaning: ClassVar[str] = "mean of five biases that perturbation brings into analyses; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (

@@ -47,7 +47,9 @@ class SurveyEstimates(LossMeasure):
 
     name: ClassVar[str] = "estimates"
     family: ClassVar[str] = "analytical"
-    summary: ClassVar[str] = "weighted means, totals and proportions: overlap of their confidence intervals"
+    summary: ClassVar[str] = (
+        "overlap of the confidence intervals of weighted means, totals and proportions before and after"
+    )
     meaning: ClassVar[str] = "share of the confidence intervals of survey estimates that is lost; lower is better"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (

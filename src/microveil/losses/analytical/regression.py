@@ -56,7 +56,7 @@ class Regression(LossMeasure):
 
     name: ClassVar[str] = "regression"
     family: ClassVar[str] = "analytical"
-    summary: ClassVar[str] = "confidence intervals of regression coefficients before and after, also for grouped data"
+    summary: ClassVar[str] = "overlap of the confidence intervals of regression coefficients before and after"
     meaning: ClassVar[str] = (
         "share of the confidence intervals of regression coefficients that is lost; lower is better"
     )

@@ -50,7 +50,7 @@ class Validity(LossMeasure):
 
     name: ClassVar[str] = "validity"
     family: ClassVar[str] = "analytical"
-    summary: ClassVar[str] = "checks of moments on sub-domains, of marginals and of distributions that fail"
+    summary: ClassVar[str] = "share of failed checks of moments in sub-domains, of marginals and of distributions"
     meaning: ClassVar[str] = "share of the checks of analytical validity that fail; lower is better"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (

@@ -40,7 +40,7 @@ class ILCategorical(LossMeasure):
     name: ClassVar[str] = "il-categorical"
     family: ClassVar[str] = "categorical"
     summary: ClassVar[str] = "mean of CTBIL, DBIL and EBIL"
-    meaning: ClassVar[str] = "changes of categories, of their tables and of what they tell; lower is better"
+    meaning: ClassVar[str] = "mean of the losses of contingency tables, distance and entropy; lower is better"
     route: ClassVar[Route] = "data"
     usual: ClassVar[bool] = False  # its three parts are
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL

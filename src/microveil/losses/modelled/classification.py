@@ -97,7 +97,9 @@ class Classification(LossMeasure):
     name: ClassVar[str] = "classification"
     family: ClassVar[str] = "modelled"
     summary: ClassVar[str] = "accuracy that a classifier loses by learning from the release"
-    meaning: ClassVar[str] = "percentage points by which predictions learnt from the release are worse; lower is better"
+    meaning: ClassVar[str] = (
+        "percentage points of accuracy that a classifier loses by learning from the release; lower is better"
+    )
     scope: ClassVar[Scope] = "specific"
     usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS

@@ -46,7 +46,7 @@ class MatrixDiscrepancy(LossMeasure):
     name: ClassVar[str] = "matrix-discrepancy"
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "changes of values, covariances, correlations, factors, communalities and factor scores"
-    meaning: ClassVar[str] = "how far the matrices that analyses start from have moved; lower is better"
+    meaning: ClassVar[str] = "change of the matrices that multivariate analyses start from; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "moments are taken over the cells present in the original; a suppressed cell counts as replaced by the mean"

@@ -217,7 +217,7 @@ class IL1(_ValueLoss):
 
     name: ClassVar[str] = "il1"
     summary: ClassVar[str] = "mean relative change of the values"
-    meaning: ClassVar[str] = "how far values moved, relative to themselves; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the values; lower is better"
     route: ClassVar[Route] = "data"
 
 
@@ -227,7 +227,7 @@ class IL2(_MomentLoss):
 
     name: ClassVar[str] = "il2"
     summary: ClassVar[str] = "mean relative change of the means"
-    meaning: ClassVar[str] = "how far the means moved; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the means; lower is better"
 
 
 @parameterised
@@ -236,7 +236,7 @@ class IL3(_MomentLoss):
 
     name: ClassVar[str] = "il3"
     summary: ClassVar[str] = "mean relative change of the covariances"
-    meaning: ClassVar[str] = "how far the covariances moved; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the covariances; lower is better"
 
 
 @parameterised
@@ -245,7 +245,7 @@ class IL4(_MomentLoss):
 
     name: ClassVar[str] = "il4"
     summary: ClassVar[str] = "mean relative change of the variances"
-    meaning: ClassVar[str] = "how far the variances moved; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the variances; lower is better"
 
 
 @parameterised
@@ -254,7 +254,7 @@ class IL5(_MomentLoss):
 
     name: ClassVar[str] = "il5"
     summary: ClassVar[str] = "mean change of the correlations"
-    meaning: ClassVar[str] = "how far the correlations moved; lower is better"
+    meaning: ClassVar[str] = "mean change of the correlations; lower is better"
 
 
 @parameterised
@@ -268,7 +268,7 @@ class IL(_ValueLoss):
     """
 
     name: ClassVar[str] = "il"
-    summary: ClassVar[str] = "mean of IL1 to IL5"
+    summary: ClassVar[str] = "mean of IL1 to IL5: changes of values, means, covariances, variances and correlations"
     meaning: ClassVar[str] = "changes of values, means, covariances, variances and correlations; lower is better"
     route: ClassVar[Route] = "data"
 

@@ -141,7 +141,9 @@ class TopCode(EndCoding):
     """
 
     name: ClassVar[str] = "top-code"
-    summary: ClassVar[str] = "values above a threshold, or the last categories, become one"
+    summary: ClassVar[str] = (
+        "top coding: values above a threshold, or the last categories, are replaced by a single value"
+    )
     top: ClassVar[bool] = True
 
 
@@ -159,5 +161,7 @@ class BottomCode(EndCoding):
     """
 
     name: ClassVar[str] = "bottom-code"
-    summary: ClassVar[str] = "values below a threshold, or the first categories, become one"
+    summary: ClassVar[str] = (
+        "bottom coding: values below a threshold, or the first categories, are replaced by a single value"
+    )
     top: ClassVar[bool] = False

@@ -23,7 +23,7 @@ class GlobalMedian(Mondrian):
     """
 
     name: ClassVar[str] = "global-median"
-    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish the middle of their span"
+    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish the middle of their range"
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
     source: ClassVar[str] = "specification 06, PC-07"
 

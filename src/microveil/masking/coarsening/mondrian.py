@@ -49,7 +49,7 @@ class Mondrian(Method):
 
     name: ClassVar[str] = "mondrian"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish one value or their span"
+    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish one value or an interval"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     random: ClassVar[bool] = False
     missing: ClassVar[str] = (

@@ -62,7 +62,10 @@ class Recode(Method):
 
     name: ClassVar[str] = "recode"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "broader categories and intervals, chosen by the user or until no combination is rare"
+    summary: ClassVar[str] = (
+        "global recoding: broader categories and intervals, as given or until at least k records share every "
+        "combination"
+    )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are and are never merged; automatic recoding counts them as the "

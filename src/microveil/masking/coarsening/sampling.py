@@ -38,7 +38,7 @@ class Sampling(Method):
 
     name: ClassVar[str] = "sampling"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "only a random part of the records is released"
+    summary: ClassVar[str] = "only a random sample of the records is released"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "missing cells are released as they are; a missing stratum is a stratum of its own"
     weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"

@@ -57,7 +57,7 @@ class Suppress(Method):
     name: ClassVar[str] = "suppress"
     family: ClassVar[str] = "coarsening"
     summary: ClassVar[str] = (
-        "local suppression: single cells are emptied until at least k records share every combination of keys"
+        "local suppression: single cells are set to missing until at least k records share every combination of keys"
     )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (

@@ -29,7 +29,7 @@ class Best(Microaggregation):
     """
 
     name: ClassVar[str] = "best"
-    summary: ClassVar[str] = "groups of at least k similar records with the least loss: mdav, then polishing"
+    summary: ClassVar[str] = "mdav, then exchanges of records between groups that lower the loss (local search)"
     source: ClassVar[str] = "Microveil's own: simulated annealing over exchanges between neighbouring groups"
     random: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})

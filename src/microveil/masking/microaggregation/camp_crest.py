@@ -42,7 +42,7 @@ class CampCrest(Crest):
     """
 
     name: ClassVar[str] = "camp-crest"
-    summary: ClassVar[str] = "groups with mixed classes publish draws around their means that keep covariances"
+    summary: ClassVar[str] = "as crest, but groups publish random draws around their means that preserve covariances"
     source: ClassVar[str] = "CAMP-CREST; specification 07, CR-11 to CR-15"
     random: ClassVar[bool] = True
 

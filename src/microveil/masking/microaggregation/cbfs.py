@@ -26,7 +26,7 @@ class CBFS(Microaggregation):
     """
 
     name: ClassVar[str] = "cbfs"
-    summary: ClassVar[str] = "groups of k records around the one farthest from the centre, one group at a time"
+    summary: ClassVar[str] = "groups of k records around the record farthest from the centroid, one group at a time"
     source: ClassVar[str] = "centroid-based fixed-size microaggregation; specification 02, 2.2"
 
     centroid: Literal["recomputed", "fixed"] = parameter(

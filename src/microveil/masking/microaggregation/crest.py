@@ -48,7 +48,7 @@ class Crest(Microaggregation):
     """
 
     name: ClassVar[str] = "crest"
-    summary: ClassVar[str] = "groups of similar records with mixed classes publish their mean"
+    summary: ClassVar[str] = "groups of similar records that differ in their confidential class publish their mean"
     source: ClassVar[str] = "class-restricted clustering (CREST); specification 07, CR-06 to CR-10"
     kinds: ClassVar[tuple[str, ...]] = KINDS
 

@@ -38,7 +38,7 @@ class Fuzzy(Microaggregation):
     """
 
     name: ClassVar[str] = "fuzzy"
-    summary: ClassVar[str] = "records publish the centre of a fuzzy cluster that is drawn for them"
+    summary: ClassVar[str] = "each record publishes the centre of a fuzzy cluster drawn by its degrees of membership"
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2003) and later, fuzzy c-means; specification 01, 9.10"
     random: ClassVar[bool] = True
     weights: ClassVar[str] = "not used for clustering; with weighted=true centres and means are weighted by them"

@@ -27,7 +27,9 @@ class Hanani(Microaggregation):
     """
 
     name: ClassVar[str] = "hanani"
-    summary: ClassVar[str] = "groups of k between parallel hyperplanes whose direction is improved"
+    summary: ClassVar[str] = (
+        "groups of k records between parallel hyperplanes, whose direction is chosen to lower the loss"
+    )
     source: ClassVar[str] = "Defays and Nanopoulos (1993), Hanani; specification 01, 8.5"
     random: ClassVar[bool] = True
 

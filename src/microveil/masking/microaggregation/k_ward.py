@@ -30,7 +30,7 @@ class KWard(Microaggregation):
     """
 
     name: ClassVar[str] = "k-ward"
-    summary: ClassVar[str] = "merges the closest groups until each has k records"
+    summary: ClassVar[str] = "hierarchical clustering by Ward's method until each group has at least k records"
     source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002), k-Ward; specification 01, 9.5 and 12.2"
 
     rule: Rule = parameter("contiguous", help="one attribute: which groups may merge")

@@ -32,7 +32,7 @@ class MovingAverage(Method):
 
     name: ClassVar[str] = "moving-average"
     family: ClassVar[str] = "microaggregation"
-    summary: ClassVar[str] = "each value is averaged with its two neighbours in order"
+    summary: ClassVar[str] = "each value becomes a weighted average of itself and its two neighbours in rank order"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are and are nobody's neighbour"
     source: ClassVar[str] = "weighted moving average; specification 01, 8.4"

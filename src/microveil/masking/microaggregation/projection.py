@@ -32,7 +32,7 @@ class Projection(Microaggregation):
     """
 
     name: ClassVar[str] = "projection"
-    summary: ClassVar[str] = "records in the order of one score, neighbours in groups of at least k"
+    summary: ClassVar[str] = "records are sorted by one score and divided into groups of at least k"
     source: ClassVar[str] = (
         "Mateo-Sanz and Domingo-Ferrer (1998); Torra and Nin; specification 01, 8.2 and 03, 6.2, 6.3"
     )

@@ -27,7 +27,7 @@ class UnivariateGenetic(OneByOne):
     """
 
     name: ClassVar[str] = "univariate-genetic"
-    summary: ClassVar[str] = "each attribute by itself, grouped by a genetic algorithm"
+    summary: ClassVar[str] = "each attribute by itself: groups of at least k values found by a genetic algorithm"
     source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002), genetic heuristic; specification 01, 8.8"
     random: ClassVar[bool] = True
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({"population": 10, "generations": 20})

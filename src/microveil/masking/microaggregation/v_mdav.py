@@ -27,7 +27,9 @@ class VMDAV(Microaggregation):
     """
 
     name: ClassVar[str] = "v-mdav"
-    summary: ClassVar[str] = "groups of k to 2k-1 records that follow the clusters in the data"
+    summary: ClassVar[str] = (
+        "mdav with groups of variable size, k to 2k-1 records, that follow the clusters in the data"
+    )
     source: ClassVar[str] = "Solanas and Martínez-Ballesté (2006), V-MDAV; specification 01, 9.3"
 
     gamma: float = parameter(0.2, help="how readily a group takes more than k records; 0: never", ge=0, le=1e6)

@@ -39,7 +39,7 @@ class Lossy(Method):
     family: ClassVar[str] = "randomising"
     joint: ClassVar[bool] = True
     random: ClassVar[bool] = False
-    summary: ClassVar[str] = "the table is compressed like a photograph"
+    summary: ClassVar[str] = "the table is compressed with loss, as a JPEG image, and decompressed"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; in the image they have the mean of their attribute"

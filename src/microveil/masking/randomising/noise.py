@@ -49,7 +49,7 @@ class Noise(Method):
 
     name: ClassVar[str] = "noise"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "adds normal noise to every value, or multiplies it by noise"
+    summary: ClassVar[str] = "adds normal noise to every value, or multiplies every value by random noise"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; a covariance is taken over the records that have both values"

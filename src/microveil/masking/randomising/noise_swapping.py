@@ -49,7 +49,9 @@ class NoiseSwapping(Method):
     name: ClassVar[str] = "noise-swapping"
     family: ClassVar[str] = "randomising"
     joint: ClassVar[bool] = True
-    summary: ClassVar[str] = "adds noise, swaps records that are still recognised, and restores means and covariances"
+    summary: ClassVar[str] = (
+        "adds noise, swaps records that are still re-identified, and restores means and covariances"
+    )
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; records are swapped with records that lack the same cells, "

@@ -112,7 +112,7 @@ class PRAM(Method):
 
     name: ClassVar[str] = "pram"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "categories are exchanged at random by a known transition matrix"
+    summary: ClassVar[str] = "post-randomisation: categories are changed at random by a known transition matrix"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
         "a category like the others where missing is a category of its own, unless exclude_missing; otherwise missing "

@@ -42,7 +42,9 @@ class Restore(Mending):
 
     name: ClassVar[str] = "restore"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "moves the records of a release to restore its moments, never closer to the original"
+    summary: ClassVar[str] = (
+        "moves released records until means and covariances are restored, none closer to its original"
+    )
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; moments are taken over the cells and pairs of cells present"
     )

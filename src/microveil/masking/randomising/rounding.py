@@ -42,7 +42,7 @@ class Rounding(Method):
     name: ClassVar[str] = "rounding"
     family: ClassVar[str] = "randomising"
     random: ClassVar[bool] = False
-    summary: ClassVar[str] = "values go to multiples of a base, the nearest ones or drawn ones"
+    summary: ClassVar[str] = "values are rounded to multiples of a base, to the nearest or at random"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are"
     source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.1.5 (MK-4)"

@@ -53,7 +53,9 @@ class RankSwappingDistribution(Method):
 
     name: ClassVar[str] = "rank-swapping-distribution"
     family: ClassVar[str] = "swapping"
-    summary: ClassVar[str] = "rank swapping in which the distance of a move is drawn, near ones being likelier"
+    summary: ClassVar[str] = (
+        "rank swapping in which the distance in ranks is drawn at random, short ones being likelier"
+    )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
     weights: ClassVar[str] = WEIGHTS

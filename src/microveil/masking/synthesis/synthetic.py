@@ -46,7 +46,7 @@ class Synthetic(Method):
 
     name: ClassVar[str] = "synthetic"
     family: ClassVar[str] = "synthesis"
-    summary: ClassVar[str] = "draws records anew from a model: sequential trees, a normal distribution or a copula"
+    summary: ClassVar[str] = "draws synthetic records from a model: sequential trees, a normal distribution or a copula"
     joint: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal")
     missing: ClassVar[str] = (

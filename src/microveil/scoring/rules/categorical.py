@@ -55,7 +55,9 @@ class Categorical(CategoricalRule):
     """
 
     name: ClassVar[str] = "categorical"
-    summary: ClassVar[str] = "CTBIL, DBIL and EBIL against intervals and the better of two linkages"
+    summary: ClassVar[str] = (
+        "mean of a loss from CTBIL, DBIL and EBIL and a risk from interval disclosure and the better of two linkages"
+    )
     meaning: ClassVar[str] = "mean of loss and risk of categories; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, IL = (CTBIL + DBIL + EBIL)/3, DR = (ID + max(DBRL, PRL))/2"
     symbols: ClassVar[tuple[str, ...]] = ("ctbil", "dbil", "ebil", "id", "dbrl", "prl")
@@ -87,7 +89,9 @@ class CategoricalSource(Categorical):
     """
 
     name: ClassVar[str] = "categorical-source"
-    summary: ClassVar[str] = "the same as categorical with the conventions that fit published tables (source_ch4_2)"
+    summary: ClassVar[str] = (
+        "the same as categorical, with the conventions that fit published tables best (source_ch4_2)"
+    )
     source: ClassVar[str] = "specification 05, 5.9 (source_ch4_2); specification 06, 1.2"
 
     add_missing_category: bool = parameter(SOURCE_CH4_2["add_missing_category"], help=ADD_MISSING)
@@ -109,7 +113,9 @@ class Clustering(CategoricalRule):
     """
 
     name: ClassVar[str] = "clustering"
-    summary: ClassVar[str] = "the loss of clusters against intervals and the better of two linkages"
+    summary: ClassVar[str] = (
+        "mean of the change of clusters and a risk from interval disclosure and the better of two linkages"
+    )
     meaning: ClassVar[str] = "mean of what clustering loses and of the risk of categories; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, IL = 1 - (Rand + Jaccard + Wallace)/3, DR = (ID + max(DBRL, PRL))/2"
     symbols: ClassVar[tuple[str, ...]] = ("clustering", "id", "dbrl", "prl")

@@ -91,7 +91,9 @@ class Classic(NumericRule):
     """
 
     name: ClassVar[str] = "classic"
-    summary: ClassVar[str] = "IL against distance linkage, probabilistic linkage and interval disclosure (ScoreOld)"
+    summary: ClassVar[str] = (
+        "mean of IL and a risk from distance and probabilistic linkage and interval disclosure (ScoreOld)"
+    )
     meaning: ClassVar[str] = "mean of IL and of three general attacks; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = (DLD + PLD)/4 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il", "dld", "pld", "id")

@@ -27,7 +27,9 @@ class ScoreIndex(ScoreRule):
     """
 
     name: ClassVar[str] = "score-index"
-    summary: ClassVar[str] = "G_IL against linkage to two neighbours and the disclosure of whole records (SI)"
+    summary: ClassVar[str] = (
+        "weighted mean of G_IL and a risk from linkage to two neighbours and interval disclosure of records (SI)"
+    )
     meaning: ClassVar[str] = "weighted mean of G_IL and G_DR; lower is better"
     formula: ClassVar[str] = "x G_IL + (1 - x) G_DR, G_DR = (RLD + ID)/2"
     symbols: ClassVar[tuple[str, ...]] = ("g_il", "rld", "id")

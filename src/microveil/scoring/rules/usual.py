@@ -79,7 +79,7 @@ class Worst(Mean):
     """
 
     name: ClassVar[str] = "worst"
-    summary: ClassVar[str] = "mean of the loss and of what the best of all attacks links"
+    summary: ClassVar[str] = "mean of the loss and of the share of records linked by the most successful attack"
     meaning: ClassVar[str] = "mean of the loss and of the worst linkage; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR the greatest share of records linked by any attack"
     source: ClassVar[str] = "specification 04, section 5"
