@@ -86,7 +86,9 @@ class ClassDisclosure(ConfidentialAttack):
 
     confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
     groups: Literal["partition", "values"] | None = parameter(
-        None, help="the groups of the release, or records with equal released values; unset: the first where known"
+        None,
+        help="groups that are examined: those that the method made (partition), or the equivalence classes of "
+        "released values (values); unset: the partition where it is known",
     )
     parts: int = parameter(5, help="how many classes a numeric attribute is divided into", ge=1, le=10_000)
     records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)

@@ -50,7 +50,8 @@ class RankingIntervals(Attack):
 
     narrow: float = parameter(
         0.1,
-        help="an interval is narrow if it is less than so many standard deviations of the released column",
+        help="an interval is narrow if its width is less than this number of standard deviations of the released "
+        "attribute",
         gt=0,
         le=1e6,
     )

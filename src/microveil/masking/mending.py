@@ -36,7 +36,7 @@ class Mending(Method):
 
     first: Method = parameter(
         MDAV(k=5),  # type: ignore[call-arg]
-        help="the method that masks first what has not been masked yet",
+        help="method that is applied first to a table that has not been masked yet",
     )
 
     @property

@@ -76,8 +76,8 @@ class Within(Method):
 
     method: Method = parameter(MDAVGeneric(), help="the method that masks each part")  # type: ignore[call-arg]
     by: Literal["clusters", "strata"] = parameter("clusters", help="what the parts are")
-    clusters: int = parameter(10, help="how many clusters to begin with", ge=1, le=1_000_000)
-    starts: int = parameter(20, help="how many runs of the clustering, of which the best is kept", ge=1, le=10_000)
+    clusters: int = parameter(10, help="initial number of clusters, before small ones are merged", ge=1, le=1_000_000)
+    starts: int = parameter(20, help="number of runs of the clustering, of which the best is taken", ge=1, le=10_000)
     smallest: int | None = parameter(
         None,
         help="fewest records in a cluster; unset: the k of the method or of one inside it, else 2",

@@ -68,7 +68,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
     formula: ClassVar[str] = (
         "same(a, b) = least sum over counts of (sqrt n_a - sqrt n'_b)^2; link = nearest in places and same categories"
     )
-    missing: ClassVar[str] = "are no category to be found again; they are compared as in distance-linkage"
+    missing: ClassVar[str] = "missing cells are not matched as a category; they are compared as in distance-linkage"
     source: ClassVar[str] = (
         "Naveed, Kamara and Wright (2015) on frequency analysis; Kang and Naughton (2003) on matching by joint "
         "frequencies; Muralidhar and Domingo-Ferrer (2016)"

@@ -65,7 +65,7 @@ class Validity(LossMeasure):
     tabulations: tuple[str, ...] | None = parameter(
         None, help="categorical attributes whose marginals are checked; unset: all that are compared"
     )
-    tolerance: float = parameter(10.0, help="how far a number may move, in per cent", gt=0, le=1e6)
+    tolerance: float = parameter(10.0, help="largest change that passes a check, in per cent", gt=0, le=1e6)
     relative_to: Literal["value", "scale"] = parameter(
         "value", help="a moment's change is divided by the moment itself or by the standard deviations"
     )

@@ -38,7 +38,7 @@ class CTBIL(LossMeasure):
 
     dimension: int = parameter(2, help="largest number of attributes crossed in a table", ge=1, le=10)
     mode: Literal["counts", "cells"] = parameter(
-        "counts", help="what is counted: by how much the counts differ, or how many cells do"
+        "counts", help="what is summed: the differences between the counts, or the number of cells that differ"
     )
     add_missing_category: bool = parameter(False, help=ADD_MISSING)
 

@@ -40,7 +40,8 @@ class EnergyLoss(LossMeasure):
 
     sample: int | None = parameter(
         5000,
-        help="records drawn at random where there are more; none: all, in time that grows with their square",
+        help="largest number of records, drawn at random where there are more; none: all, in time that grows with the "
+        "square of their number",
         ge=2,
         le=MOST_RECORDS,
     )

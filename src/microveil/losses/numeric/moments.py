@@ -144,14 +144,14 @@ class _MomentLoss(LossMeasure):
     family: ClassVar[str] = "numeric"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
-        "moments are taken over the cells present in each file; a suppressed cell counts as lost whole"
+        "moments are taken over the cells present in each file; a suppressed cell counts as a loss of 100 %"
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-4"
 
     zero: Zero = parameter(
         "ignore",
-        help="a change of an original 0: counts as none, is left out, or is divided by the standard deviation or the "
-        "released value",
+        help="relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is "
+        "divided by the standard deviation (scale) or by the released value (released)",
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
@@ -182,7 +182,10 @@ class _ValueLoss(_MomentLoss):
         "original, missing cells as the mean)",
     )
     sample: int | None = parameter(
-        5000, help="with nearest: compare so many original records drawn at random; none: all", ge=2, le=MOST_RECORDS
+        5000,
+        help="with nearest: number of original records that are compared, drawn at random; unset: all",
+        ge=2,
+        le=MOST_RECORDS,
     )
     seed: int = parameter(0, help="seed of the sample", ge=0, le=LARGEST_SEED)
 
@@ -306,11 +309,14 @@ class GIL(_MomentLoss):
 
     zero: Zero = parameter(
         "released",
-        help="a change of an original 0: counts as none, is left out, or is divided by the standard deviation or the "
-        "released value",
+        help="relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is "
+        "divided by the standard deviation (scale) or by the released value (released)",
     )
     decimals: int | None = parameter(
-        None, help="round each of the five fractions to so many decimals first, as the source's tables do", ge=0, le=15
+        None,
+        help="first round each of the five fractions to this number of decimals, as in the tables of the source",
+        ge=0,
+        le=15,
     )
 
     def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:

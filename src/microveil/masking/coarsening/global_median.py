@@ -27,4 +27,4 @@ class GlobalMedian(Mondrian):
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
     source: ClassVar[str] = "specification 06, PC-07"
 
-    publish: Literal["middle"] = parameter("middle", help="regions always publish the middle of their span")
+    publish: Literal["middle"] = parameter("middle", help="regions always publish the middle of their range")

@@ -45,9 +45,7 @@ class Sampling(Method):
     source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.2.1, MK-7"
 
     share: float = parameter(0.5, help="share of the records to release, rounded up", gt=0, le=1)
-    size: int | None = parameter(
-        None, help="number of records to release, in the place of a share", ge=1, le=MOST_RECORDS
-    )
+    size: int | None = parameter(None, help="number of records to release, instead of a share", ge=1, le=MOST_RECORDS)
     stratified: bool = parameter(False, help="whether every stratum (attributes with that role) is sampled by itself")
     adjust: bool = parameter(True, help="whether the weights are divided by the probability of being in the sample")
 

@@ -36,8 +36,8 @@ class Best(Microaggregation):
 
     polish: int | None = parameter(
         None,
-        help="exchanges between groups that are tried for each record; more take longer and lose less (none: as many "
-        "as take about 20 seconds, at most 300,000)",
+        help="number of exchanges between groups that are tried for each record; more take longer and lower the loss; "
+        "unset: as many as take about 20 seconds, at most 300,000",
         ge=0,
         le=10_000_000,
     )

@@ -32,7 +32,7 @@ class Fixed(OneByOne):
     source: ClassVar[str] = "Defays and Nanopoulos (1993); specification 01, 8.1"
 
     remainder: Remainder = parameter("last", help="which group takes the n mod k values left over")
-    direction: Direction = parameter("ascending", help="order of the values; auto: against the long tail")
+    direction: Direction = parameter("ascending", help="order of the values; auto: from the end with the longer tail")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.univariate import fixed_groups

@@ -33,7 +33,7 @@ class Hanani(Microaggregation):
     source: ClassVar[str] = "Defays and Nanopoulos (1993), Hanani; specification 01, 8.5"
     random: ClassVar[bool] = True
 
-    starts: int = parameter(10, help="how many first directions are tried", ge=1, le=10_000)
+    starts: int = parameter(10, help="number of initial directions that are tried", ge=1, le=10_000)
     remainder: Remainder = parameter("last", help="which group takes the n mod k records left over")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

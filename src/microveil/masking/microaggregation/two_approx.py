@@ -35,7 +35,10 @@ class TwoApprox(Microaggregation):
 
     k: int = parameter(2, help="smallest size of a group; this method is made for 2 only", ge=2, le=MOST_RECORDS)
     chunk: int | None = parameter(
-        2000, help="divide longer files into parts of at most so many similar records first", ge=2, le=MOST_RECORDS
+        2000,
+        help="first divide a longer file into parts of similar records, each with at most this number of records",
+        ge=2,
+        le=MOST_RECORDS,
     )
 
     def __post_init__(self) -> None:

@@ -46,7 +46,7 @@ class Lossy(Method):
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001), JPEG; specification 01, 6.1.7 (MK-6)"
 
-    quality: int = parameter(50, help="quality of the image, in percent", ge=1, le=100)
+    quality: int = parameter(50, help="JPEG quality of the image, in per cent", ge=1, le=100)
     order: Literal["given", "correlated"] = parameter(
         "given", help="order of the attributes in the image: as given, or correlated ones side by side"
     )

@@ -62,7 +62,9 @@ class Noise(Method):
         help="independent in every cell; with the correlations of the data; then drawn towards the mean (linear); the "
         "same on normal scores (non-linear); or a factor of mean 1 (multiplicative)",
     )
-    exact: bool = parameter(False, help="then map the values so that means and covariances are exactly kept")
+    exact: bool = parameter(
+        False, help="then transform the values linearly so that means and covariances are preserved exactly"
+    )
 
     def __post_init__(self) -> None:
         if self.exact and self.form == "non-linear":

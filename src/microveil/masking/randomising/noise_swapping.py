@@ -63,7 +63,7 @@ class NoiseSwapping(Method):
     within: Literal["auto", "strata", "clusters", "file"] = parameter(
         "auto", help="sub-populations: strata where the schema has them, else the file (auto); strata; clusters; file"
     )
-    clusters: int = parameter(10, help="with within = clusters: into how many clusters, at least", ge=1, le=1_000_000)
+    clusters: int = parameter(10, help="with within=clusters: fewest clusters", ge=1, le=1_000_000)
     smallest: int = parameter(
         10, help="fewest records of a sub-population; smaller ones are joined", ge=3, le=MOST_RECORDS
     )

@@ -42,7 +42,7 @@ class Resampling(Method):
     missing: ClassVar[str] = "missing cells and missing codes stay as they are; samples are drawn from the values"
     source: ClassVar[str] = "Heer (1993), Domingo-Ferrer and Mateo-Sanz (1999); specification 01, 6.1.6 (MK-5)"
 
-    t: int = parameter(3, help="how many samples are drawn", ge=1, le=10_000)
+    t: int = parameter(3, help="number of bootstrap samples", ge=1, le=10_000)
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = {}

@@ -61,7 +61,7 @@ class Restore(Mending):
     tolerance: float = parameter(
         1e-6, help="stop when the sum of squared relative differences is below this", gt=0, le=1
     )
-    iterations: int = parameter(500, help="most steps of the optimiser", ge=1, le=1_000_000)
+    iterations: int = parameter(500, help="largest number of steps of the optimiser", ge=1, le=1_000_000)
 
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress

@@ -51,7 +51,9 @@ class Rounding(Method):
         None, help="publish multiples of this number; unset: chosen from the data", gt=0, le=LARGEST_NUMBER
     )
     mode: Literal["nearest", "random", "controlled"] = parameter(
-        "nearest", help="to the nearest; at random without bias; at random without bias and with the sum kept"
+        "nearest",
+        help="to the nearest multiple; at random without bias; or at random without bias so that the sum changes by "
+        "less than one base (controlled)",
     )
     k: int | None = parameter(
         None,

@@ -24,8 +24,8 @@ class CategoricalRule(ScoreRule):
 
     assignment: Literal["one-to-one", "best"] = parameter(
         "one-to-one",
-        help="probabilistic linkage gives each released record to one person (up to 5,000 distinct records), or links "
-        "every record for itself",
+        help="probabilistic linkage uses every released record once (one-to-one, up to 5,000 distinct records), or "
+        "links each record by itself (best)",
     )
 
     def scenarios(self, pair: Pair, known: Pair) -> dict[str, Scenario]:

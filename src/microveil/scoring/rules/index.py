@@ -44,7 +44,10 @@ class ScoreIndex(ScoreRule):
         tuple(float(p) for p in range(1, 11)), help="half-widths of the intervals in per cent", min_length=1
     )
     decimals: int | None = parameter(
-        None, help="round the five parts of G_IL to so many decimals first, as the source's tables do", ge=0, le=15
+        None,
+        help="first round each of the five parts of G_IL to this number of decimals, as in the tables of the source",
+        ge=0,
+        le=15,
     )
 
     def losses(self, pair: Pair) -> dict[str, LossMeasure]:

@@ -37,7 +37,7 @@ class Swapping(NumericRule):
 
     p: float | None = parameter(
         None,
-        help="how far the intruder takes values to be swapped, in per cent of the records; unset: from the release",
+        help="p of rank swapping that the intruder assumes, in per cent of the records; unset: from the release",
         ge=0,
         le=100,
     )

@@ -66,7 +66,7 @@ class Max(Mean):
     formula: ClassVar[str] = "max(IL, DR)"
     source: ClassVar[str] = "specification 05, SC-02; specification 06, PC-10"
 
-    by: By = parameter("max", help="what counts: the mean of loss and risk, or the larger of the two")
+    by: By = parameter("max", help="how loss and risk are combined: their mean, or the larger of the two")
 
 
 @parameterised
