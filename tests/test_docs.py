@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import microveil
-from microveil.registry import SHELVES, names
+from microveil.registry import SHELVES, describe, names
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,6 +29,19 @@ def test_the_readme_names_every_method_attack_and_loss() -> None:
     for sort in SHELVES:
         for name in names(sort):
             assert f"`{name}`" in readme, name
+
+
+def test_the_texts_of_the_registry_use_the_words_of_the_literature() -> None:
+    """Words that a statistician had to read twice; the literature has others for each."""
+    private = re.compile(r"\bso many\b|\bdear\b|\blooks?\b|\bin the place of\b|\bbrought together\b|\bspan\b|\balike or\b"
+                         r"|says nothing|how far .* moved|moved, relative|is emptied|none: none|\bfree place\b")  # fmt: skip
+    for sort in SHELVES:
+        for name in names(sort):
+            entry = describe(sort, name)
+            texts = [entry["summary"], entry["missing"], entry.get("meaning") or ""]
+            texts += [parameter["help"] for parameter in entry["parameters"]]
+            for text in texts:
+                assert not private.search(text), f"{name}: {text}"
 
 
 def test_every_public_name_can_be_imported() -> None:

@@ -60,7 +60,7 @@ class ClassDisclosure(ConfidentialAttack):
     The counters, in per cent, say more of the groups, whoever finds them: `homogeneous`, the records in groups of one
     class; `divergence`, the mean Jensen-Shannon divergence of the groups' classes from the file's, by size;
     `closeness`, the greatest distance t of a group; `single`, the groups in which a class has a single record.
-    X² is in `spread`.
+    X², the mean chi-square distance of the groups' class counts from those expected, is in `spread`.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of(

@@ -21,7 +21,7 @@ from microveil.masking.microaggregation.base import strata_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
-from microveil.microdata.distances import OrdinalDistance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.microdata import check_records, count
 from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS, Category, category_key
@@ -91,7 +91,7 @@ class Within(Method):
     centre: Literal["median", "least"] = parameter(
         "median", help="centre of a cluster of ordered values: their median, or the value of least total distance"
     )
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories, for clusters")
+    ordinal_distance: OrdinalDistance = parameter("inclusive", help=f"clusters: {ORDINAL_DISTANCES}")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", self.method.kinds)  # this one takes what the method inside takes

@@ -22,7 +22,7 @@ from microveil.attacks.linkage.base import (
     unit_of,
 )
 from microveil.errors import DataError, ParameterError
-from microveil.microdata.distances import OrdinalDistance, category_distance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, category_distance
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import CATEGORICAL, KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
@@ -76,8 +76,8 @@ class DistanceLinkage(Linkage):
     records are exchangeable, and where several assignments are equally good their even mixture counts, so that the
     order of the files never decides. This looks at all pairs at once and takes at most 5,000 distinct records.
 
-    With `known_sizes` they know only so many of the attributes: every choice of so many (or the first so many) is
-    tried, and the risk is the mean over the choices and then over the numbers.
+    With `known_sizes` they know only that number of the attributes: every subset of that size (or the first ones) is
+    tried, and the risk is the mean over the subsets and then over the sizes.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43]})
@@ -118,7 +118,7 @@ class DistanceLinkage(Linkage):
         help="scale of numbers: each file's own z-scores, the original's, each file's min-max, or none; gower has "
         "its own",
     )
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories")
+    ordinal_distance: OrdinalDistance = parameter("inclusive", help=ORDINAL_DISTANCES)
     direction: Literal["original", "masked"] = parameter(
         "original",
         help="which records are linked to the nearest record of the other file: the original ones, or the masked ones",

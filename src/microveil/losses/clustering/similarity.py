@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from microveil.losses.base import Loss, LossMeasure, Scope
 from microveil.microdata.columns import Columns
-from microveil.microdata.distances import OrdinalDistance, category_distance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, category_distance
 from microveil.microdata.drawing import in_drawn_order
 from microveil.microdata.pairs import Pair
 from microveil.microdata.schema import KINDS
@@ -99,7 +99,7 @@ class Clustering(LossMeasure):
     )
     starts: int = parameter(20, help="number of runs on the original, of which the best is taken", ge=1, le=10_000)
     repeats: int = parameter(1, help="number of clusterings of the original whose losses are averaged", ge=1, le=10_000)
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories (c-medians)")
+    ordinal_distance: OrdinalDistance = parameter("inclusive", help=f"c-medians: {ORDINAL_DISTANCES}")
     sample: int | None = parameter(
         25_000,
         help="largest number of records, in five samples drawn at random where there are more; none: all",

@@ -220,7 +220,7 @@ class IL1(_ValueLoss):
 
     name: ClassVar[str] = "il1"
     summary: ClassVar[str] = "mean relative change of the values"
-    meaning: ClassVar[str] = "mean relative change of the values; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the values, at most 100 %; lower is better"
     route: ClassVar[Route] = "data"
 
 
@@ -230,7 +230,7 @@ class IL2(_MomentLoss):
 
     name: ClassVar[str] = "il2"
     summary: ClassVar[str] = "mean relative change of the means"
-    meaning: ClassVar[str] = "mean relative change of the means; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the means, at most 100 %; lower is better"
 
 
 @parameterised
@@ -239,7 +239,7 @@ class IL3(_MomentLoss):
 
     name: ClassVar[str] = "il3"
     summary: ClassVar[str] = "mean relative change of the covariances"
-    meaning: ClassVar[str] = "mean relative change of the covariances; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the covariances, at most 100 %; lower is better"
 
 
 @parameterised
@@ -248,7 +248,7 @@ class IL4(_MomentLoss):
 
     name: ClassVar[str] = "il4"
     summary: ClassVar[str] = "mean relative change of the variances"
-    meaning: ClassVar[str] = "mean relative change of the variances; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the variances, at most 100 %; lower is better"
 
 
 @parameterised

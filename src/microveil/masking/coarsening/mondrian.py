@@ -28,7 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 @parameterised
 class Mondrian(Method):
     """The file is cut in two along its widest attribute, each half again, as long as both sides keep k records; every
-    region then publishes one value, or its span, for each attribute.
+    region then publishes one value, or its interval, for each attribute.
 
     Width is relative to the whole: the domain of categories, the range of numbers. A cut is made at the median, or at
     the value nearest to it that leaves k records on both sides; the narrower attributes are tried where the widest has

@@ -28,7 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @parameterised
 class Suppress(Method):
-    """Empties single cells, as few as it can find, until at least k records share every combination of the keys.
+    """Suppresses single cells, as few as it can find, until at least k records share every combination of the keys.
 
     An empty cell that is a wildcard could be any value: its record agrees with all records that have its other values,
     and counts for them too, so that many records are safe through the cells emptied around them. Whoever does not want
@@ -37,9 +37,9 @@ class Suppress(Method):
     applicable, an empty cell agrees with other empty cells only, and rare records are brought together until k of them
     look alike.
 
-    A smaller k never empties more cells than a larger one (or dearer cells, with `importance`). For that the larger
-    ones up to 10 are searched too, which takes up to ten times as long as one of them. A k above 10 that is no round
-    number gets what the next round one needs: 23 what 25 does.
+    A smaller k never suppresses more cells than a larger one (nor costlier cells, with `importance`). For that the
+    larger ones up to 10 are searched too, which takes up to ten times as long as one of them. A k above 10 that is no
+    round number is treated as the next round one: 23 as 25.
 
     Instead of k, or beside it, a `risk` can be asked for: no record may have a risk above it, taken as one over the
     number of records that share its combination, or over the number of persons in the population when `weighted`.

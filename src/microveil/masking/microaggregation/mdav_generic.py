@@ -11,7 +11,7 @@ import numpy.typing as npt
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.microdata.distances import OrdinalDistance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS
 from microveil.numerics.generic import MEAN, Axes
@@ -34,9 +34,7 @@ class Generic(Microaggregation):
     polish: Literal[0] = parameter(0, help="exchanges between groups are not available for this method")
     ordinal_distance: OrdinalDistance = parameter(
         "inclusive",
-        help="distance between ordered categories of a domain of L: the number of categories from one to the other, "
-        "both included, over L (inclusive); the steps between them over L (half-open) or over L - 1 (unit); or 1 "
-        "for any two, as for nominal ones",
+        help=ORDINAL_DISTANCES,
     )
     squared: bool = parameter(False, help="sum the squared distances of the attributes instead of the distances")
 
