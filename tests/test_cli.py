@@ -56,6 +56,15 @@ def test_protect_assess_and_protect_again(people: Path, tmp_path: Path) -> None:
     assert again.read_bytes() == out.read_bytes()
 
 
+def test_no_name_of_an_attack_is_broken_in_80_columns(people: Path) -> None:
+    names_ = ("frequency-alignment-linkage", "rank-alignment-linkage")
+    shown = microveil("assess", people, people, "--attributes", "age,job", "--attacks", ",".join(names_), COLUMNS="80")
+    assert shown.returncode == 0, shown.stderr
+    assert all(f"│  {name}" in shown.stdout for name in names_)
+    table = [line for line in shown.stdout.splitlines() if line.startswith(("│", "┏", "└"))]
+    assert max(map(len, table)) <= 80
+
+
 def test_the_table_of_an_assessment_explains_every_number(people: Path) -> None:
     shown = microveil("assess", people, people, "--attributes", "age,income")
     assert shown.returncode == 0, shown.stderr
@@ -488,7 +497,7 @@ def test_published_intervals_are_assessed_by_what_can_read_them(people: Path, tm
         assert 0 < result["risks"]["distance-linkage"]["value"] <= 20
     shown = microveil("assess", people, out, "--attributes", "age,job", "--attacks", "all")
     assert shown.returncode == 0, shown.stderr
-    assert "age, job: released as labels, which were read by distance-linkage" in shown.stdout
+    assert "age, job: released as labels, which only these attacks could use: distance-linkage" in shown.stdout
     assert "nan" not in shown.stdout
     together = microveil("assess", people, out, "--also", foreign, "--attributes", "age,income")
     assert together.returncode == 1
@@ -538,7 +547,7 @@ def test_versions_of_one_table_are_attacked_together(people: Path, tmp_path: Pat
     every = microveil("assess", people, versions[0], *also, "--attacks", "all")
     assert "attacked by distance-linkage only" in every.stderr
     shown = microveil("assess", people, versions[0], *also, "--attacks", "interval-disclosure", "--link", "nearest")
-    assert "3 versions taken together" in shown.stdout
+    assert "3 versions combined" in shown.stdout
     assert "income: error of the intruder's estimate" in shown.stdout
     assert "every value lies" not in shown.stdout  # noise keeps no order
 
@@ -557,8 +566,8 @@ def test_versions_masked_in_order_narrow_the_values_down(people: Path, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "says", "status"),
     [
-        (("--also", "people.csv"), "names a file that is there already", 2),
-        (("--link", "nearest"), "it goes with --also", 2),
+        (("--also", "people.csv"), "names a file that is already given", 2),
+        (("--link", "nearest"), "it needs --also", 2),
         (("--also", "other.csv", "--link", "guess"), "is not one of", 2),
         (("--also", "none.csv"), "none.csv", 1),
         (("--also", "short.csv"), "60 records and the masked table 1", 1),
@@ -612,9 +621,9 @@ def test_a_method_is_strengthened_until_the_requirements_are_met_too(people: Pat
 @pytest.mark.parametrize(
     ("arguments", "says", "status"),
     [
-        (("--method", "mdav", "--until", "distance-linkage=5"), "go together", 2),
-        (("--method", "mdav", "--vary", "k=3"), "go together", 2),
-        (("--plan", "p.toml", "--vary", "k=3", "--until", "distance-linkage=5"), "go with --method", 2),
+        (("--method", "mdav", "--until", "distance-linkage=5"), "must be given together", 2),
+        (("--method", "mdav", "--vary", "k=3"), "must be given together", 2),
+        (("--plan", "p.toml", "--vary", "k=3", "--until", "distance-linkage=5"), "only with --method", 2),
         (("--method", "mdav", "--vary", "k=", "--until", "distance-linkage=5"), "such as --vary k=3,5,10", 2),
         (("--method", "mdav", "--vary", "k=3", "--until", "distance-link=5"), "did you mean 'distance-linkage'", 2),
         (("--method", "mdav", "--vary", "k=3", "--until", "distance-linkage"), "such as --until distance-linkage=5", 2),

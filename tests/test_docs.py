@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import microveil
-from microveil.registry import SHELVES, names
+from microveil.registry import SHELVES, describe, names
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,6 +29,21 @@ def test_the_readme_names_every_method_attack_and_loss() -> None:
     for sort in SHELVES:
         for name in names(sort):
             assert f"`{name}`" in readme, name
+
+
+def test_the_texts_of_the_registry_use_the_words_of_the_literature() -> None:
+    """Words that a statistician had to read twice; the literature has others for each."""
+    private = re.compile(
+        r"\b(so many|dear|looks?|in the place of|brought together|span|says nothing)\b"
+        r"|how far .* moved|is emptied|free place"
+    )
+    for sort in SHELVES:
+        for name in names(sort):
+            entry = describe(sort, name)
+            texts = [entry["summary"], entry["missing"], entry.get("meaning") or ""]
+            texts += [parameter["help"] for parameter in entry["parameters"]]
+            for text in texts:
+                assert not private.search(text), f"{name}: {text}"
 
 
 def test_every_public_name_can_be_imported() -> None:

@@ -130,11 +130,11 @@ class Battery:
         )
         if self.contributions:
             parts_told = ", ".join(f"{name} {points:+.2f}" for name, points in self.contributions.items())
-            told.append(f"percentage points by which the worst linkage falls without an attribute: {parts_told}")
+            told.append(f"contribution of each attribute to the worst linkage, in percentage points: {parts_told}")
         if self.labelled:
             readers = [label for label, risk in self.risks.items() if set(risk.known) & set(self.labelled)]
             by = ", ".join(readers) or "none"
-            told.append(f"{', '.join(self.labelled)}: released as labels, which were read by {by} only")
+            told.append(f"{', '.join(self.labelled)}: released as labels, which only these attacks could use: {by}")
         reasons: dict[str, list[str]] = {}
         for name, reason in self.passed_over.items():
             reasons.setdefault(reason, []).append(name)
@@ -166,12 +166,12 @@ class Battery:
         return frame_of({"attack": str, "percent": float, "low": float, "high": float, "meaning": str}, self.rows())
 
     def explain(self, label: str, original: Any, release: Any) -> str:
-        """What a risk means, with an example from the table: values of a record are shown, so keep it to yourself."""
+        """What a risk means, with an example from the table: values of a record are shown, so keep it confidential."""
         return explain_risk(label, self.risks[label], original, release)
 
 
 def explain_risk(label: str, risk: Risk, original: Any, release: Any) -> str:
-    """What a risk means, with an example from the table: values of a record are shown, so keep it to yourself."""
+    """What a risk means, with an example from the table: values of a record are shown, so keep it confidential."""
     attack: type[Attack] = find("attack", risk.name)
     lines = [
         f"{label}: {risk.value:.2f} % (95 % interval {risk.low:.2f} to {risk.high:.2f}, "

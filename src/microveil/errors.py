@@ -109,7 +109,7 @@ def toml_of(plain: Mapping[str, Any]) -> str:
 def errors_of_file(path: object, form: str = "is not a TOML file") -> Iterator[None]:
     """Whatever is wrong with a file or what it says becomes an error that names it."""
     if "\0" in str(path):
-        raise FileError(brief(str(path)), "is no name of a file")
+        raise FileError(brief(str(path)), "is not a valid file name")
     try:
         yield
     except FileError:
@@ -119,7 +119,7 @@ def errors_of_file(path: object, form: str = "is not a TOML file") -> Iterator[N
     except OSError as problem:
         raise FileError(path, f"cannot be read ({problem.strerror})") from None
     except UnicodeEncodeError:
-        raise FileError(brief(str(path)), "is no name of a file") from None
+        raise FileError(brief(str(path)), "is not a valid file name") from None
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as problem:
         raise FileError(path, f"{form} ({problem})") from None
 

@@ -126,7 +126,7 @@ def test_a_sample_has_the_risk_of_who_may_be_in_it_and_a_linkage_that_of_who_is(
     assert found.headline.after.largest == pytest.approx(p / (1 - p) * math.log(1 / p))
     assert found.headline.in_file is not None
     assert (found.headline.in_file.largest, found.headline.in_file.above) == (1.0, 50)
-    assert "for an intruder who does, by the linkages, 50 records have a risk above 0.09" in found.headline.assumption
+    assert "for an intruder who does, 50 records have a risk above 0.09 by linkage" in found.headline.assumption
 
 
 def test_a_printed_risk_says_what_the_intruder_knows_and_why_and_how_many_are_below_k() -> None:

@@ -309,7 +309,7 @@ def test_an_attribute_split_because_members_differ_in_another_is_warned_of() -> 
     data = Microdata.of(table, household="home", keys=["rent", "area"])
     release = ByHousehold(method=Noise(alpha=0.5)).mask(data, seed=1)
     assert release.provenance.members_differ == {"rent": 0, "area": 1}
-    assert "look at the households whose members differ in another attribute" in release.provenance.warnings[0]
+    assert "check the households whose members differ in another attribute" in release.provenance.warnings[0]
 
 
 def test_groups_are_groups_of_households() -> None:

@@ -124,7 +124,7 @@ def test_an_original_is_never_released_as_it_is() -> None:
 
 def test_a_release_without_its_original_is_refused() -> None:
     people = Microdata.of({"x": np.arange(10.0)})
-    with pytest.raises(DataError, match=r"hybrid mends a release and needs the original beside it"):
+    with pytest.raises(DataError, match=r"hybrid corrects a release and needs the original as well"):
         Hybrid().mask(Noise().mask(people, seed=1))
 
 

@@ -199,5 +199,5 @@ def test_as_a_step_of_a_plan_it_sees_the_original() -> None:
 
 def test_a_release_without_its_original_is_refused() -> None:
     data = sample(20)
-    with pytest.raises(DataError, match="restore mends a release and needs the original beside it"):
+    with pytest.raises(DataError, match="restore corrects a release and needs the original as well"):
         Restore().mask(Noise().mask(data, seed=1))

@@ -155,12 +155,12 @@ def public(original: Microdata, release: Release) -> str:
 
 def test_the_internal_page_is_sound_and_says_to_keep_it(internal: str) -> None:
     assert_sound(internal)
-    assert "Internal: keep it to yourself" in internal
+    assert "Internal: keep it confidential" in internal
 
 
 def test_the_internal_page_tells_what_was_done(internal: str, release: Release) -> None:
     assert str(SEED) not in internal
-    assert "a secret that the manifest keeps" in internal
+    assert "secret; it is stored in the manifest" in internal
     assert "p = 13.37" in internal
     assert release.provenance.input_digest in internal
     assert release.data.digest() in internal
@@ -667,7 +667,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, original: Microdata, releas
 def test_the_command_writes_both_variants(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tables = (folder / "people.csv", folder / "safe.csv")
     microveil("report", *tables, "--out", tmp_path / "in.html")
-    assert "keep it to yourself" in capsys.readouterr().out
+    assert "keep it confidential" in capsys.readouterr().out
     page = (tmp_path / "in.html").read_text(encoding="utf-8")
     assert_sound(page)
     assert str(SEED) not in page

@@ -81,7 +81,7 @@ def test_a_study_killed_in_the_middle_and_started_again_ends_with_the_identical_
     assert cells_of_summary(killed) == cells_of_summary(whole)
 
 
-def test_an_interrupted_study_says_how_many_cells_are_kept(
+def test_an_interrupted_study_says_how_many_releases_are_saved(
     study_file: Callable[..., Path], command: Callable[..., list[str]], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -90,7 +90,7 @@ def test_an_interrupted_study_says_how_many_cells_are_kept(
         _, told = process.communicate(timeout=60)
     assert process.returncode == 1
     assert told.startswith("microveil: cancelled; ")
-    assert f"of 8 cells are kept in {out}" in told
+    assert f"of 8 releases are saved in {out}" in told
     assert len(told.splitlines()) == 1
 
 
@@ -144,7 +144,7 @@ def test_a_dry_run_leaves_results_of_another_version_alone(
     older.close()
     before = (out / "study.sqlite").read_bytes()
     done = microveil_study(path, "--out", out, "--dry-run")
-    assert done.stdout.endswith("6 cells, 0 of them finished\n")
+    assert done.stdout.endswith("6 releases, 0 of them finished\n")
     assert (out / "study.sqlite").read_bytes() == before
 
 

@@ -60,7 +60,7 @@ class ClassDisclosure(ConfidentialAttack):
     The counters, in per cent, say more of the groups, whoever finds them: `homogeneous`, the records in groups of one
     class; `divergence`, the mean Jensen-Shannon divergence of the groups' classes from the file's, by size;
     `closeness`, the greatest distance t of a group; `single`, the groups in which a class has a single record.
-    X² is in `spread`.
+    X², the mean chi-square distance of the groups' class counts from those expected, is in `spread`.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of(
@@ -74,8 +74,10 @@ class ClassDisclosure(ConfidentialAttack):
 
     name: ClassVar[str] = "class-disclosure"
     family: ClassVar[str] = "inference"
-    summary: ClassVar[str] = "finds groups of released records that all have one confidential class"
-    meaning: ClassVar[str] = "records whose group shows their confidential class; lower is safer"
+    summary: ClassVar[str] = "finds groups of released records that all have the same confidential value (homogeneity)"
+    meaning: ClassVar[str] = (
+        "records whose confidential value is disclosed because all of their group share it; lower is safer"
+    )
     assumes: ClassVar[str] = "the true values of some attributes of everyone, and so the group that a person is in"
     formula: ClassVar[str] = "mean over i of [ all members of the group of i have the class of i ]"
     kinds: ClassVar[tuple[str, ...]] = KINDS
@@ -84,7 +86,9 @@ class ClassDisclosure(ConfidentialAttack):
 
     confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
     groups: Literal["partition", "values"] | None = parameter(
-        None, help="the groups of the release, or records with equal released values; unset: the first where known"
+        None,
+        help="groups that are examined: those that the method made (partition), or the equivalence classes of "
+        "released values (values); unset: the partition where it is known",
     )
     parts: int = parameter(5, help="how many classes a numeric attribute is divided into", ge=1, le=10_000)
     records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)

@@ -22,12 +22,14 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 CONFIDENTIAL = (
-    "the attributes the intruder is after; unset: those with the role confidential, else the masked ones that are not "
-    "known, or without any, each known attribute in turn"
+    "attributes that the intruder wants to learn; unset: those with the role confidential, else the masked ones "
+    "that are not known, else each known attribute in turn"
 )
-WIDTH = "a number is disclosed when it is guessed within so many per cent of the standard deviation"
+WIDTH = "a number is disclosed if the guess is within this percentage of its standard deviation"
 _UNUSABLE = "which was not released, or only as labels"
-MISSING = "records without a true confidential value are not attacked; missing known values say nothing"
+MISSING = (
+    "records without a true confidential value are not attacked; missing known values are left out of the distances"
+)
 
 
 @dataclass(frozen=True)

@@ -56,10 +56,12 @@ class Inference(ConfidentialAttack):
     source: ClassVar[str] = "specification 01, 11 and AP-5 (model attack)"
 
     confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
-    learner: Literal["tree", "ridge"] = parameter("tree", help="what is learnt: a tree, or a linear regression")
+    learner: Literal["tree", "ridge"] = parameter("tree", help="model: a decision tree, or a ridge regression")
     leaf: int = parameter(5, help="fewest released records in a leaf of a tree", ge=1, le=MOST_RECORDS)
-    evidence: float = parameter(2.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0, le=1e6)
-    penalty: float = parameter(1.0, help="how strongly a regression shrinks its coefficients", gt=0, le=1e12)
+    evidence: float = parameter(2.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6)
+    penalty: float = parameter(
+        1.0, help="penalty of the ridge regression, which shrinks its coefficients", gt=0, le=1e12
+    )
     width: float = parameter(10.0, help=WIDTH, ge=0, le=1e6)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:

@@ -78,7 +78,7 @@ class IntervalDisclosure(Attack):
     )
 
     counted: Literal["masked", "all"] = parameter(
-        "masked", help="which attributes move the risk: those that were masked and have an order, or all"
+        "masked", help="attributes that count in the risk: those that were masked and have an order, or all"
     )
 
     @classmethod

@@ -176,7 +176,10 @@ class ExpectedRatio(_MatrixAttack):
     source: ClassVar[str] = "Gouweleeuw et al. (1998); specification 05, 8.7, DR-06 and D-26"
 
     given: dict[str, Any] | None = parameter(None, help=_GIVEN)
-    convention: Convention = parameter("column", help="how the matrix is read: right, or with transposed indices")
+    convention: Convention = parameter(
+        "column",
+        help="how the matrix is read: correctly (column), or with transposed indices as in the tables of the source",
+    )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         ratios: dict[str, Ratios] = {}
@@ -237,7 +240,7 @@ class MapDisclosure(_MatrixAttack):
 
     given: dict[str, Any] | None = parameter(None, help=_GIVEN)
     frequencies: Literal["original", "estimated"] = parameter(
-        "original", help="the frequencies the intruder goes by: the true ones, or those estimated from the release"
+        "original", help="frequencies that the intruder uses: the true ones, or those estimated from the release"
     )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:

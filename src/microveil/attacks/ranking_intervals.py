@@ -38,7 +38,7 @@ class RankingIntervals(Attack):
     name: ClassVar[str] = "ranking-intervals"
     family: ClassVar[str] = "intervals"
     subject: ClassVar[Subject] = "masked"
-    summary: ClassVar[str] = "bounds a value by the released means next to its own"
+    summary: ClassVar[str] = "encloses a value between the released means of the adjacent groups"
     meaning: ClassVar[str] = (
         "values that lie in a narrow interval between the means of the adjacent groups; lower is safer"
     )
@@ -50,7 +50,8 @@ class RankingIntervals(Attack):
 
     narrow: float = parameter(
         0.1,
-        help="an interval is narrow if it is less than so many standard deviations of the released column",
+        help="an interval is narrow if its width is less than this number of standard deviations of the released "
+        "attribute",
         gt=0,
         le=1e6,
     )

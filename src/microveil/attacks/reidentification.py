@@ -215,8 +215,8 @@ class Headline:
         found = self.in_file
         have = f"{count(found.above, 'record')} {'has' if found.above == 1 else 'have'}"
         return (
-            f"{_assumption(weighted=self.weighted)}; for an intruder who does, by the linkages, {have} a risk above "
-            f"{found.threshold:g}, and the largest is {found.largest:.3g}"
+            f"{_assumption(weighted=self.weighted)}; for an intruder who does, {have} a risk above "
+            f"{found.threshold:g} by linkage, and the largest is {found.largest:.3g}"
         )
 
     def rows(self) -> list[tuple[str, str, str]]:
@@ -231,9 +231,9 @@ class Headline:
 
 def _assumption(*, weighted: bool) -> str:
     if not weighted:
-        return "the file is taken for the whole population, so the intruder knows who is in it"
+        return "the file is treated as the whole population, so the intruder knows who is in it"
     return (
-        "the file is taken for a sample, and population frequencies are estimated by the sampling weights: the "
+        "the file is treated as a sample, and population frequencies are estimated by the sampling weights: the "
         "intruder does not know who is in it"
     )
 

@@ -46,10 +46,13 @@ class SinglingOut(Attack):
     missing: ClassVar[str] = "a missing cell fulfils no predicate; a predicate that needs one isolates nobody"
     source: ClassVar[str] = "Article 29 Working Party, opinion 05/2014 on singling out; Cohen and Nissim (2020)"
 
-    size: int = parameter(3, help="attributes in a predicate, or all if there are fewer", ge=1, le=MOST_ATTRIBUTES)
-    predicates: int = parameter(10, help="predicates made of each released record", ge=1, le=10_000)
+    size: int = parameter(3, help="number of attributes in a predicate", ge=1, le=MOST_ATTRIBUTES)
+    predicates: int = parameter(10, help="number of predicates made from each released record", ge=1, le=10_000)
     width: float = parameter(
-        5.0, help="how far a number may be, in per cent of the released standard deviation", ge=0, le=1e6
+        5.0,
+        help="half-width of the interval of a number in a predicate, in per cent of the released standard deviation",
+        ge=0,
+        le=1e6,
     )
     records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(

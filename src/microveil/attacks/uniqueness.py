@@ -53,8 +53,8 @@ class Uniqueness(Attack):
     name: ClassVar[str] = "uniqueness"
     family: ClassVar[str] = "uniqueness"
     general: ClassVar[bool] = True
-    summary: ClassVar[str] = "finds records by rare combinations of known values"
-    meaning: ClassVar[str] = "records found by the combination of their known values; lower is safer"
+    summary: ClassVar[str] = "re-identifies records by rare combinations of known values"
+    meaning: ClassVar[str] = "records re-identified by the combination of their known values; lower is safer"
     assumes: ClassVar[str] = "the true values of some attributes of a person, not whether the person is in the sample"
     formula: ClassVar[str] = "mean over i of E(1 / F_i | f_i) [x'_i agrees with x_i], F_i the population that agrees"
     kinds: ClassVar[tuple[str, ...]] = KINDS
@@ -70,15 +70,19 @@ class Uniqueness(Attack):
 
     estimate: Literal["negative-binomial", "ratio", "none"] = parameter(
         "negative-binomial",
-        help="the chance for a sample: the expected 1/F, 1 over the estimated F, or that of the file as the population",
+        help="risk of a record in a sample: the expected 1/F under a negative binomial distribution, 1 over the "
+        "estimated population frequency F (ratio), or 1/f as if the file were the population (none)",
     )
     population: int | None = parameter(
         None,
-        help="how many units the population has; unset: by the sampling weights, or the file is all",
+        help="number of units in the population; unset: estimated by the sampling weights, or without weights the "
+        "file is the whole population",
         ge=1,
         le=10_000_000_000,
     )
-    classes: int = parameter(5, help="parts of the file by which masked numbers are compared", ge=1, le=10_000)
+    classes: int = parameter(
+        5, help="number of intervals of equal frequency in which masked numbers are compared", ge=1, le=10_000
+    )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         shared = Shared.of(pair, attributes, self.classes, self._weights(pair))

@@ -42,19 +42,20 @@ def assess(
     masked: Annotated[
         Path,
         typer.Argument(
-            help="The masked table: the same records in the same order, or with --match-by.", metavar="MASKED"
+            help="The masked table: the same records in the same order, or matched with --match-by.", metavar="MASKED"
         ),
     ],
     attributes: Annotated[
         str | None,
         columns(
-            "Columns to compare; default: those in the manifest beside MASKED; the keys and what changed; all numeric."
+            "Columns to compare; default: those in the manifest beside MASKED, else the keys and the changed "
+            "columns, else all numeric columns."
         ),
     ] = None,
     known: Known = None,
     attacks: Annotated[
         str | None,
-        columns("Attacks to run; default: the general ones; 'all': also those of an intruder who knows the method."),
+        columns("Attacks to run; default: the general ones; 'all': also attacks by an intruder who knows the method."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -65,25 +66,29 @@ def assess(
         ),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say what each risk means, with an example record; keep it private.")
+        bool, typer.Option("--explain", help="Explain each risk, with an example record; keep this output private.")
     ] = False,
     also: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Another masked version of the same table, once for each: the attacks named by --attacks (by default "
-            "and with 'all': distance-linkage only) are run on each by itself and on all put together.",
+            help="Another masked version of the same table; may be repeated. The attacks named by --attacks (by "
+            "default and with 'all': distance-linkage only) are run on each version and on all versions combined.",
             metavar="MASKED2",
         ),
     ] = None,
     link: Annotated[
         Literal["order", "nearest"],
-        typer.Option(help="With --also: whose records are put together, those in the same place or the nearest."),
+        typer.Option(
+            help="With --also: how the records of the versions are matched: by their order, or to the nearest record."
+        ),
     ] = "order",
     losses: Annotated[
-        str | None, columns("Losses to measure; default: the usual ones; 'all': every one that fits the columns.")
+        str | None,
+        columns("Losses to measure; default: the usual ones; 'all': every loss that applies to the columns."),
     ] = None,
     score: Annotated[
-        str, typer.Option(help="The rule that makes one number of it all; see microveil methods --kind score.")
+        str,
+        typer.Option(help="The score that combines loss and risk in one number; see 'microveil methods --kind score'."),
     ] = "mean",
     threshold: Threshold = THRESHOLD,
     match_by: MatchBy = None,
@@ -102,7 +107,7 @@ def assess(
     attack_names, loss_names = _named(attacks, "attack", "distance-linkage"), _named(losses, "loss", "il1")
     every, every_loss = attack_names == ["all"], loss_names == ["all"]
     if explain and as_json:
-        raise ParameterError("--explain does not go with --json: it shows values of a record")
+        raise ParameterError("--explain cannot be used with --json, because it shows the values of a record")
     named = {"attack": [] if every else attack_names, "loss": [] if every_loss else loss_names, "score": [score]}
     given = _settings_of_measures(settings, [name for group in named.values() for name in group])
     made_by_sort = {
@@ -144,14 +149,14 @@ def assess(
     if compared.labelled:
         note(
             f"{', '.join(compared.labelled)}: released as labels that stand for several values; the loss "
-            "'generalisation' says what they leave open, and not every attack can read them"
+            "'generalisation' measures their width, and not every attack can use them"
         )
     if every and together is not None:
-        note("the versions taken together were attacked by distance-linkage only; --attacks names others")
+        note("the versions combined were attacked by distance-linkage only; name other attacks with --attacks")
     if len(release) < len(before):
         note(
             f"{len(release):,} of {len(before):,} records were released and compared with their own originals, so "
-            "what leaving out the others costs is not in the losses"
+            "the losses do not include what is lost by leaving out the others"
         )
     files = [place.name for place in (masked, *others)]
     if as_json:
@@ -185,7 +190,7 @@ def _fail_with(failed: Mapping[str, Exception]) -> None:
     if os.environ.get("MICROVEIL_DEBUG"):
         raise next(iter(failed.values()))
     told = ", ".join(f"{label} ({type(problem).__name__})" for label, problem in failed.items())
-    fail(f"not run to the end by an internal error, so the risk may be higher: {told}; MICROVEIL_DEBUG=1 shows details")
+    fail(f"stopped by an internal error, so the risk may be higher: {told}; MICROVEIL_DEBUG=1 shows details")
 
 
 def _settings_of_measures(settings: Sequence[str] | None, named: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -224,7 +229,8 @@ def _print_assessment(assessment: Assessment) -> None:
         caption="lower is safer (risks) and better (losses, scores)",
         caption_justify="left",
     )
-    table.add_column("measure", overflow="fold")
+    longest = max((len(word) for _, name, _, _ in assessment.rows() for word in name.split()), default=0)
+    table.add_column("measure", overflow="fold", min_width=longest + 1)  # no name is broken within a word
     table.add_column("%", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
     table.add_column("what it means", overflow="fold")

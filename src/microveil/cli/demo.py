@@ -14,15 +14,16 @@ EXAMPLE = "Example: microveil demo --out demo-output --records 5000"
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the files it makes.")] = Path("demo-output"),
+    out: Annotated[Path, typer.Option(help="Folder for the files that are written.")] = Path("demo-output"),
     records: Annotated[int, typer.Option(help="Number of persons in the sample survey.", min=50)] = 2000,
     seed: Annotated[
-        int, typer.Option(help="Seed of the survey and of the comparison; the release has a secret one.", min=0)
+        int,
+        typer.Option(help="Seed of the survey and of the comparison; the release has a secret seed of its own.", min=0),
     ] = 1,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Protect a fictional survey in many ways and rank them.
+    """Mask a fictional survey in many ways and rank the releases.
 
     The best release is written, and a page about all of them.
     """

@@ -25,13 +25,15 @@ _WHOLE = 30  # characters of a name that is shown in one line
 @with_table_options
 def describe(
     path: Input,
-    schema_out: Annotated[Path | None, typer.Option(help="Write the schema, for you to correct and use again.")] = None,
+    schema_out: Annotated[
+        Path | None, typer.Option(help="Write the schema to this file, to be corrected and used with --schema.")
+    ] = None,
     *,
     table: TableOptions,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Say what the columns of a table are or seem to be."""
+    """Show the kind, the role and summary statistics of each column."""
     from microveil.microdata.description import describe_attributes, with_domains
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.microdata import count

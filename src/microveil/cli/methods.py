@@ -33,7 +33,9 @@ _NEED_ORDER = (
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="One entry, to be shown whole.", metavar="[NAME]")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show this entry in full, with its parameters.", metavar="[NAME]")
+    ] = None,
     kind: Annotated[str | None, typer.Option(help="What to list: method (the default), attack, loss or score.")] = None,
     as_json: Json = False,
 ) -> None:

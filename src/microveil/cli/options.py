@@ -16,8 +16,8 @@ from microveil.units import probability
 
 Input = Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, Stata or SAS.", metavar="IN")]
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML); see 'describe --schema-out'.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel workbook; default: the first.")]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of the CSV input, where detection fails.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the CSV input, where detection fails.")]
@@ -36,7 +36,7 @@ Nominal = Annotated[str | None, columns("Columns to treat as unordered categorie
 Ordinal = Annotated[
     str | None,
     typer.Option(
-        help="Columns to treat as ordered categories; their order follows from numbers, ranges or a usual scale, or is "
+        help="Columns to treat as ordered categories; the order is that of numbers, ranges or a common scale, or is "
         'given: "size=small<medium<large".',
         metavar="A,B=X<Y<Z,...",
     ),
@@ -44,7 +44,7 @@ Ordinal = Annotated[
 Numeric = Annotated[str | None, columns("Columns to treat as numbers.")]
 Known = Annotated[
     str | None,
-    columns("What the intruder knows; default: all declared keys and nothing else; without keys, what was masked."),
+    columns("Attributes the intruder knows; default: the declared keys only; without keys, the masked attributes."),
 ]
 
 
@@ -60,7 +60,7 @@ def _threshold(text: str) -> float:
 Threshold = Annotated[
     float,
     typer.Option(
-        help="A record is at risk above this probability of re-identification, such as 0.09 or 9%.",
+        help="Probability of re-identification above which a record is at risk, such as 0.09 or 9%.",
         metavar="PROBABILITY",
         parser=_threshold,
     ),
@@ -68,13 +68,13 @@ Threshold = Annotated[
 MatchBy = Annotated[
     str | None,
     typer.Option(
-        help="An identifier that both tables have, by which released records are matched with their originals; "
-        "default: record i of both is the same person.",
+        help="An identifier in both tables by which released records are matched with their originals; default: "
+        "records are matched by their order.",
         metavar="ID",
     ),
 ]
 Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
-Household = Annotated[str | None, typer.Option(help="The household number; a release has new ones.", metavar="NAME")]
+Household = Annotated[str | None, typer.Option(help="The household number; a release has new numbers.", metavar="NAME")]
 Strata = Annotated[str | None, columns("Strata of the sampling design.")]
 
 

@@ -90,7 +90,7 @@ def _writing_out() -> Iterator[None]:
         with suppress(OSError, ValueError):  # what is left goes nowhere, or Python would complain at its end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(problem, BrokenPipeError):
-            raise OutputError("the output was cut off, for nobody reads it any more") from None
+            raise OutputError("the output was cut off because the program that read it has ended") from None
         raise OutputError(f"the output cannot be written ({problem.strerror or problem})") from None
 
 

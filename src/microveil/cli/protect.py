@@ -44,7 +44,7 @@ def protect(
         list[str] | None, typer.Option("--set", help="A parameter of the method.", metavar="NAME=VALUE")
     ] = None,
     attributes: Annotated[
-        str | None, columns("Columns to mask; default: the keys, or all numeric columns where no role is given.")
+        str | None, columns("Columns to mask; default: the keys, or all numeric columns where no roles are declared.")
     ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="A plan (TOML) or a manifest (JSON) to carry out, instead of --method.")
@@ -61,16 +61,16 @@ def protect(
     until: Annotated[
         str | None,
         typer.Option(
-            help="With --vary: take the first value with which the risk by this attack is at most PERCENT and that "
-            "meets every --require; an attack of 'microveil methods --kind attack', or one of its counters, such as "
-            "inference.explained=30. The upper end of the risk's 95 % interval, which is shown, may be higher.",
+            help="With --vary: release the first value for which the risk of this attack is at most PERCENT and every "
+            "--require is met. Names an attack of 'microveil methods --kind attack', or one of its counters, such as "
+            "inference.explained=30. The upper limit of the 95 % confidence interval, which is shown, may be higher.",
             metavar="ATTACK=PERCENT",
         ),
     ] = None,
     vary: Annotated[
         str | None,
         typer.Option(
-            help="With --until: values of a parameter of the method to try, from weak to strong.",
+            help="With --until: values of a parameter of the method to try, from the weakest masking to the strongest.",
             metavar="NAME=A,B,...",
         ),
     ] = None,
@@ -79,25 +79,28 @@ def protect(
         str | None,
         typer.Option(
             help="Seed: a whole number, or hexadecimal digits after 0x. Whoever guesses it can undo much of the "
-            "masking; without it a secret one is drawn, and the manifest keeps it.",
+            "masking; by default a secret seed is drawn and written to the manifest.",
             metavar="NUMBER",
         ),
     ] = None,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Release the records in random order; the manifest can undo it.")
+        bool,
+        typer.Option(
+            "--shuffle", help="Release the records in random order; with the manifest the order can be restored."
+        ),
     ] = False,
     keep_household_ids: Annotated[
         bool,
         typer.Option(
-            "--keep-household-ids", help="Release household numbers as they are; by default they get new ones."
+            "--keep-household-ids", help="Release the original household numbers; by default households are renumbered."
         ),
     ] = False,
     neutralise_formulas: Annotated[
         bool,
         typer.Option(
             "--neutralise-formulas",
-            help="Put an apostrophe before texts in a CSV file that a spreadsheet would take for formulas "
-            "(those that begin with = + - @ or a tab). In a workbook texts are never formulas.",
+            help="Put an apostrophe before texts in a CSV file that a spreadsheet would read as formulas "
+            "(those that begin with = + - @ or a tab). In an Excel workbook texts are never read as formulas.",
         ),
     ] = False,
     *,
@@ -127,7 +130,7 @@ def protect(
     )
     given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
-        raise ParameterError("--known says what the intruder of --until knows; without --until it has no use")
+        raise ParameterError("--known says what the intruder knows in the attack of --until; it needs --until")
     check_place(out, force=force, inputs=[path, plan, table.schema])
     wishes = table.reading
     if manifest is not None:
@@ -181,7 +184,7 @@ def protect(
         if remark not in release.provenance.warnings:
             say(remark)
     say(f"{len(release):,} records written to {written}")
-    say(f"manifest written to {beside}; keep it private, for its seed helps to undo the masking")
+    say(f"manifest written to {beside}; keep it private, because its seed helps to undo the masking")
 
 
 def _the_plan(
@@ -194,7 +197,9 @@ def _the_plan(
         raise ParameterError("give either --method NAME or --plan FILE")
     if plan is not None:
         if settings or attributes:
-            raise ParameterError("--set and --attributes belong to --method; with --plan they stand in the plan")
+            raise ParameterError(
+                "--set and --attributes can be used only with --method; a plan has its own parameters and attributes"
+            )
         return read_plan(plan)
     assert method is not None
     built = make("method", method, settings, text=True)

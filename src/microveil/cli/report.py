@@ -40,27 +40,33 @@ def report(
     masked: Annotated[
         Path,
         typer.Argument(
-            help="The masked table: the same records in the same order, or with --match-by.", metavar="MASKED"
+            help="The masked table: the same records in the same order, or matched with --match-by.", metavar="MASKED"
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write; it needs no network.")],
     public: Annotated[
-        bool, typer.Option("--public", help="For everyone: leave out whatever would help an intruder.")
+        bool, typer.Option("--public", help="Write the public report, without anything that would help an intruder.")
     ] = False,
     attacks: Annotated[
-        Attacks, typer.Option(help="'all': also those of an intruder who knows the method; takes longer.")
+        Attacks,
+        typer.Option(
+            help="Attacks to run; 'all': also attacks by an intruder who knows the method, which takes longer."
+        ),
     ] = Attacks.general,
     attributes: Annotated[
         str | None,
         columns(
-            "Columns to compare; default: those in the manifest beside MASKED; the keys and what changed; all numeric."
+            "Columns to compare; default: those in the manifest beside MASKED, else the keys and the changed "
+            "columns, else all numeric columns."
         ),
     ] = None,
     known: Known = None,
-    losses: Annotated[str | None, columns("Losses to measure; default: the usual ones that fit.")] = None,
+    losses: Annotated[
+        str | None, columns("Losses to measure; default: the usual ones that apply to the columns.")
+    ] = None,
     threshold: Threshold = THRESHOLD,
-    organisation: Annotated[str, typer.Option(help="Who releases the table; stands on the page.")] = "",
-    author: Annotated[str, typer.Option(help="Who made the report; stands on the page.")] = "",
+    organisation: Annotated[str, typer.Option(help="Who releases the table; shown on the page.")] = "",
+    author: Annotated[str, typer.Option(help="Who made the report; shown on the page.")] = "",
     date: Annotated[str | None, typer.Option(help="The date on the page; default: today.")] = None,
     match_by: MatchBy = None,
     *,
@@ -70,8 +76,8 @@ def report(
 ) -> None:
     """Write a page about a masked table, its risks and its losses.
 
-    It says what was done, and shows the table before and after.
-    The internal page (the default) shows the original; the public one tells an intruder nothing of use.
+    It says how the table was masked, and compares it before and after.
+    The internal page (the default) shows the original; the public one leaves out whatever would help an intruder.
     """
     from microveil.masking.release import manifest_path, release_from
     from microveil.microdata.files.atomic import check_output, write_text
@@ -111,4 +117,4 @@ def report(
         return
     say(f"{variant} report written to {out}; it opens in a browser and needs no network")
     if not public:
-        say("it shows statistics of the original: keep it to yourself, and make the public one with --public")
+        say("it shows statistics of the original: keep it confidential, and make the public one with --public")

@@ -26,21 +26,24 @@ def reproduce(
         typer.Argument(help="Tables, families of tables (k-ward), or all; see --list.", metavar="NAME"),
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the tables.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Long tables in a short form.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Compute long tables in a shorter form.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write a page (.md) or all values (.csv) to this file.", metavar="FILE")
     ] = None,
     keep: Annotated[
         Path | None,
         typer.Option(
-            help="Keep the result of each table in this folder, and take those that lie there.", metavar="FOLDER"
+            help="Save the result of each table in this folder, and reuse the results that are already there.",
+            metavar="FOLDER",
         ),
     ] = None,
-    differing: Annotated[bool, typer.Option("--differing", help="Show only values that are not as printed.")] = False,
+    differing: Annotated[
+        bool, typer.Option("--differing", help="Show only values that differ from the printed ones.")
+    ] = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Compute published tables again and compare them with print.
+    """Recompute published tables and compare them with the printed values.
 
     Needs the reference data, in the folder that MICROVEIL_DATA names.
     """
@@ -50,7 +53,9 @@ def reproduce(
         _list(chosen(names or ["all"]), as_json)
         return
     if not names:
-        raise ParameterError("name at least one table, a family such as k-ward, or all; --list shows what there is")
+        raise ParameterError(
+            "name at least one table, a family of tables such as k-ward, or all; --list shows the tables"
+        )
     wanted = chosen(names)
     if out is not None:
         from microveil.microdata.files.atomic import check_output

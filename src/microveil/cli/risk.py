@@ -22,7 +22,8 @@ def risk(
     records: Annotated[
         Path | None,
         typer.Option(
-            help="Write frequency, population frequency and risk of every record; readable by you alone.",
+            help="Write the sample frequency, population frequency and risk of every record to this file, which only "
+            "its owner can read.",
             metavar="FILE",
         ),
     ] = None,
@@ -33,7 +34,8 @@ def risk(
 ) -> None:
     """Measure the risk of a table before anything is masked.
 
-    It is that of being found by the keys. With sampling weights (--weight) the file counts as a sample of a population.
+    It is the risk of re-identification by the keys. With sampling weights (--weight) the file is treated as a
+    sample of a population.
     """
     from microveil.attacks.reidentification import check_threshold, risk_of_file
     from microveil.microdata.files.atomic import check_output

@@ -28,21 +28,25 @@ def study(
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The table, instead of the one FILE names.")] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes; default: as FILE says, or one for each processor. 0: none.", min=0)
+        int | None,
+        typer.Option(
+            help="Number of worker processes; default: as FILE says, or one for each processor; 0: no other process.",
+            min=0,
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume/--fresh", help="Go on where an earlier run was, or do every cell anew.")
+        bool, typer.Option("--resume/--fresh", help="Continue an earlier run, or make every release anew.")
     ] = True,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the cells and what is left to do; do nothing.")
+        bool, typer.Option("--dry-run", help="List the releases to make and how many are finished, without making any.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Make and measure many releases and show which is best.
 
-    There is one for every method and every value of its grid. The best is chosen by its mean over the repeats and
-    measured once more with a fresh seed, which its plan has.
-    Finished cells are kept in the folder: a study that was stopped goes on where it was.
+    A release is made for every method, every combination of its parameter values and every repeat. The best candidate
+    is chosen by its mean score over the repeats, and measured once more with a new seed, which is written to its plan.
+    Finished releases are saved in the folder, so that a study that was stopped can be continued.
     """
     from microveil.errors import Cancelled
     from microveil.study.design import read_design
@@ -60,8 +64,8 @@ def study(
             found = run_study(file, data, out=folder, workers=workers, fresh=not resume, progress=bar)
     except (KeyboardInterrupt, Cancelled):
         cells, finished = cells_in(design, design.table(data), folder)
-        kept = f"{finished:,} of {len(cells):,} cells"
-        fail(f"cancelled; {kept} are kept in {folder}, and the same command goes on from there")
+        saved = f"{finished:,} of {len(cells):,} releases"
+        fail(f"cancelled; {saved} are saved in {folder}, and the same command continues from there")
     _show(found, folder, as_json=as_json)
     if found.failures:
         raise typer.Exit(FAILED)
@@ -76,7 +80,7 @@ def _list_cells(cells: Sequence[Cell], finished: int, *, as_json: bool) -> None:
         return
     for cell in cells:
         say(f"{cell.candidate.label} (repeat {cell.repeat})")
-    say(f"{count(len(cells), 'cell')}, {finished:,} of them finished")
+    say(f"{count(len(cells), 'release')}, {finished:,} of them finished")
 
 
 def _show(study: Study, folder: Path, *, as_json: bool) -> None:
@@ -93,9 +97,7 @@ def _show(study: Study, folder: Path, *, as_json: bool) -> None:
     if study.results and not study.admissible:
         note(f"no candidate has a risk below {study.risk_bound:g} %, so there is no best one and no plan of it")
     if any(map(study.is_part, study.results)):
-        note(
-            "losses and risks of candidates that release a part of the records are those of the released records alone"
-        )
+        note("for candidates that release only some of the records, losses and risks refer to the released records")
     for failure in study.failures:
         place = f"repeat {failure.repeat}" if failure.repeat else "the release of its plan"
         note(f"{failure.candidate.label} ({place}) failed: {failure.reason}")
@@ -125,7 +127,7 @@ def _print_ranking(study: Study) -> None:
     if best is not None:
         say(f"best             {best.candidate.label}: loss {best.loss:.2f}, risk {best.risk:.2f}{_over(best)}")
     if best is not None and best.again is not None and best.candidate.is_random:
-        say(f"measured again   loss {best.again.loss:.2f}, risk {best.again.risk:.2f}, with the fresh seed of the plan")
+        say(f"measured again   loss {best.again.loss:.2f}, risk {best.again.risk:.2f}, with the new seed of the plan")
 
 
 def _over(best: Result) -> str:

@@ -62,7 +62,9 @@ class Trial:
             f"tried {self.parameter}={value}: {self.measure} {risk:.2f} %{short if unmet else ''}"
             for value, risk, unmet in self._tried(found)
         ]
-        lines.insert(0, str(found.knowledge or f"the intruder seeks the values of {', '.join(found.risk.known)}"))
+        lines.insert(
+            0, str(found.knowledge or f"the intruder wants to learn the values of {', '.join(found.risk.known)}")
+        )
         if self.counter is None:
             lines[-1] += f" (95 % interval {found.risk.low:.2f} to {found.risk.high:.2f})"
         return lines
@@ -89,9 +91,9 @@ def trial_of(method: str | None, settings: Mapping[str, str], until: str | None,
     from microveil.registry import make
 
     if method is None:
-        raise ParameterError("--until and --vary go with --method; a plan says how strong its methods are")
+        raise ParameterError("--until and --vary can be used only with --method; a plan has its own parameters")
     if until is None or vary is None:
-        raise ParameterError("--until ATTACK=PERCENT and --vary NAME=A,B,... go together")
+        raise ParameterError("--until ATTACK=PERCENT and --vary NAME=A,B,... must be given together")
     ((parameter, listed),) = settings_of([vary], "--vary", "k=3,5,10").items()
     values = tuple(value.strip() for value in listed.split(",") if value.strip())
     if not values:

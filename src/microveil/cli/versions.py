@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def check_versions(masked: Path, also: Sequence[Path], link: str) -> None:
     """Refuse what makes no sense before anything is read."""
     if link != "order" and not also:
-        raise ParameterError("--link says how versions are put together; it goes with --also")
+        raise ParameterError("--link says how the records of several versions are matched; it needs --also")
     places = [path.resolve() for path in (masked, *also)]
     if len(set(places)) < len(places):
-        raise ParameterError("--also names a file that is there already; it takes other versions of the masked table")
+        raise ParameterError("--also names a file that is already given; it takes other versions of the masked table")
 
 
 def attack_together(
@@ -56,7 +56,7 @@ def print_versions(files: Sequence[str], versions: Sequence[Versions]) -> None:
     """What an intruder who has all versions gains over one who has a single one."""
     from rich.table import Table
 
-    say(f"{len(files)} versions taken together; {versions[0].knowledge}")
+    say(f"{len(files)} versions combined; {versions[0].knowledge}")
     table = Table(title="risks, %", title_justify="left")
     table.add_column("risk", overflow="fold")
     for column in (*files, "together", "highest", "95 % interval"):

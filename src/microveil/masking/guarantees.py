@@ -36,12 +36,21 @@ RISK = "risk"  # what attacks measure; the others are counted in the release
 # what can be required: the name on the left; whether the value must be at least or at most what is asked
 REQUIREMENTS: Mapping[str, str] = {
     "k": "at least k records share every combination of keys",
-    "population": "every combination of keys stands for at least so many of the population, by the sampling weights",
-    "l": "at least l distinct confidential values in every class (also known as p-sensitive)",
-    "entropy-l": "the entropy of the confidential values in every class is at least log l",
-    "recursive-l": "the most frequent value of a class is less than c times as frequent as the l-th and rarer together",
-    "t": "the distribution of confidential values in every class is within t of that in the table",
-    RISK: "no record has a larger probability of re-identification, by uniqueness and the general linkages",
+    "population": (
+        "every combination of keys is shared by at least this number of units of the population, as estimated by the "
+        "sampling weights"
+    ),
+    "l": "at least l distinct confidential values in every equivalence class (also known as p-sensitive)",
+    "entropy-l": "the entropy of the confidential values in every equivalence class is at least log l",
+    "recursive-l": (
+        "in every equivalence class the most frequent confidential value is less than c times as frequent as the "
+        "l-th most frequent and all rarer ones together"
+    ),
+    "t": "the distribution of confidential values in every equivalence class is within distance t of that in the table",
+    RISK: (
+        "no record has a larger probability of re-identification, by the uniqueness attack and the general linkage "
+        "attacks"
+    ),
 }
 AT_MOST = ("t", RISK)
 _ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves

@@ -98,14 +98,14 @@ def sentence_of(differing: Mapping[str, int], *, by_household: bool) -> tuple[st
     if not found:
         return ()
     advice = (
-        "look at the households whose members differ in another attribute, for these are not masked as one"
+        "check the households whose members differ in another attribute, because these are not masked as one"
         if by_household
         else f"the method {BY_HOUSEHOLD} changes all members of a household alike, but its k counts households: k over "
         "records is not kept"
     )
     return (
-        f"masking made members of the same household differ in {', '.join(found)}, which they had in common, so they "
-        f"give each other away; {advice}",
+        f"masking made members of the same household differ in {', '.join(found)}, which they shared before, so "
+        f"that one member's record can reveal the original value of another; {advice}",
     )
 
 

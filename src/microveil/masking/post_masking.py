@@ -36,7 +36,7 @@ class Mending(Method):
 
     first: Method = parameter(
         MDAV(k=5),  # type: ignore[call-arg]
-        help="the method that masks first what has not been masked yet",
+        help="method that is applied first to a table that has not been masked yet",
     )
 
     @property
@@ -66,7 +66,7 @@ class Mending(Method):
     ) -> Masked:
         if original is None:
             raise DataError(
-                f"{self.name} mends a release and needs the original beside it: mask(release, original=...)"
+                f"{self.name} corrects a release and needs the original as well: mask(release, original=...)"
             )
         if len(original) != len(data):
             raise DataError(f"the original has {count(len(original), 'record')} and the release {len(data):,}")
@@ -76,7 +76,9 @@ class Mending(Method):
         if untouched:
             masked = self.first._mask(data, untouched, streams, Part(progress, 0.0, 0.5))
             if masked.rows is not None or masked.attributes:
-                raise DataError(f"{self.name} cannot mend {self.first.name}: it needs every record, and numbers")
+                raise DataError(
+                    f"{self.name} cannot correct a release of {self.first.name}: it needs all records, and numbers"
+                )
             data = data.with_columns(masked.columns)
             after = numbers_of(data, attributes)
             what = "nothing was" if untouched == attributes else f"{', '.join(untouched)} had not been"

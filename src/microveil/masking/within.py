@@ -21,7 +21,7 @@ from microveil.masking.microaggregation.base import strata_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
-from microveil.microdata.distances import OrdinalDistance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.microdata import check_records, count
 from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS, Category, category_key
@@ -76,8 +76,8 @@ class Within(Method):
 
     method: Method = parameter(MDAVGeneric(), help="the method that masks each part")  # type: ignore[call-arg]
     by: Literal["clusters", "strata"] = parameter("clusters", help="what the parts are")
-    clusters: int = parameter(10, help="how many clusters to begin with", ge=1, le=1_000_000)
-    starts: int = parameter(20, help="how many runs of the clustering, of which the best is kept", ge=1, le=10_000)
+    clusters: int = parameter(10, help="initial number of clusters, before small ones are merged", ge=1, le=1_000_000)
+    starts: int = parameter(20, help="number of runs of the clustering, of which the best is taken", ge=1, le=10_000)
     smallest: int | None = parameter(
         None,
         help="fewest records in a cluster; unset: the k of the method or of one inside it, else 2",
@@ -91,7 +91,7 @@ class Within(Method):
     centre: Literal["median", "least"] = parameter(
         "median", help="centre of a cluster of ordered values: their median, or the value of least total distance"
     )
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories, for clusters")
+    ordinal_distance: OrdinalDistance = parameter("inclusive", help=f"clusters: {ORDINAL_DISTANCES}")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", self.method.kinds)  # this one takes what the method inside takes

@@ -13,6 +13,11 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 OrdinalDistance = Literal["inclusive", "half-open", "unit", "nominal"]
+ORDINAL_DISTANCES = (  # the help of every parameter that chooses one
+    "distance between ordered categories of a domain of L: the number of categories from one to the other, both "
+    "included, over L (inclusive); the steps between them over L (half-open) or over L - 1 (unit); or 1 for any two, "
+    "as for nominal ones (nominal)"
+)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def report(
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]})
     >>> release = MDAV(k=3).mask(people, seed=20_071)
-    >>> "keep it to yourself" in report(people, release), "20071" in report(people, release)
+    >>> "keep it confidential" in report(people, release), "20071" in report(people, release)
     (True, False)
     """
     found = findings_of(

@@ -89,7 +89,7 @@ def released_distribution(released: Microdata, name: str, fewest: int) -> Pictur
     counts = np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0]
     shown = np.round(100 * np.where(counts >= fewest, counts, 0) / len(values))
     svg = _histogram(edges, {AFTER: shown}, name, "as released", "{:.0f}")
-    return Picture(svg, f"{name}; steps of fewer than {fewest} records are not shown, the ends hold all beyond them")
+    return Picture(svg, f"{name}; bins of fewer than {fewest} records are not shown; the end bins hold the rest")
 
 
 def risk_distribution(per_record: FloatArray) -> Picture | None:

@@ -64,7 +64,9 @@ class AlignmentLinkage(Attack):
     source: ClassVar[str] = "Nin and Torra (2009); specification 04, ARL-OPT, ARL-CONT and ARL-TIES"
 
     align: Literal["positions", "warping", "neighbours"] = parameter(
-        "positions", help="sort and pair place by place, least runs of k to 2k-1 values, or the next means either side"
+        "positions",
+        help="how values and means are aligned: both sorted and paired by position (positions), the nearest runs of k "
+        "to 2k-1 values (warping), or the next means below and above (neighbours)",
     )
     k: int | None = parameter(
         None, help="with warping: smallest size of a group; unset: from the provenance", ge=1, le=MOST_RECORDS

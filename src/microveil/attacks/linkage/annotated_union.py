@@ -35,8 +35,8 @@ class AnnotatedUnionLinkage(Attack):
 
     name: ClassVar[str] = "annotated-union-linkage"
     family: ClassVar[str] = "linkage"
-    summary: ClassVar[str] = "links the nearest of the released records that lie in most windows of the known values"
-    meaning: ClassVar[str] = "records linked to the right person by most windows of rank swapping; lower is safer"
+    summary: ClassVar[str] = "links the nearest of the released records that lie in the largest number of rank windows"
+    meaning: ClassVar[str] = "records linked to the right person by the largest number of rank windows; lower is safer"
     assumes: ClassVar[str] = (
         "the true values of some attributes of everyone in the file, and about how far values moved"
     )
@@ -46,10 +46,13 @@ class AnnotatedUnionLinkage(Attack):
     source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, AU-RL"
 
     p: float | None = parameter(
-        None, help="reach of the windows in ranks, for a share of 1; unset: from the provenance", ge=0, le=MOST_RECORDS
+        None,
+        help="half-width of the windows for a share of 1, in ranks, in the unit given; unset: from the provenance",
+        ge=0,
+        le=MOST_RECORDS,
     )
     unit: Unit = parameter("percent", help=UNIT)
-    share: float = parameter(1.0, help="the window reaches so many times p up and down", gt=0, le=1_000)
+    share: float = parameter(1.0, help="half-width of the windows, as a multiple of p", gt=0, le=1_000)
     metric: Metric = parameter("euclidean", help=METRIC)
     records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)

@@ -53,25 +53,29 @@ class Linkage(Attack):
     reads_labels: ClassVar[bool] = True
 
     known_sizes: tuple[int, ...] | None = parameter(
-        None, help="how many of the attributes the intruder knows, each number in turn; unset: all", min_length=1
+        None,
+        help="numbers of attributes that the intruder knows, each number in turn; unset: all attributes",
+        min_length=1,
     )
     choose: Literal["all", "first"] = parameter(
-        "all", help="which attributes are known: every choice of so many, or the first so many in their order"
+        "all",
+        help="which attributes are known: every subset of that size in turn (all), or the first ones in their order "
+        "(first)",
     )
     aggregate: Literal["mean", "any", "worst"] = parameter(
         "mean",
-        help="over the choices of known attributes: the mean risk, the risk in the choice worst for each record, or "
-        "that in the choice worst for the whole file",
+        help="over the subsets of known attributes: the mean risk, the largest risk of each record (any), or the "
+        "largest risk of the whole file (worst)",
     )
     block: tuple[str, ...] | None = parameter(
         None,
-        help="known attributes on which records must be equal to be compared at all, a missing wildcard being equal to "
-        "every value; unset: none",
+        help="blocking attributes: only records that agree on these known attributes are compared, a wildcard "
+        "agreeing with every value; unset: no blocking",
         min_length=1,
     )
     records: int | None = parameter(
         None,
-        help="attack so many records drawn at random; by default all, or as many as about 20 s allow",
+        help="number of records that are attacked, drawn at random; unset: all, or as many as take about 20 seconds",
         ge=1,
         le=MOST_RECORDS,
     )

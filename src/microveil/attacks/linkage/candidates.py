@@ -17,12 +17,10 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-METRIC = "how differences of numbers are summed, for the nearest of the candidates"
+METRIC = "distance of numbers, for the nearest of the candidates"
 SCALE = "scale of numbers, for the nearest of the candidates: each file's own z-scores, or the original's"
-RECORDS = "attack so many records drawn at random; by default all, or as many as about 20 s allow"
-MISSING = (
-    "a cell missing in either file says nothing: it fits every range, and distances leave it out and scale up the rest"
-)
+RECORDS = "number of records that are attacked, drawn at random; unset: all, or as many as take about 20 seconds"
+MISSING = "a cell missing in either file fits every window; distances leave it out and scale up the rest"
 _AFFORDABLE_STEPS = 1e11  # ranges looked at: about twenty seconds on two processors
 _STEPS_OF_A_DISTANCE = 40
 

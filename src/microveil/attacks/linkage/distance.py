@@ -23,7 +23,7 @@ from microveil.attacks.linkage.base import (
 )
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
-from microveil.microdata.distances import OrdinalDistance, category_distance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, category_distance
 from microveil.microdata.schema import CATEGORICAL, KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
@@ -76,8 +76,8 @@ class DistanceLinkage(Linkage):
     records are exchangeable, and where several assignments are equally good their even mixture counts, so that the
     order of the files never decides. This looks at all pairs at once and takes at most 5,000 distinct records.
 
-    With `known_sizes` they know only so many of the attributes: every choice of so many (or the first so many) is
-    tried, and the risk is the mean over the choices and then over the numbers.
+    With `known_sizes` they know only that number of the attributes: every subset of that size (or the first ones) is
+    tried, and the risk is the mean over the subsets and then over the sizes.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 22, 41, 43]})
@@ -94,10 +94,10 @@ class DistanceLinkage(Linkage):
     formula: ClassVar[str] = "mean over records of [own among the nearest] / number of nearest"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
-        "a wildcard says nothing: it costs what its attribute typically differs by between nearest records, or is left "
-        "out and the rest scaled up (missing_cells), and a record of nothing else is not linked; other missing cells "
-        "are near each other when they are missing for the same reason and far from every value; refused in numbers by "
-        "metric mahalanobis"
+        "a wildcard adds the typical difference of its attribute between nearest records to a distance, or is "
+        "left out and the rest scaled up (missing_cells); a record of wildcards only is not linked; other "
+        "missing cells are near each other when they are missing for the same reason and far from every value; "
+        "metric mahalanobis refuses missing numbers"
     )
     source: ClassVar[str] = (
         "Pagliuca and Seri (1999); specification 01, 3.4; specification 02, LM18; specification 03, RL-2; "
@@ -105,7 +105,7 @@ class DistanceLinkage(Linkage):
     )
 
     metric: Literal["euclidean", "manhattan", "mahalanobis", "gower"] = parameter(
-        "euclidean", help="how differences of numbers are summed"
+        "euclidean", help="distance of numbers"
     )
     covariance: Literal["separate", "joint"] = parameter(
         "separate", help="for mahalanobis: the sum of both files' covariances, or the covariance of their differences"
@@ -118,18 +118,23 @@ class DistanceLinkage(Linkage):
         help="scale of numbers: each file's own z-scores, the original's, each file's min-max, or none; gower has "
         "its own",
     )
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories")
+    ordinal_distance: OrdinalDistance = parameter("inclusive", help=ORDINAL_DISTANCES)
     direction: Literal["original", "masked"] = parameter(
-        "original", help="whose records look for their nearest: the original's, or the masked file's"
+        "original",
+        help="which records are linked to the nearest record of the other file: the original ones, or the masked ones",
     )
     neighbours: int = parameter(
-        1, help="how many nearest records the intruder takes; one of them must be right", ge=1, le=MOST_RECORDS
+        1,
+        help="number of nearest records that the intruder takes; the link is right if one of them is the person's",
+        ge=1,
+        le=MOST_RECORDS,
     )
-    one_to_one: bool = parameter(False, help="link all records at once and use every released record once")
+    one_to_one: bool = parameter(False, help="link all records at once, so that every released record is used once")
     missing_cells: Literal["typical", "left out"] = parameter(
         "typical",
-        help="what a missing wildcard adds to a distance: what its attribute typically differs by between nearest "
-        "records; or nothing, and the rest is scaled up, which draws links to records with few cells",
+        help="what a missing cell that is a wildcard adds to a distance: the typical difference of its attribute "
+        "between nearest records (typical); or nothing, the rest being scaled up, which favours links to records "
+        "with few known cells (left out)",
     )
 
     variants: ClassVar[tuple[Variant, ...]] = (

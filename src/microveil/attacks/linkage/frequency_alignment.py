@@ -60,7 +60,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
     """
 
     name: ClassVar[str] = "frequency-alignment-linkage"
-    summary: ClassVar[str] = "finds renamed categories again by their frequencies, alone and together"
+    summary: ClassVar[str] = "matches renamed categories by their frequencies and joint frequencies, then links"
     meaning: ClassVar[str] = "records linked to the right person although categories were renamed; lower is safer"
     assumes: ClassVar[str] = (
         "the true values of some attributes of everyone in the file, and which of them were renamed or reversed"
@@ -68,7 +68,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
     formula: ClassVar[str] = (
         "same(a, b) = least sum over counts of (sqrt n_a - sqrt n'_b)^2; link = nearest in places and same categories"
     )
-    missing: ClassVar[str] = "are no category to be found again; they are compared as in distance-linkage"
+    missing: ClassVar[str] = "missing cells are not matched as a category; they are compared as in distance-linkage"
     source: ClassVar[str] = (
         "Naveed, Kamara and Wright (2015) on frequency analysis; Kang and Naughton (2003) on matching by joint "
         "frequencies; Muralidhar and Domingo-Ferrer (2016)"

@@ -86,8 +86,8 @@ class ProbabilisticLinkage(Linkage):
     formula: ClassVar[str] = "link = greatest sum over attributes of log2 P(level | same) / P(level | different)"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
-        "a wildcard says nothing for or against a pair; other missing cells agree when they are missing for the same "
-        "reason and with no value"
+        "a wildcard is no evidence for or against a pair; other missing cells agree with each other when they "
+        "are missing for the same reason, and never with a value"
     )
     source: ClassVar[str] = (
         "Fellegi and Sunter (1969); specification 01, 3.5; specification 03, 4.2; specification 05, 5.6"
@@ -103,7 +103,7 @@ class ProbabilisticLinkage(Linkage):
         (0.05, 0.25), help="levels of agreement of numbers, each a greatest difference of scaled values", min_length=1
     )
     digits: int = parameter(1, help="for round: decimals of the scaled values", ge=0, le=15)
-    bins: int = parameter(10, help="for bins: how many", ge=2, le=100_000)
+    bins: int = parameter(10, help="for bins: number of bins", ge=2, le=100_000)
     quantile: float = parameter(0.05, help="for quantile: the share of all differences that agrees", gt=0, lt=1)
     steps: tuple[int, ...] = parameter(
         (0,), help="levels of agreement of ordered categories, each a greatest number of steps apart", min_length=1
@@ -116,19 +116,23 @@ class ProbabilisticLinkage(Linkage):
     )
     coincidence: Literal["rest", "all", "estimated"] = parameter(
         "rest",
-        help="how often different persons agree: as all pairs do without those of the same person; as all pairs do; "
-        "or estimated",
+        help="how often pairs of different persons agree: as often as all pairs except those of the same person "
+        "(rest); as often as all pairs; or estimated",
     )
     interactions: Literal["none", "different", "both"] = parameter(
         "none", help="whether attributes depend on each other: no, among different persons, or in both classes"
     )
     assignment: Literal["best", "one-to-one", "threshold"] = parameter(
         "best",
-        help="every record for itself to the highest weight; all at once, each released record once; or for itself "
-        "and only above the upper threshold",
+        help="each record is linked by itself to the highest weight (best); all records at once, so that every "
+        "released record is used once (one-to-one); or by itself and only above the upper threshold (threshold)",
     )
-    false_links: float = parameter(0.05, help="bound on the probability to link different persons", ge=0, le=1)
-    missed_links: float = parameter(0.05, help="bound on the probability to rule out the same person", ge=0, le=1)
+    false_links: float = parameter(
+        0.05, help="largest probability that a pair of different persons is linked (false match)", ge=0, le=1
+    )
+    missed_links: float = parameter(
+        0.05, help="largest probability that a pair of the same person is not linked (false non-match)", ge=0, le=1
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

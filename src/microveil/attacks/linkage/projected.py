@@ -87,7 +87,10 @@ class ProjectedLinkage(Attack):
         None, help="the attributes of each block; unset: from the provenance, or one block of all", min_length=1
     )
     block: int | None = parameter(
-        None, help="instead: blocks of so many known attributes, in their order", ge=1, le=MOST_ATTRIBUTES
+        None,
+        help="number of known attributes in each block, in their order, instead of blocks",
+        ge=1,
+        le=MOST_ATTRIBUTES,
     )
     loadings: tuple[float, ...] | None = parameter(
         None, help="with loadings: the weight of each known attribute's z-score in the score of its block"

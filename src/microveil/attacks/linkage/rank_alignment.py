@@ -70,7 +70,7 @@ class RankAlignmentLinkage(Attack):
     )
     formula: ClassVar[str] = "link = nearest of (r'_l1, ..., r'_lp) to (r_i1, ..., r_ip), r the ranks, r' up or down"
     kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = "have no place in the order; they are compared as in distance-linkage"
+    missing: ClassVar[str] = "missing cells have no rank; they are compared as in distance-linkage"
     source: ClassVar[str] = (
         "Muralidhar and Domingo-Ferrer (2016) on rank-based record linkage; Naveed, Kamara and Wright (2015) on the "
         "sorting attack"
@@ -79,7 +79,7 @@ class RankAlignmentLinkage(Attack):
     direction: Literal["each", "increasing", "decreasing"] = parameter(
         "each", help="whether larger values are released as larger ones: as it suits each attribute, or for all alike"
     )
-    metric: Metric = parameter("euclidean", help="how differences of places are summed")
+    metric: Metric = parameter("euclidean", help="distance of ranks")
     records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 

@@ -76,13 +76,16 @@ class RankSwappingLinkage(Attack):
 
     p: float | None = parameter(
         None,
-        help="farthest a value has moved, in ranks, or an upper bound; unset: from the provenance",
+        help="largest difference in rank between swapped values, or an upper bound of it, in the unit given; unset: "
+        "from the provenance",
         ge=0,
         le=MOST_RECORDS,
     )
     unit: Unit = parameter("percent", help=UNIT)
     exclude_self: bool = parameter(
-        False, help="leave out the record that has the known value itself, where no other has it: all were swapped"
+        False,
+        help="assume that every value was swapped: leave out the record that has the known value, where no other has "
+        "it",
     )
     propagate: bool = parameter(
         False, help="leave out candidates that fit into no assignment of all released records to all persons"

@@ -69,7 +69,7 @@ class RepresentativeLinkage(Attack):
     name: ClassVar[str] = "representative-linkage"
     family: ClassVar[str] = "linkage"
     known_is_all: ClassVar[bool] = False
-    summary: ClassVar[str] = "links files that share no attribute by representatives of each record"
+    summary: ClassVar[str] = "links files that share no attribute by aggregates of the values of each record"
     meaning: ClassVar[str] = "records linked to the right person without any common attribute; lower is safer"
     assumes: ClassVar[str] = "true values of everyone in the file, of attributes that depend on the released ones"
     formula: ClassVar[str] = (
@@ -77,8 +77,8 @@ class RepresentativeLinkage(Attack):
     )
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
-        "left out: a record is represented by the values it has, and not linked if it has none; baselines and "
-        "correlations take the mean in their place"
+        "missing cells are left out: a record is represented by the values it has, and not linked if it has "
+        "none; baselines and correlations replace missing cells by the mean"
     )
     source: ClassVar[str] = (
         "Torra (2004); Nin and Torra (2006); specification 04, 8 and FZ-SCEN to FZ-CHANCE; specification 01, DR-7"
@@ -101,9 +101,10 @@ class RepresentativeLinkage(Attack):
         "averages, [0, 1] for the integrals, which are made for it, ranks for structure",
     )
     missing_cells: Literal["project", "zero"] = parameter(
-        "project", help="represent a record by the values it has, or put 0 for the others once all are scaled"
+        "project",
+        help="represent a record by the values it has (project), or replace missing values by 0 after scaling (zero)",
     )
-    distinct: bool = parameter(False, help="count representatives once that are the same in both files throughout")
+    distinct: bool = parameter(False, help="use representatives that coincide in both files only once")
     rescale: bool = parameter(
         False,
         help="bring every representative to mean 0 and standard deviation 1 in its file, so that levels do not matter",
@@ -118,14 +119,15 @@ class RepresentativeLinkage(Attack):
     )
     correlation: float = parameter(
         0.7,
-        help="split: attributes correlated so much are parted; those with no such partner are left out, unless all are",
+        help="split: attributes with at least this correlation are separated; those without such a partner are left "
+        "out, unless none has one",
         ge=0,
         le=1,
     )
     linkage: Literal["distance", "probabilistic"] = parameter(
-        "distance", help="how representatives are linked: to the nearest, or to those that agree best"
+        "distance", help="how representatives are linked: by distance, or by probabilistic linkage"
     )
-    metric: Metric = parameter("euclidean", help="distance: how differences of representatives are summed")
+    metric: Metric = parameter("euclidean", help="distance: the distance of representatives")
     agreement: float = parameter(
         0.05,
         help="probabilistic: the share of all differences of a representative that counts as agreement",

@@ -45,7 +45,9 @@ class BiasTypes(LossMeasure):
 
     name: ClassVar[str] = "bias"
     family: ClassVar[str] = "analytical"
-    summary: ClassVar[str] = "biases of variances, of relations with confidential attributes, of shape and of trees"
+    summary: ClassVar[str] = (
+        "biases of variances, of correlations, of multivariate shape and of predictions by decision trees"
+    )
     meaning: ClassVar[str] = "mean of five biases that perturbation brings into analyses; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
@@ -58,11 +60,14 @@ class BiasTypes(LossMeasure):
     confidential: tuple[str, ...] | None = parameter(
         None, help="the confidential attributes; unset: those with that role", min_length=1
     )
-    held_out: float = parameter(0.3, help="share of the original records that trees are tried on", gt=0, lt=1)
+    held_out: float = parameter(0.3, help="share of the original records that trees are tested on", gt=0, lt=1)
     leaf: int = parameter(5, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
-    evidence: float = parameter(2.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0, le=1e6)
+    evidence: float = parameter(2.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6)
     sample: int | None = parameter(
-        20_000, help="records drawn at random for the trees where there are more; none: all", ge=10, le=MOST_RECORDS
+        20_000,
+        help="largest number of records for the trees, drawn at random where there are more; none: all",
+        ge=10,
+        le=MOST_RECORDS,
     )
     seed: int = parameter(0, help="seed of the sample and of the records held out", ge=0, le=LARGEST_SEED)
 

@@ -35,7 +35,7 @@ class SurveyEstimates(LossMeasure):
     of households (or of records, without that role), drawn with replacement, with means and proportions linearised; the
     weights, strata and households of a release are its own, where it has them. The value is the mean share of the
     intervals that is lost: 0 where they are the same, 100 where they are apart or the release has no record left to
-    estimate from; `raw` goes on beyond. `details` has the same for each sort of estimate, and the mean difference in
+    estimate from; `raw` goes on beyond. `details` has the same for each kind of estimate, and the mean difference in
     standard errors (`standardised_difference`).
 
     >>> from microveil.microdata import Microdata
@@ -47,7 +47,7 @@ class SurveyEstimates(LossMeasure):
 
     name: ClassVar[str] = "estimates"
     family: ClassVar[str] = "analytical"
-    summary: ClassVar[str] = "weighted means, totals and proportions: overlap of their confidence intervals"
+    summary: ClassVar[str] = "lost overlap of the confidence intervals of weighted means, totals and proportions"
     meaning: ClassVar[str] = "share of the confidence intervals of survey estimates that is lost; lower is better"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (

@@ -56,7 +56,7 @@ class Regression(LossMeasure):
 
     name: ClassVar[str] = "regression"
     family: ClassVar[str] = "analytical"
-    summary: ClassVar[str] = "confidence intervals of regression coefficients before and after, also for grouped data"
+    summary: ClassVar[str] = "lost overlap of the confidence intervals of regression coefficients before and after"
     meaning: ClassVar[str] = (
         "share of the confidence intervals of regression coefficients that is lost; lower is better"
     )
@@ -69,12 +69,12 @@ class Regression(LossMeasure):
     scope: ClassVar[Scope] = "specific"
     usual: ClassVar[bool] = False
 
-    response: str | None = parameter(None, help="the numeric attribute to explain; unset: each one in turn")
+    response: str | None = parameter(None, help="the numeric response; unset: each numeric attribute in turn")
     predictors: tuple[str, ...] | None = parameter(
-        None, help="the attributes that explain it; unset: all others that are compared"
+        None, help="the predictors of the response; unset: all others that are compared"
     )
     level: float = parameter(0.95, help="confidence level of the intervals", gt=0, lt=1)
-    grouped: bool = parameter(False, help="weighted least squares on the means of groups, for the release")
+    grouped: bool = parameter(False, help="analyse the release by weighted least squares on the means of its groups")
 
     @classmethod
     def suited(cls, pair: Pair) -> bool:

@@ -50,7 +50,7 @@ class Validity(LossMeasure):
 
     name: ClassVar[str] = "validity"
     family: ClassVar[str] = "analytical"
-    summary: ClassVar[str] = "checks of moments on sub-domains, of marginals and of distributions that fail"
+    summary: ClassVar[str] = "share of failed checks of moments in sub-domains, of marginals and of distributions"
     meaning: ClassVar[str] = "share of the checks of analytical validity that fail; lower is better"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
@@ -65,7 +65,7 @@ class Validity(LossMeasure):
     tabulations: tuple[str, ...] | None = parameter(
         None, help="categorical attributes whose marginals are checked; unset: all that are compared"
     )
-    tolerance: float = parameter(10.0, help="how far a number may move, in per cent", gt=0, le=1e6)
+    tolerance: float = parameter(10.0, help="largest change that passes a check, in per cent", gt=0, le=1e6)
     relative_to: Literal["value", "scale"] = parameter(
         "value", help="a moment's change is divided by the moment itself or by the standard deviations"
     )

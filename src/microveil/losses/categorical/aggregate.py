@@ -11,7 +11,7 @@ from microveil.losses.categorical.coding import ADD_MISSING
 from microveil.losses.categorical.distance import DBIL
 from microveil.losses.categorical.entropy import EBIL
 from microveil.losses.categorical.tables import CTBIL
-from microveil.microdata.distances import OrdinalDistance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -40,7 +40,7 @@ class ILCategorical(LossMeasure):
     name: ClassVar[str] = "il-categorical"
     family: ClassVar[str] = "categorical"
     summary: ClassVar[str] = "mean of CTBIL, DBIL and EBIL"
-    meaning: ClassVar[str] = "changes of categories, of their tables and of what they tell; lower is better"
+    meaning: ClassVar[str] = "mean of the losses of contingency tables, distance and entropy; lower is better"
     route: ClassVar[Route] = "data"
     usual: ClassVar[bool] = False  # its three parts are
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
@@ -51,7 +51,7 @@ class ILCategorical(LossMeasure):
         None, help="largest number of attributes crossed in a table; unset: 2, or that of the preset", ge=1, le=10
     )
     ordinal_distance: OrdinalDistance | None = parameter(
-        None, help="distance between ordered categories; unset: inclusive, or that of the preset"
+        None, help=f"{ORDINAL_DISTANCES}; unset: inclusive, or that of the preset"
     )
     entropy: Literal["empirical", "matrix"] = parameter(
         "empirical", help="entropy by the transitions that happened, or by the transition matrices of the release"

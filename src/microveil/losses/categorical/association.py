@@ -103,8 +103,8 @@ class ChiSquare(_PairwiseLoss):
     """
 
     name: ClassVar[str] = "chi-square"
-    summary: ClassVar[str] = "relative change of the chi-square of two attributes"
-    meaning: ClassVar[str] = "how far the associations of two attributes moved, relative to themselves; lower is better"
+    summary: ClassVar[str] = "relative change of the chi-square statistic of two attributes"
+    meaning: ClassVar[str] = "relative change of the associations of two attributes; lower is better"
     source: ClassVar[str] = "specification 05, IL-07 (Eq. 4.8)"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:

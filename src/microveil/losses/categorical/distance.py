@@ -9,7 +9,7 @@ import numpy as np
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING, domain_size
-from microveil.microdata.distances import OrdinalDistance, category_distance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, category_distance
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -43,7 +43,7 @@ class DBIL(LossMeasure):
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 05, IL-02; specification 01, IL-4"
 
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories")
+    ordinal_distance: OrdinalDistance = parameter("inclusive", help=ORDINAL_DISTANCES)
     add_missing_category: bool = parameter(False, help=ADD_MISSING)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:

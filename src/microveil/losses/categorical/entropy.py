@@ -162,9 +162,9 @@ class RecordEntropy(_EntropyLoss):
     """
 
     name: ClassVar[str] = "record-entropy"
-    summary: ClassVar[str] = "information on each record's own category that is lost, given the released one"
+    summary: ClassVar[str] = "information lost on the true category of each record, given the released one"
     meaning: ClassVar[str] = (
-        "information on its own category that a record lost, in per cent of the maximum; lower is better"
+        "information lost on the true category of a record, in per cent of the maximum; lower is better"
     )
     route: ClassVar[Route] = "mechanism"
     usual: ClassVar[bool] = False

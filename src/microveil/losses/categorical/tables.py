@@ -31,14 +31,14 @@ class CTBIL(LossMeasure):
     name: ClassVar[str] = "ctbil"
     family: ClassVar[str] = "categorical"
     summary: ClassVar[str] = "differences between the contingency tables of the original and of the release"
-    meaning: ClassVar[str] = "how far the counts in tables of the categories moved; lower is better"
+    meaning: ClassVar[str] = "differences between the counts of contingency tables; lower is better"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = "missing cells are counted in a cell of their own"
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 05, IL-03; specification 01, IL-5"
 
     dimension: int = parameter(2, help="largest number of attributes crossed in a table", ge=1, le=10)
     mode: Literal["counts", "cells"] = parameter(
-        "counts", help="what is counted: by how much the counts differ, or how many cells do"
+        "counts", help="what is summed: the differences between the counts, or the number of cells that differ"
     )
     add_missing_category: bool = parameter(False, help=ADD_MISSING)
 

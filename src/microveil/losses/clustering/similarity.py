@@ -12,7 +12,7 @@ from microveil.comparison.columns import Columns
 from microveil.comparison.drawing import in_drawn_order
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Scope
-from microveil.microdata.distances import OrdinalDistance, category_distance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, category_distance
 from microveil.microdata.schema import KINDS
 from microveil.numerics.clustering.c_medians import Clusters, c_medians, c_medians_from
 from microveil.numerics.clustering.k_means import k_means, k_means_from
@@ -84,26 +84,29 @@ class Clustering(LossMeasure):
     scope: ClassVar[Scope] = "specific"
     usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = "a missing cell stands in the middle of the others, and 1 away from all that are present"
+    missing: ClassVar[str] = (
+        "a missing cell takes the mean or median of its attribute, and differs from cells that are present by an "
+        "indicator of missing cells"
+    )
     source: ClassVar[str] = "specification 06, 3 (Eq. 5.3), PC-11 and PC-12; specification 05, CL-01"
 
-    clusters: int = parameter(10, help="clusters asked for", ge=1, le=1_000_000)
+    clusters: int = parameter(10, help="number of clusters", ge=1, le=1_000_000)
     method: Literal["c-medians", "k-means"] | None = parameter(
         None, help="around medians and modes, or around means; unset: means where all attributes are numeric"
     )
     index: Literal["mean", "rand", "jaccard", "wallace"] = parameter(
-        "mean", help="how alike two partitions are: one index, or the mean of the three"
+        "mean", help="index of similarity of two partitions, or the mean of the three"
     )
-    starts: int = parameter(20, help="runs on the original, of which the best counts", ge=1, le=10_000)
-    repeats: int = parameter(1, help="clusterings of the original whose losses are averaged", ge=1, le=10_000)
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help="distance between ordered categories (c-medians)")
+    starts: int = parameter(20, help="number of runs on the original, of which the best is taken", ge=1, le=10_000)
+    repeats: int = parameter(1, help="number of clusterings of the original whose losses are averaged", ge=1, le=10_000)
+    ordinal_distance: OrdinalDistance = parameter("inclusive", help=f"c-medians: {ORDINAL_DISTANCES}")
     sample: int | None = parameter(
         25_000,
-        help="so many records at most, drawn at random in five samples; unset (none): all",
+        help="largest number of records, in five samples drawn at random where there are more; none: all",
         ge=10,
         le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="decides the samples, and where the runs start", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(0, help="seed of the samples and of the initial centres", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         columns = Columns.of(pair, attributes)

@@ -32,9 +32,12 @@ class Generalisation(LossMeasure):
 
     name: ClassVar[str] = "generalisation"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "share of its attribute's range that a released interval, set or gap leaves open"
+    summary: ClassVar[str] = (
+        "normalised certainty penalty: share of an attribute's range that a released interval or set covers"
+    )
     meaning: ClassVar[str] = (
-        "share of an attribute's range that released intervals, sets and empty cells leave open; lower is better"
+        "share of an attribute's range that released intervals and sets cover, empty cells covering all; lower "
+        "is better"
     )
     route: ClassVar[Route] = "data"
     reads_labels: ClassVar[bool] = True

@@ -97,7 +97,9 @@ class Classification(LossMeasure):
     name: ClassVar[str] = "classification"
     family: ClassVar[str] = "modelled"
     summary: ClassVar[str] = "accuracy that a classifier loses by learning from the release"
-    meaning: ClassVar[str] = "percentage points by which predictions learnt from the release are worse; lower is better"
+    meaning: ClassVar[str] = (
+        "percentage points of accuracy that a classifier loses by learning from the release; lower is better"
+    )
     scope: ClassVar[Scope] = "specific"
     usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS
@@ -113,17 +115,22 @@ class Classification(LossMeasure):
         min_length=1,
     )
     compare: Literal["accuracy", "predictions"] = parameter(
-        "accuracy", help="the loss: accuracy that is gone, or the share of the records for which predictions differ"
+        "accuracy", help="the loss: the accuracy lost, or the share of the records for which the predictions differ"
     )
-    learner: Literal["tree", "bayes"] = parameter("tree", help="what is learnt: a tree, or naive Bayes")
-    folds: int = parameter(5, help="parts of the records, each tested in turn", ge=2, le=1_000)
-    classes: int = parameter(2, help="classes that a numeric response is cut into", ge=2, le=1_000)
+    learner: Literal["tree", "bayes"] = parameter("tree", help="classifier: a decision tree, or naive Bayes")
+    folds: int = parameter(5, help="number of folds of the cross-validation", ge=2, le=1_000)
+    classes: int = parameter(
+        2, help="number of classes of equal frequency that a numeric response is divided into", ge=2, le=1_000
+    )
     leaf: int = parameter(10, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
-    evidence: float = parameter(8.0, help="what a cut of a tree must gain; 1 is about what chance gives", ge=0, le=1e6)
+    evidence: float = parameter(8.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6)
     sample: int | None = parameter(
-        100_000, help="so many records at most, drawn at random; unset (none): all", ge=10, le=MOST_RECORDS
+        100_000,
+        help="largest number of records, drawn at random where there are more; none: all",
+        ge=10,
+        le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="decides the sample and the parts", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(0, help="seed of the sample and of the folds", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)

@@ -78,22 +78,29 @@ class Propensity(LossMeasure):
     missing: ClassVar[str] = "a missing cell is a state of its own"
     source: ClassVar[str] = "Woo, Reiter, Oganian and Karr (2009); Snoke, Raab, Nowok, Dibben and Slavkovic (2018)"
 
-    model: Literal["logistic", "tree"] = parameter("logistic", help="what learns to tell the files apart")
-    squares: bool = parameter(True, help="squares of numbers, so that changed variances are seen (logistic)")
-    interactions: bool = parameter(False, help="products of every two attributes (logistic)")
+    model: Literal["logistic", "tree"] = parameter(
+        "logistic", help="model of the propensity scores: logistic regression or decision tree"
+    )
+    squares: bool = parameter(
+        True, help="include the squares of numbers, so that changed variances are detected (logistic)"
+    )
+    interactions: bool = parameter(False, help="include the products of every two attributes (logistic)")
     leaf: int = parameter(20, help="fewest records in a leaf (tree)", ge=1, le=MOST_RECORDS)
-    evidence: float = parameter(2.0, help="what a cut must gain; 1 is about what chance gives (tree)", ge=0, le=1e6)
+    evidence: float = parameter(2.0, help="least gain of a split; chance alone gains about 1 (tree)", ge=0, le=1e6)
     permutations: int | None = parameter(
         None,
-        help="find what to expect by so many permutations of which record is released; unset: by formula for a "
-        "logistic regression, by 10 for a tree",
+        help="number of permutations from which the expected pMSE is estimated; unset: a formula for a logistic "
+        "regression, 10 permutations for a tree",
         ge=0,
         le=10_000,
     )
     sample: int | None = parameter(
-        50_000, help="so many records at most, drawn at random; unset (none): all", ge=10, le=MOST_RECORDS
+        50_000,
+        help="largest number of records, drawn at random where there are more; none: all",
+        ge=10,
+        le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="decides the sample and the permutations", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(0, help="seed of the sample and of the permutations", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)

@@ -63,7 +63,7 @@ class ABIM(_MeanBias):
 
     name: ClassVar[str] = "abim"
     summary: ClassVar[str] = "average absolute bias in means"
-    meaning: ClassVar[str] = "how far the means moved, relative to themselves; lower is better"
+    meaning: ClassVar[str] = "average relative bias in means; lower is better"
 
     def _terms(self, moments: Moments) -> FloatArray:
         return moments.means
@@ -85,7 +85,7 @@ class ABISD(_MeanBias):
 
     name: ClassVar[str] = "abisd"
     summary: ClassVar[str] = "average absolute bias in standard deviations"
-    meaning: ClassVar[str] = "how far the standard deviations moved, relative to themselves; lower is better"
+    meaning: ClassVar[str] = "average relative bias in standard deviations; lower is better"
 
     def _terms(self, moments: Moments) -> FloatArray:
         return np.sqrt(moments.variances)
@@ -109,7 +109,7 @@ class ABICO(_MeanBias):
 
     name: ClassVar[str] = "abico"
     summary: ClassVar[str] = "average absolute bias in correlations"
-    meaning: ClassVar[str] = "how far the correlations moved, relative to themselves; lower is better"
+    meaning: ClassVar[str] = "average relative bias in correlations; lower is better"
     _by_attribute: ClassVar[bool] = False
 
     def _terms(self, moments: Moments) -> FloatArray:

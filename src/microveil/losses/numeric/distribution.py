@@ -44,9 +44,11 @@ class Distribution(LossMeasure):
     source: ClassVar[str] = "Massey (1951), Vallender (1974), Lin (1991)"
 
     distance: Literal["kolmogorov", "wasserstein", "hellinger", "jensen-shannon"] = parameter(
-        "kolmogorov", help="the distance of the value; `details` has all"
+        "kolmogorov", help="distance that is the loss; `details` has all four"
     )
-    bins: int = parameter(20, help="intervals for the Hellinger and Jensen-Shannon distances", ge=2, le=100_000)
+    bins: int = parameter(
+        20, help="number of intervals for the Hellinger and Jensen-Shannon distances", ge=2, le=100_000
+    )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         found = {}

@@ -32,7 +32,7 @@ class EnergyLoss(LossMeasure):
     name: ClassVar[str] = "energy"
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "energy distance between the joint distributions before and after"
-    meaning: ClassVar[str] = "how far the joint distribution of the attributes moved; lower is better"
+    meaning: ClassVar[str] = "change of the joint distribution of the attributes; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell counts as the mean"
     source: ClassVar[str] = "Székely and Rizzo (2013); specification 07, 12"
@@ -40,7 +40,8 @@ class EnergyLoss(LossMeasure):
 
     sample: int | None = parameter(
         5000,
-        help="records drawn at random where there are more; none: all, in time that grows with their square",
+        help="largest number of records, drawn at random where there are more; none: all, in time that grows with the "
+        "square of their number",
         ge=2,
         le=MOST_RECORDS,
     )

@@ -46,7 +46,7 @@ class MatrixDiscrepancy(LossMeasure):
     name: ClassVar[str] = "matrix-discrepancy"
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "changes of values, covariances, correlations, factors, communalities and factor scores"
-    meaning: ClassVar[str] = "how far the matrices that analyses start from have moved; lower is better"
+    meaning: ClassVar[str] = "change of the matrices that multivariate analyses start from; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "moments are taken over the cells present in the original; a suppressed cell counts as replaced by the mean"
@@ -54,7 +54,9 @@ class MatrixDiscrepancy(LossMeasure):
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 01, IL-1"
     usual: ClassVar[bool] = False
 
-    matrix: Literal["x", "v", "r", "rf", "c", "f", "all"] = parameter("all", help="the matrix of the value")
+    matrix: Literal["x", "v", "r", "rf", "c", "f", "all"] = parameter(
+        "all", help="matrix whose discrepancy is the loss; all: the mean over the six"
+    )
     by: Average = parameter("mae", help="mean square error, mean absolute error or mean variation")
     standardise: bool = parameter(True, help="take errors of X and V on values standardised by the original")
     cells: Literal["upper", "all"] = parameter(

@@ -144,14 +144,14 @@ class _MomentLoss(LossMeasure):
     family: ClassVar[str] = "numeric"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
-        "moments are taken over the cells present in each file; a suppressed cell counts as lost whole"
+        "moments are taken over the cells present in each file; a suppressed cell counts as a loss of 100 %"
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-4"
 
     zero: Zero = parameter(
         "ignore",
-        help="a change of an original 0: counts as none, is left out, or is divided by the standard deviation or the "
-        "released value",
+        help="relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is "
+        "divided by the standard deviation (scale) or by the released value (released)",
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
@@ -182,7 +182,10 @@ class _ValueLoss(_MomentLoss):
         "original, missing cells as the mean)",
     )
     sample: int | None = parameter(
-        5000, help="with nearest: compare so many original records drawn at random; none: all", ge=2, le=MOST_RECORDS
+        5000,
+        help="with nearest: number of original records that are compared, drawn at random; unset: all",
+        ge=2,
+        le=MOST_RECORDS,
     )
     seed: int = parameter(0, help="seed of the sample", ge=0, le=LARGEST_SEED)
 
@@ -217,7 +220,7 @@ class IL1(_ValueLoss):
 
     name: ClassVar[str] = "il1"
     summary: ClassVar[str] = "mean relative change of the values"
-    meaning: ClassVar[str] = "how far values moved, relative to themselves; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the values, at most 100 %; lower is better"
     route: ClassVar[Route] = "data"
 
 
@@ -227,7 +230,7 @@ class IL2(_MomentLoss):
 
     name: ClassVar[str] = "il2"
     summary: ClassVar[str] = "mean relative change of the means"
-    meaning: ClassVar[str] = "how far the means moved; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the means, at most 100 %; lower is better"
 
 
 @parameterised
@@ -236,7 +239,7 @@ class IL3(_MomentLoss):
 
     name: ClassVar[str] = "il3"
     summary: ClassVar[str] = "mean relative change of the covariances"
-    meaning: ClassVar[str] = "how far the covariances moved; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the covariances, at most 100 %; lower is better"
 
 
 @parameterised
@@ -245,7 +248,7 @@ class IL4(_MomentLoss):
 
     name: ClassVar[str] = "il4"
     summary: ClassVar[str] = "mean relative change of the variances"
-    meaning: ClassVar[str] = "how far the variances moved; lower is better"
+    meaning: ClassVar[str] = "mean relative change of the variances, at most 100 %; lower is better"
 
 
 @parameterised
@@ -254,7 +257,7 @@ class IL5(_MomentLoss):
 
     name: ClassVar[str] = "il5"
     summary: ClassVar[str] = "mean change of the correlations"
-    meaning: ClassVar[str] = "how far the correlations moved; lower is better"
+    meaning: ClassVar[str] = "mean change of the correlations; lower is better"
 
 
 @parameterised
@@ -268,7 +271,7 @@ class IL(_ValueLoss):
     """
 
     name: ClassVar[str] = "il"
-    summary: ClassVar[str] = "mean of IL1 to IL5"
+    summary: ClassVar[str] = "mean of IL1 to IL5: changes of values, means, covariances, variances and correlations"
     meaning: ClassVar[str] = "changes of values, means, covariances, variances and correlations; lower is better"
     route: ClassVar[Route] = "data"
 
@@ -306,11 +309,14 @@ class GIL(_MomentLoss):
 
     zero: Zero = parameter(
         "released",
-        help="a change of an original 0: counts as none, is left out, or is divided by the standard deviation or the "
-        "released value",
+        help="relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is "
+        "divided by the standard deviation (scale) or by the released value (released)",
     )
     decimals: int | None = parameter(
-        None, help="round each of the five fractions to so many decimals first, as the source's tables do", ge=0, le=15
+        None,
+        help="first round each of the five fractions to this number of decimals, as in the tables of the source",
+        ge=0,
+        le=15,
     )
 
     def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:

@@ -38,7 +38,9 @@ class PIL(LossMeasure):
 
     name: ClassVar[str] = "pil"
     family: ClassVar[str] = "numeric"
-    summary: ClassVar[str] = "changes of moments and quantiles against their sampling errors, each in [0, 1]"
+    summary: ClassVar[str] = (
+        "probabilistic information loss: changes of moments and quantiles relative to their sampling errors"
+    )
     meaning: ClassVar[str] = (
         "changes of means, variances, covariances, correlations and quantiles relative to their sampling "
         "errors; lower is better"

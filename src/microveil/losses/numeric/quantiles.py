@@ -33,7 +33,7 @@ class Quantiles(LossMeasure):
     name: ClassVar[str] = "quantiles"
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "mean relative shift of the quantiles of each attribute"
-    meaning: ClassVar[str] = "how far quantiles moved, in standard deviations; lower is better"
+    meaning: ClassVar[str] = "mean relative shift of the quantiles; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "quantiles are taken over the cells present in each file"
     source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005), quantiles; specification 01, IL-3"

@@ -39,7 +39,7 @@ class SSE(LossMeasure):
     name: ClassVar[str] = "sse"
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "sum of squared changes as a share of the total sum of squares (SSE/SST)"
-    meaning: ClassVar[str] = "share of the variation of the original values that is gone; lower is better"
+    meaning: ClassVar[str] = "share of the variation of the original values that is lost; lower is better"
     route: ClassVar[Route] = "data"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (

@@ -23,8 +23,8 @@ class GlobalMedian(Mondrian):
     """
 
     name: ClassVar[str] = "global-median"
-    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish the middle of their span"
+    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish the middle of their range"
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
     source: ClassVar[str] = "specification 06, PC-07"
 
-    publish: Literal["middle"] = parameter("middle", help="regions always publish the middle of their span")
+    publish: Literal["middle"] = parameter("middle", help="regions always publish the middle of their range")

@@ -28,7 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 @parameterised
 class Mondrian(Method):
     """The file is cut in two along its widest attribute, each half again, as long as both sides keep k records; every
-    region then publishes one value, or its span, for each attribute.
+    region then publishes one value, or its interval, for each attribute.
 
     Width is relative to the whole: the domain of categories, the range of numbers. A cut is made at the median, or at
     the value nearest to it that leaves k records on both sides; the narrower attributes are tried where the widest has
@@ -49,13 +49,14 @@ class Mondrian(Method):
 
     name: ClassVar[str] = "mondrian"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish one value or their span"
+    summary: ClassVar[str] = "median cuts into regions of at least k records, which publish one value or an interval"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     random: ClassVar[bool] = False
     missing: ClassVar[str] = (
-        "missing cells and missing codes stay as they are; records with the same pattern of missing cells are cut by "
-        "themselves, rare patterns are pooled, and a value is suppressed where fewer than k of its region have one. "
-        "Where missing is no wildcard, a pooled region with different states is emptied, missing codes too"
+        "missing cells and missing codes stay as they are; records with the same pattern of missing cells are "
+        "divided by themselves, rare patterns are pooled, and a value is suppressed where fewer than k records "
+        "of its region have one. Where missing is not a wildcard, an attribute that is missing for some records "
+        "of a pooled region only is suppressed for all of them, missing codes included"
     )
     weights: ClassVar[str] = "sampling weights are not used: k counts records; they are released as they are"
     source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); specification 05, PM-08"
@@ -63,9 +64,10 @@ class Mondrian(Method):
     k: int = parameter(3, help="fewest records in a region", ge=2, le=MOST_RECORDS)
     publish: Literal["median", "mean", "middle", "mode", "interval", "set"] = parameter(
         "median",
-        help="what a region publishes: of numbers the median, the mean, the middle of their interval, the most "
-        "frequent, the interval [20, 35] itself or the set of values; of ordered categories the median for the mean "
-        "too; of other categories always the most frequent, or their node of the hierarchy or set for interval",
+        help="what a region publishes; numbers and ordered categories: the median, the mean (of ordered categories "
+        "the median), the midpoint of their interval, the mode, the interval such as [20, 35], or the set of "
+        "values; other categories: the mode, or with interval their node of the hierarchy or their set, or with "
+        "set their set",
     )
     cut: Literal["strict", "relaxed"] = parameter(
         "strict", help="whether equal values stay in one region, or may be divided so that the halves are equal"

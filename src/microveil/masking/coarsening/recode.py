@@ -62,7 +62,10 @@ class Recode(Method):
 
     name: ClassVar[str] = "recode"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "broader categories and intervals, chosen by the user or until no combination is rare"
+    summary: ClassVar[str] = (
+        "global recoding: broader categories and intervals, as given or until at least k records share every "
+        "combination"
+    )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are and are never merged; automatic recoding counts them as the "
@@ -72,24 +75,30 @@ class Recode(Method):
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "leave": 0.5}
 
-    by: By = parameter("automatic", help="how values are brought together")
-    k: int = parameter(5, help="automatic: how many records at least share every combination", ge=1, le=MOST_RECORDS)
+    by: By = parameter("automatic", help="how values are merged")
+    k: int = parameter(5, help="automatic: fewest records that share every combination", ge=1, le=MOST_RECORDS)
     leave: float = parameter(
-        0.0, help="automatic: share of the records that may stay in rarer combinations", ge=0, le=1
+        0.0, help="automatic: share of the records that may remain in combinations of fewer than k records", ge=0, le=1
     )
     level: int = parameter(1, help="hierarchy: the level, 0 being the values themselves", ge=0, le=1_000)
     groups: int = parameter(
-        10, help="width, frequency: number of intervals; automatic: of those numbers start with", ge=1, le=100_000
+        10,
+        help="width, frequency: number of intervals; automatic: number of intervals that numbers are divided into at "
+        "first",
+        ge=1,
+        le=100_000,
     )
     width: float | None = parameter(
-        None, help="width: that of an interval, counted from 0, in the place of groups", gt=0, le=LARGEST_NUMBER
+        None, help="width: width of an interval, counted from 0, instead of groups", gt=0, le=LARGEST_NUMBER
     )
     cuts: float | tuple[float, ...] | None = parameter(None, help="cuts: where intervals begin, ascending")
-    p: int = parameter(2, help="rare: how many of the least frequent categories become one", ge=0, le=1_000_000)
+    p: int = parameter(2, help="rare: number of least frequent categories that are merged into one", ge=0, le=1_000_000)
     map: dict[str, list[str | int | float | bool] | tuple[str | int | float | bool, ...]] | None = parameter(
         None, help="map: new labels, each with the categories it replaces; others stay"
     )
-    publish: Publish = parameter("representative", help="one of the values of a group stands for it, or a label")
+    publish: Publish = parameter(
+        "representative", help="what is published for merged values: one of them (representative), or a label"
+    )
     centre: Centre = parameter("mean", help="which number represents an interval")
 
     def __post_init__(self) -> None:

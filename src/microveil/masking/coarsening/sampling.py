@@ -38,16 +38,14 @@ class Sampling(Method):
 
     name: ClassVar[str] = "sampling"
     family: ClassVar[str] = "coarsening"
-    summary: ClassVar[str] = "only a random part of the records is released"
+    summary: ClassVar[str] = "only a random sample of the records is released"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "missing cells are released as they are; a missing stratum is a stratum of its own"
     weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"
     source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.2.1, MK-7"
 
     share: float = parameter(0.5, help="share of the records to release, rounded up", gt=0, le=1)
-    size: int | None = parameter(
-        None, help="number of records to release, in the place of a share", ge=1, le=MOST_RECORDS
-    )
+    size: int | None = parameter(None, help="number of records to release, instead of a share", ge=1, le=MOST_RECORDS)
     stratified: bool = parameter(False, help="whether every stratum (attributes with that role) is sampled by itself")
     adjust: bool = parameter(True, help="whether the weights are divided by the probability of being in the sample")
 

@@ -28,7 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @parameterised
 class Suppress(Method):
-    """Empties single cells, as few as it can find, until at least k records share every combination of the keys.
+    """Suppresses single cells, as few as it can find, until at least k records share every combination of the keys.
 
     An empty cell that is a wildcard could be any value: its record agrees with all records that have its other values,
     and counts for them too, so that many records are safe through the cells emptied around them. Whoever does not want
@@ -37,9 +37,9 @@ class Suppress(Method):
     applicable, an empty cell agrees with other empty cells only, and rare records are brought together until k of them
     look alike.
 
-    A smaller k never empties more cells than a larger one (or dearer cells, with `importance`). For that the larger
-    ones up to 10 are searched too, which takes up to ten times as long as one of them. A k above 10 that is no round
-    number gets what the next round one needs: 23 what 25 does.
+    A smaller k never suppresses more cells than a larger one (nor costlier cells, with `importance`). For that the
+    larger ones up to 10 are searched too, which takes up to ten times as long as one of them. A k above 10 that is no
+    round number is treated as the next round one: 23 as 25.
 
     Instead of k, or beside it, a `risk` can be asked for: no record may have a risk above it, taken as one over the
     number of records that share its combination, or over the number of persons in the population when `weighted`.
@@ -57,7 +57,7 @@ class Suppress(Method):
     name: ClassVar[str] = "suppress"
     family: ClassVar[str] = "coarsening"
     summary: ClassVar[str] = (
-        "local suppression: single cells are emptied until at least k records share every combination of keys"
+        "local suppression: single cells are set to missing until at least k records share every combination of keys"
     )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
@@ -71,17 +71,25 @@ class Suppress(Method):
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "most_values": 1000}
 
-    k: int = parameter(3, help="how many records at least share every combination of keys", ge=1, le=MOST_RECORDS)
-    risk: float | None = parameter(None, help="highest risk of a record, one over the size of its class", gt=0, le=1)
-    weighted: bool = parameter(False, help="whether risk is about the population, by the sampling weights")
+    k: int = parameter(3, help="fewest records that share every combination of keys", ge=1, le=MOST_RECORDS)
+    risk: float | None = parameter(
+        None, help="largest risk of a record, 1 over the size of its equivalence class", gt=0, le=1
+    )
+    weighted: bool = parameter(
+        False, help="whether the risk refers to the population, as estimated by the sampling weights"
+    )
     importance: tuple[float, ...] | None = parameter(
-        None, help="for each attribute how dear an empty cell is; without it all alike"
+        None, help="cost of a suppressed cell for each attribute; unset: equal costs"
     )
     suppressed: Literal["as declared", "wildcard", "own category"] = parameter(
-        "as declared", help="what an empty cell of a key counts as in the release; as declared: by the schema's policy"
+        "as declared",
+        help="how a suppressed cell of a key is counted in the release; as declared: as the schema treats missing "
+        "cells",
     )
     count: Literal["released", "original"] = parameter(
-        "released", help="which records agree with a record that shows less: those released, or as they were (stricter)"
+        "released",
+        help="where the records that agree with a record with suppressed cells are counted: in the release, or in the "
+        "original file (stricter)",
     )
     most_values: int = parameter(100, help="a numeric key with more distinct values is refused", ge=1, le=MOST_RECORDS)
 

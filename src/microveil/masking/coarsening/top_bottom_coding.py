@@ -44,12 +44,16 @@ class EndCoding(Method):
         None, help="numbers, by value: values beyond this are coded", ge=-LARGEST_NUMBER, le=LARGEST_NUMBER
     )
     k: int = parameter(
-        5, help="numbers, by count: at least so many records are coded, and no more than need be", ge=1, le=MOST_RECORDS
+        5, help="numbers, by count: fewest records that are coded; equal values may add more", ge=1, le=MOST_RECORDS
     )
     code: Literal["threshold", "mean", "median"] = parameter(
-        "threshold", help="numbers: what coded values become; the mean or median of fewer than 3 is not released"
+        "threshold",
+        help="numbers: published value of the coded records: the threshold, or their mean or median, which is not "
+        "released for fewer than 3 records",
     )
-    p: int = parameter(2, help="categories: how many at the end become one", ge=0, le=1_000_000)
+    p: int = parameter(
+        2, help="categories: number of categories at this end that are merged into one", ge=0, le=1_000_000
+    )
     publish: Publish = parameter(
         "representative", help="categories: one of the merged categories stands for all, or a label that names them"
     )
@@ -141,7 +145,9 @@ class TopCode(EndCoding):
     """
 
     name: ClassVar[str] = "top-code"
-    summary: ClassVar[str] = "values above a threshold, or the last categories, become one"
+    summary: ClassVar[str] = (
+        "top coding: values above a threshold, or the last categories, are replaced by a single value"
+    )
     top: ClassVar[bool] = True
 
 
@@ -159,5 +165,7 @@ class BottomCode(EndCoding):
     """
 
     name: ClassVar[str] = "bottom-code"
-    summary: ClassVar[str] = "values below a threshold, or the first categories, become one"
+    summary: ClassVar[str] = (
+        "bottom coding: values below a threshold, or the first categories, are replaced by a single value"
+    )
     top: ClassVar[bool] = False

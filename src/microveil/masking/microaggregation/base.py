@@ -83,48 +83,64 @@ class Microaggregation(Method):
     random: ClassVar[bool] = False
     weights: ClassVar[str] = "not used for grouping; with weighted=true group means are weighted by them"
     missing: ClassVar[str] = (
-        "missing cells and missing codes stay as they are; records with the same pattern of missing cells are grouped "
-        "together, rare patterns are pooled, and a value is suppressed where fewer than k members of its group have "
-        "one. Where missing is no wildcard, a pooled group with different states is emptied, missing codes too"
+        "missing cells and missing codes stay as they are; records with the same pattern of missing cells are "
+        "grouped together, rare patterns are pooled, and a value is suppressed where fewer than k members of its "
+        "group have one. Where missing is not a wildcard, an attribute that is missing for some members of a "
+        "pooled group only is suppressed for all of them, missing codes included"
     )
 
     k: int = parameter(3, help="smallest size of a group", ge=2, le=MOST_RECORDS)
     scale: Scale = parameter("z", help="scale of the distances: z-scores, min-max, or raw values")
     publish: Publish = parameter(
         "mean",
-        help="what a group publishes: its mean, median or mode, or records drawn around its mean, with the covariances "
-        "of the file (perturb) or of the group (hybrid); categories their plurality, ordered ones their median",
+        help="what a group publishes: its mean, median or mode, or records drawn around its mean, with the "
+        "covariances of the file (perturb) or of the group (hybrid); categories publish their mode, ordered ones "
+        "their median",
     )
     block: int | None = parameter(
-        None, help="mask so many attributes at a time instead of all at once", ge=1, le=MOST_ATTRIBUTES
+        None,
+        help="number of attributes that are masked together (a block); unset: all at once",
+        ge=1,
+        le=MOST_ATTRIBUTES,
     )
     leftover: Literal["own", "merge"] = parameter(
         "own", help="attributes left over after full blocks: a block of their own, or part of the last one"
     )
     arrange: Literal["given", "correlated", "spread"] = parameter(
-        "given", help="which attributes share a block: as given, correlated ones, or one of each correlated group"
+        "given",
+        help="which attributes share a block: consecutive ones (given), correlated ones, or uncorrelated ones, one of "
+        "each correlated group (spread)",
     )
     select: Literal["all", "normal", "emim", "emim-corrected", "chi2", "exhaustive"] = parameter(
         "all",
-        help="take distances on all attributes, on those that others depend on most, by this measure, or on the best "
-        "of all choices (exhaustive)",
+        help="attributes on which distances are computed: all, those on which the others depend most by the measure "
+        "named, or the best of all subsets (exhaustive)",
     )
-    selected: int = parameter(3, help="how many attributes to select", ge=1, le=MOST_ATTRIBUTES)
+    selected: int = parameter(3, help="number of attributes that select takes", ge=1, le=MOST_ATTRIBUTES)
     width: float | None = parameter(
-        None, help="width of the intervals for emim and chi2, in the data's units", gt=0, le=LARGEST_NUMBER
+        None,
+        help="width of the intervals that emim and chi2 divide numbers into, in the units of the attribute",
+        gt=0,
+        le=LARGEST_NUMBER,
     )
     weighted: bool = parameter(False, help="weight the group means by the sampling weight")
     strata: bool = parameter(False, help="group only records of the same stratum")
     chunk: int | None = parameter(
-        None, help="divide longer files into parts of at most so many similar records first", ge=2, le=MOST_RECORDS
+        None,
+        help="first divide a longer file into parts of similar records, each with at most this number of records",
+        ge=2,
+        le=MOST_RECORDS,
     )
     chunk_axes: int = parameter(
-        1, help="with chunk: divide at the medians of so many attributes at once, into 2^d boxes", ge=1, le=8
+        1,
+        help="with chunk: number d of attributes at whose medians the file is divided at once, into 2^d parts",
+        ge=1,
+        le=8,
     )
     polish: int | None = parameter(
         0,
-        help="then lower the loss by exchanges between groups: so many are tried for each record (0: none; none: as "
-        "many as take about 20 seconds)",
+        help="number of exchanges between groups that are tried for each record afterwards, to lower the loss; 0: no "
+        "exchanges; set to none: as many as take about 20 seconds",
         ge=0,
         le=10_000_000,
     )

@@ -29,15 +29,15 @@ class Best(Microaggregation):
     """
 
     name: ClassVar[str] = "best"
-    summary: ClassVar[str] = "groups of at least k similar records with the least loss: mdav, then polishing"
+    summary: ClassVar[str] = "mdav, then exchanges of records between groups that lower the loss (local search)"
     source: ClassVar[str] = "Microveil's own: simulated annealing over exchanges between neighbouring groups"
     random: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})
 
     polish: int | None = parameter(
         None,
-        help="exchanges between groups that are tried for each record; more take longer and lose less (none: as many "
-        "as take about 20 seconds, at most 300,000)",
+        help="number of exchanges between groups that are tried for each record; more take longer and lower the loss; "
+        "unset: as many as take about 20 seconds, at most 300,000",
         ge=0,
         le=10_000_000,
     )

@@ -42,14 +42,23 @@ class CampCrest(Crest):
     """
 
     name: ClassVar[str] = "camp-crest"
-    summary: ClassVar[str] = "groups with mixed classes publish draws around their means that keep covariances"
+    summary: ClassVar[str] = "as crest, but groups publish random draws around their means that preserve covariances"
     source: ClassVar[str] = "CAMP-CREST; specification 07, CR-11 to CR-15"
     random: ClassVar[bool] = True
 
-    publish: Literal["mean"] = parameter("mean", help="what the draws are made around: the mean of the group")
-    noise: NoiseMode = parameter("centred", help="what the noise keeps; paper is the printed rule, which is biased")
-    shape: Noise = parameter("normal", help="normal noise, or resampled distances from the group means")
-    partial: bool = parameter(False, help="grow the Euclidean spanning tree; only the cutting looks at classes")
+    publish: Literal["mean"] = parameter("mean", help="records are always drawn around the mean of the group")
+    noise: NoiseMode = parameter(
+        "centred",
+        help="what the noise preserves: means and covariances in expectation (iid), with exact means "
+        "(centred) or exactly "
+        "(exact), or the mean and covariance of each group (hybrid); paper: the printed rule, which is biased",
+    )
+    shape: Noise = parameter(
+        "normal", help="distribution of the noise: normal, or resampled deviations from the group means (bootstrap)"
+    )
+    partial: bool = parameter(
+        False, help="grow the Euclidean spanning tree, and take classes into account only when edges are cut"
+    )
     runs: bool = parameter(
         False, help="group once for each class attribute instead of once for all, and publish the average"
     )

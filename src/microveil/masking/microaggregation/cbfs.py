@@ -26,14 +26,16 @@ class CBFS(Microaggregation):
     """
 
     name: ClassVar[str] = "cbfs"
-    summary: ClassVar[str] = "groups of k records around the one farthest from the centre, one group at a time"
+    summary: ClassVar[str] = "groups of k records around the record farthest from the centroid, one group at a time"
     source: ClassVar[str] = "centroid-based fixed-size microaggregation; specification 02, 2.2"
 
     centroid: Literal["recomputed", "fixed"] = parameter(
-        "recomputed", help="the centre: of the records left, or of all records throughout"
+        "recomputed", help="centroid: that of the records still without a group, or that of all records throughout"
     )
     growth: Literal["seed", "interaction"] = parameter(
-        "seed", help="whom a group takes next: the record nearest to its seed, or to all its members"
+        "seed",
+        help="the record that a group takes next: the nearest to its first record (seed), or to all its members "
+        "(interaction)",
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

@@ -48,39 +48,53 @@ class Crest(Microaggregation):
     """
 
     name: ClassVar[str] = "crest"
-    summary: ClassVar[str] = "groups of similar records with mixed classes publish their mean"
+    summary: ClassVar[str] = "groups of similar records that differ in their confidential class publish their mean"
     source: ClassVar[str] = "class-restricted clustering (CREST); specification 07, CR-06 to CR-10"
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
     scale: Scale = parameter("minmax", help="scale of the distances: z-scores, min-max, or raw values")
     neighbours: int | None = parameter(
-        None, help="how many records around an edge show its mix of classes (none: k)", ge=2, le=MOST_RECORDS
+        None,
+        help="number of records around an edge whose classes are compared with those of the file; unset: k",
+        ge=2,
+        le=MOST_RECORDS,
     )
     alpha: float = parameter(
-        0.5, help="weight of the distance against the mix of classes; 1 is the Euclidean spanning tree", ge=0, le=1
+        0.5,
+        help="weight of the distance relative to the divergence of classes; 1 gives the Euclidean minimum spanning "
+        "tree",
+        ge=0,
+        le=1,
     )
     growth: Literal["dynamic", "frozen"] = parameter(
-        "dynamic", help="judge edges by the tree as it is, or as it was when their inner end joined"
+        "dynamic",
+        help="class divergence of an edge: computed on the tree as it is now (dynamic), or as it was when the inner "
+        "end of the edge was added (frozen)",
     )
     cut: Literal["ratio", "longest"] = parameter(
-        "ratio", help="cut first what costs least mix of classes for its length, or simply the longest edge"
+        "ratio",
+        help="edge that is cut first: the one with the least increase of class divergence for its length (ratio), or "
+        "the longest",
     )
     t: float | None = parameter(
         None, help="cut only where both parts have class shares within t of the file's", ge=0, le=1
     )
     closeness: Literal["emd", "jsd"] = parameter(
-        "emd", help="what t bounds: the earth mover's distance with equal class distances, or the JSD"
+        "emd",
+        help="distance that t limits: the earth mover's distance with equal distances between classes, or the "
+        "Jensen-Shannon divergence",
     )
     mixed: bool = parameter(False, help="cut only where both parts have more than one class")
     fewest: int = parameter(
-        1, help="cut only where each class in a part has at least so many records there", ge=1, le=MOST_RECORDS
+        1, help="cut only where each class of a part has at least this number of records in it", ge=1, le=MOST_RECORDS
     )
     regrow: bool = parameter(False, help="divide groups of 2k or more records again, by a tree of their own")
     length: Literal["rms", "root", "square"] = parameter(
         "rms", help="how a distance over d attributes is normalised: sqrt(sum/d), sqrt(sum)/d, or sum/d"
     )
     classes: tuple[str, ...] | None = parameter(
-        None, help="the class attributes, taken together (none: the categorical confidential attributes)"
+        None,
+        help="class attributes, whose combinations are the classes; unset: the categorical confidential attributes",
     )
     min_share: float = parameter(0.0, help="treat classes with a smaller share of the records as one class", ge=0, lt=1)
 

@@ -28,11 +28,11 @@ class Fixed(OneByOne):
     """
 
     name: ClassVar[str] = "fixed"
-    summary: ClassVar[str] = "each attribute by itself, in order, in groups of exactly k"
+    summary: ClassVar[str] = "each attribute by itself: groups of k consecutive values in rank order publish their mean"
     source: ClassVar[str] = "Defays and Nanopoulos (1993); specification 01, 8.1"
 
     remainder: Remainder = parameter("last", help="which group takes the n mod k values left over")
-    direction: Direction = parameter("ascending", help="order of the values; auto: against the long tail")
+    direction: Direction = parameter("ascending", help="order of the values; auto: from the end with the longer tail")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.univariate import fixed_groups

@@ -38,7 +38,7 @@ class Fuzzy(Microaggregation):
     """
 
     name: ClassVar[str] = "fuzzy"
-    summary: ClassVar[str] = "records publish the centre of a fuzzy cluster that is drawn for them"
+    summary: ClassVar[str] = "each record publishes the centre of a fuzzy cluster drawn by its degrees of membership"
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2003) and later, fuzzy c-means; specification 01, 9.10"
     random: ClassVar[bool] = True
     weights: ClassVar[str] = "not used for clustering; with weighted=true centres and means are weighted by them"
@@ -50,26 +50,35 @@ class Fuzzy(Microaggregation):
 
     k: int = parameter(
         3,
-        help="one cluster for about so many records; smallest size of a group only if crisp is true",
+        help="number of records for each cluster, on average; fewest records in a group only if crisp is true",
         ge=2,
         le=MOST_RECORDS,
     )
     chunk: int | None = parameter(
-        1000, help="divide longer files into parts of at most so many similar records first", ge=2, le=MOST_RECORDS
+        1000,
+        help="first divide a longer file into parts of similar records, each with at most this number of records",
+        ge=2,
+        le=MOST_RECORDS,
     )
-    model: Literal["entropy", "standard"] = parameter("entropy", help="how a degree falls with the distance")
+    model: Literal["entropy", "standard"] = parameter(
+        "entropy", help="how the degree of membership falls with the distance"
+    )
     fuzziness: float = parameter(2.0, help="the standard model's exponent f: the larger, the fuzzier", gt=1, le=100)
     sharpness: float | None = parameter(
         None,
-        help="the entropy model's lambda; none: one over mdav's mean squared distance within groups",
+        help="the entropy model's lambda; unset: 1 over the mean squared distance within the groups of mdav",
         gt=0,
         le=LARGEST_NUMBER,
     )
     choice: Literal["proportional", "uniform"] = parameter(
-        "proportional", help="how a cluster is drawn: by degree of membership, or any the record belongs to alike"
+        "proportional",
+        help="how a cluster is drawn: with probabilities proportional to the degrees of membership, or equal for all "
+        "clusters with a degree above 0.001",
     )
     per: Literal["record", "attribute"] = parameter("record", help="one draw for the record, or one for each attribute")
-    crisp: bool = parameter(False, help="draw nothing: make groups of at least k and publish what they publish")
+    crisp: bool = parameter(
+        False, help="draw no clusters: make groups of at least k records, which publish their means as in other methods"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

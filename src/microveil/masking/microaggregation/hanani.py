@@ -27,11 +27,13 @@ class Hanani(Microaggregation):
     """
 
     name: ClassVar[str] = "hanani"
-    summary: ClassVar[str] = "groups of k between parallel hyperplanes whose direction is improved"
+    summary: ClassVar[str] = (
+        "groups of k records between parallel hyperplanes, whose direction is chosen to lower the loss"
+    )
     source: ClassVar[str] = "Defays and Nanopoulos (1993), Hanani; specification 01, 8.5"
     random: ClassVar[bool] = True
 
-    starts: int = parameter(10, help="how many first directions are tried", ge=1, le=10_000)
+    starts: int = parameter(10, help="number of initial directions that are tried", ge=1, le=10_000)
     remainder: Remainder = parameter("last", help="which group takes the n mod k records left over")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

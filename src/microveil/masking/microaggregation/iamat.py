@@ -31,7 +31,9 @@ class IAMAT(Microaggregation):
     source: ClassVar[str] = "interactive-associative microaggregation (IAMAT); specification 02, 6"
 
     centroid: Literal["fixed", "recomputed"] = parameter(
-        "fixed", help="the centre groups start farthest from: of all records as published, or of the records left"
+        "fixed",
+        help="centroid from which the farthest record starts a group: that of all records, as published, or that of "
+        "the records still without a group",
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

@@ -64,7 +64,7 @@ class IndividualRanking(OneByOne):
     """
 
     name: ClassVar[str] = "individual-ranking"
-    summary: ClassVar[str] = "each attribute by itself: k neighbouring values publish their mean"
+    summary: ClassVar[str] = "individual ranking: each attribute is sorted and microaggregated by itself"
     source: ClassVar[str] = "Defays and Anwar (1998); specification 01, 8.3 and MA-20"
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
 

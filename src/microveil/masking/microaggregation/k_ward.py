@@ -30,14 +30,14 @@ class KWard(Microaggregation):
     """
 
     name: ClassVar[str] = "k-ward"
-    summary: ClassVar[str] = "merges the closest groups until each has k records"
+    summary: ClassVar[str] = "hierarchical clustering by Ward's method until each group has at least k records"
     source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002), k-Ward; specification 01, 9.5 and 12.2"
 
-    rule: Rule = parameter("contiguous", help="one attribute: which groups may merge")
+    rule: Rule = parameter("contiguous", help="for a single attribute: which groups may be merged")
     extremes: Literal["md", "fpc", "zs"] = parameter(
         "md",
-        help="several attributes: start from the two most distant records, or from the ends of the first component or "
-        "of the sum of z-scores",
+        help="for several attributes: start from the two most distant records (md), or from the ends of the first "
+        "principal component (fpc) or of the sum of z-scores (zs)",
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
@@ -67,7 +67,9 @@ class KWD(OneByOne):
     summary: ClassVar[str] = "k-Ward on each attribute by itself, comparing neighbouring groups only"
     source: ClassVar[str] = "the diagonal k-Ward; specification 01, 12.3"
 
-    exact: bool = parameter(False, help="look over complete groups to the left as well: always the groups of k-Ward")
+    exact: bool = parameter(
+        False, help="also compare across complete groups to the left, which always gives the groups of k-Ward"
+    )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.ward import k_ward_groups
@@ -93,10 +95,14 @@ class KWR(OneByOne):
     source: ClassVar[str] = "the recursive k-Ward; specification 01, 12.4"
 
     threshold: float | None = parameter(
-        None, help="share of the variation below which a part is not divided; none: dynamic", ge=0, le=1e6
+        None,
+        help="a part is halved while the variation within its halves, as a share of its own, is not below this; "
+        "unset: dynamic",
+        ge=0,
+        le=1e6,
     )
-    parts: int = parameter(2, help="into how many parts of equal count (J)", ge=2, le=10_000)
-    rule: Rule = parameter("contiguous", help="which groups may merge")
+    parts: int = parameter(2, help="number of parts with equal numbers of records (J)", ge=2, le=10_000)
+    rule: Rule = parameter("contiguous", help="which groups may be merged")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.ward import recursive_k_ward_groups
@@ -118,4 +124,4 @@ class KWDR(KWR):
     summary: ClassVar[str] = "the recursive k-Ward, comparing neighbouring groups only"
     source: ClassVar[str] = "the diagonal recursive k-Ward; specification 01, 12.5"
 
-    rule: Rule = parameter("kwd", help="which groups may merge")
+    rule: Rule = parameter("kwd", help="which groups may be merged")

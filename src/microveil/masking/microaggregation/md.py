@@ -27,7 +27,7 @@ class MD(Microaggregation):
     """
 
     name: ClassVar[str] = "md"
-    summary: ClassVar[str] = "groups of at least k records around the two that are farthest apart"
+    summary: ClassVar[str] = "groups of at least k records around the two records that are farthest apart"
     source: ClassVar[str] = "Mateo-Sanz and Domingo-Ferrer (1999), maximum distance; specification 01, 9.1"
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

@@ -30,7 +30,9 @@ class MDAV(Microaggregation):
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2005), MDAV; specification 03, MA-6"
 
     remainder: Literal["standard", "literal"] = parameter(
-        "standard", help="standard: no group smaller than k; literal, as some sources print it: the last one may be"
+        "standard",
+        help="standard: no group has fewer than k records; literal: as some sources print it, the last group may have "
+        "fewer",
     )
 
     def _fewest(self) -> int:

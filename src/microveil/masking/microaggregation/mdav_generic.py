@@ -11,7 +11,7 @@ import numpy.typing as npt
 from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.microdata.distances import OrdinalDistance
+from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS
 from microveil.numerics.neighbours.mixed_distance import MEAN, Axes
@@ -26,16 +26,17 @@ class Generic(Microaggregation):
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
     scale: Literal["z", "minmax"] = parameter(
-        "minmax", help="distances of numbers: their difference over their standard deviation, or over their range"
+        "minmax",
+        help="distance of two numbers: their difference divided by the standard deviation (z) or by the range "
+        "(minmax) of the attribute",
     )
-    select: Literal["all"] = parameter("all", help="distances are always taken on all attributes of a block")
-    polish: Literal[0] = parameter(0, help="such partitions are not polished")
+    select: Literal["all"] = parameter("all", help="distances are always computed on all attributes of a block")
+    polish: Literal[0] = parameter(0, help="exchanges between groups are not available for this method")
     ordinal_distance: OrdinalDistance = parameter(
         "inclusive",
-        help="distance of ordered categories: the categories from one to the other, or the steps, over all (inclusive, "
-        "half-open), the steps over all steps (unit), or 1 like nominal ones",
+        help=ORDINAL_DISTANCES,
     )
-    squared: bool = parameter(False, help="sum the squares of the attributes' distances instead")
+    squared: bool = parameter(False, help="sum the squared distances of the attributes instead of the distances")
 
     @abstractmethod
     def _mixed_groups(self, columns: FloatArray, axes: Axes, rng: np.random.Generator, progress: Progress) -> IntArray:
@@ -99,8 +100,8 @@ class MDAVGeneric(Generic):
 
     ties: Literal["first", "computed", "random"] = parameter(
         "first",
-        help="which of equally far records is taken: the first in the file, or a random one; computed: the first, but "
-        "distances that differ only by the rounding of their sum are not equal",
+        help="which of several equally distant records is taken: the first in the file, or a random one; computed: "
+        "the first, but distances that differ only by rounding errors do not count as equal",
     )
 
     def _mixed_groups(self, columns: FloatArray, axes: Axes, rng: np.random.Generator, progress: Progress) -> IntArray:

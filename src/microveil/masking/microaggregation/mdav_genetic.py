@@ -31,11 +31,11 @@ class MDAVGenetic(Microaggregation):
     )
     random: ClassVar[bool] = True
 
-    multiple: int = parameter(5, help="mdav first makes groups of so many times k records", ge=2, le=1_000)
-    population: int = parameter(30, help="how many divisions compete", ge=4, le=10_000)
-    generations: int = parameter(200, help="how many generations are bred", ge=0, le=1_000_000)
-    crossover: float = parameter(0.7, help="chance that a new division is crossed from two", ge=0, le=1)
-    mutation: float = parameter(0.1, help="chance that two records of a new division change places", ge=0, le=1)
+    multiple: int = parameter(5, help="size of the groups that mdav makes first, as a multiple of k", ge=2, le=1_000)
+    population: int = parameter(30, help="number of divisions in the population", ge=4, le=10_000)
+    generations: int = parameter(200, help="number of generations", ge=0, le=1_000_000)
+    crossover: float = parameter(0.7, help="probability of crossover", ge=0, le=1)
+    mutation: float = parameter(0.1, help="probability of mutation, an exchange of two records", ge=0, le=1)
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.genetic import Evolution, genetic_groups

@@ -40,8 +40,10 @@ class Mic1D(Method):
     random: ClassVar[bool] = False
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"kappa": 30, "clip": True})
 
-    kappa: int = parameter(500, help="how many values, of all attributes, are averaged together", ge=2, le=MOST_RECORDS)
-    clip: bool = parameter(False, help="keep every value within the least and greatest of its attribute")
+    kappa: int = parameter(
+        500, help="number of values, of all attributes, that are averaged together", ge=2, le=MOST_RECORDS
+    )
+    clip: bool = parameter(False, help="keep every value within the original range of its attribute")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         original = np.column_stack([data.numbers(name).values for name in attributes])

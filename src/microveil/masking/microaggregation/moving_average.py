@@ -32,17 +32,20 @@ class MovingAverage(Method):
 
     name: ClassVar[str] = "moving-average"
     family: ClassVar[str] = "microaggregation"
-    summary: ClassVar[str] = "each value is averaged with its two neighbours in order"
+    summary: ClassVar[str] = "each value becomes a weighted average of itself and its two neighbours in rank order"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
-    missing: ClassVar[str] = "missing cells and missing codes stay as they are and are nobody's neighbour"
+    missing: ClassVar[str] = "missing cells and missing codes stay as they are and do not count as neighbours"
     source: ClassVar[str] = "weighted moving average; specification 01, 8.4"
     random: ClassVar[bool] = False
 
     shares: tuple[float, float, float] = parameter(
-        (25.0, 50.0, 25.0), help="percentages of the value before, of the value itself and of the value behind"
+        (25.0, 50.0, 25.0),
+        help="weights, in per cent, of the next lower value, of the value itself and of the next higher value",
     )
     ends: Literal["repeat", "keep", "renormalise"] = parameter(
-        "repeat", help="first and last value: as the one next to it, unchanged, or over the neighbour there is"
+        "repeat",
+        help="first and last value: take over the average next to them (repeat), stay unchanged (keep), or are "
+        "averaged with their one neighbour (renormalise)",
     )
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ class OptimalUnivariate(OneByOne):
     """
 
     name: ClassVar[str] = "optimal-univariate"
-    summary: ClassVar[str] = "each attribute by itself, with the least possible loss"
+    summary: ClassVar[str] = "each attribute by itself: groups of at least k values with the least sum of squares"
     source: ClassVar[str] = "Hansen and Mukherjee (2003); specification 01, 8.6 and 03, 6.1"
 
     partition: Literal["optimal", "fixed"] = parameter("optimal", help="the optimum, or groups of k")

@@ -32,20 +32,22 @@ class Projection(Microaggregation):
     """
 
     name: ClassVar[str] = "projection"
-    summary: ClassVar[str] = "records in the order of one score, neighbours in groups of at least k"
+    summary: ClassVar[str] = "records are sorted by one score and divided into groups of at least k"
     source: ClassVar[str] = (
         "Mateo-Sanz and Domingo-Ferrer (1998); Torra and Nin; specification 01, 8.2 and 03, 6.2, 6.3"
     )
 
-    axis: Axis = parameter("component", help="the score that makes the order")
+    axis: Axis = parameter("component", help="score by which the records are sorted")
     partition: Cut = parameter(
-        "optimal", help="how the order is cut: least loss over all attributes, or over the score, or another rule"
+        "optimal",
+        help="how the sorted records are divided: with the least loss over all attributes (optimal), with the least "
+        "loss over the score (optimal-score), or by another method",
     )
     variable: str | None = parameter(
-        None, help="with axis=variable: the attribute that makes the order (none: the first)"
+        None, help="with axis=variable: the attribute by which the records are sorted; unset: the first"
     )
     component_scale: Literal["z", "minmax", "raw"] = parameter(
-        "z", help="scale of the attributes for the first component"
+        "z", help="scale of the attributes for the first principal component"
     )
     alpha: float = parameter(
         1.0, help="quantifier Q(x) = x^alpha of owa, choquet, sugeno and twofold without a measure", gt=0, le=1_000
@@ -60,7 +62,9 @@ class Projection(Microaggregation):
         None, help="twofold: the fuzzy measure of the Choquet part (none: as measure)"
     )
     remainder: Remainder = parameter("last", help="with fixed: which group takes the n mod k records left over")
-    threshold: float | None = parameter(None, help="with kwr and kwdr: the threshold; none: dynamic", ge=0, le=1e6)
+    threshold: float | None = parameter(
+        None, help="with kwr and kwdr: the threshold of the variation within halves; unset: dynamic", ge=0, le=1e6
+    )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         if len(columns) < 2 * self.k:

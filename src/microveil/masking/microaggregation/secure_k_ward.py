@@ -37,10 +37,11 @@ class SecureKWard(OneByOne):
     summary: ClassVar[str] = "k-Ward whose published values keep a distance from every original value of the group"
     source: ClassVar[str] = "Li, Zhu, Wang and Jajodia (2002), Secure-k-Ward; specification 01, 8.9"
 
-    publish: Literal["mean"] = parameter("mean", help="the mean, moved off the values of the group")
+    publish: Literal["mean"] = parameter("mean", help="the mean, moved away from the original values of the group")
     epsilon: float = parameter(
         0.01,
-        help="least distance of a published value from a member's, in standard deviations of the attribute",
+        help="least distance of a published value from every original value of the group, in standard deviations of "
+        "the attribute",
         ge=0,
         le=1_000,
     )

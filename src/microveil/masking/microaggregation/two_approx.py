@@ -30,12 +30,15 @@ class TwoApprox(Microaggregation):
     """
 
     name: ClassVar[str] = "two-approx"
-    summary: ClassVar[str] = "pairs of records from a cheapest edge cover, for k = 2"
+    summary: ClassVar[str] = "groups of two or three records from an edge cover of least cost, for k = 2"
     source: ClassVar[str] = "Domingo-Ferrer and Sebé (2006), 2-approximation for k = 2; specification 01, 9.7"
 
     k: int = parameter(2, help="smallest size of a group; this method is made for 2 only", ge=2, le=MOST_RECORDS)
     chunk: int | None = parameter(
-        2000, help="divide longer files into parts of at most so many similar records first", ge=2, le=MOST_RECORDS
+        2000,
+        help="first divide a longer file into parts of similar records, each with at most this number of records",
+        ge=2,
+        le=MOST_RECORDS,
     )
 
     def __post_init__(self) -> None:

@@ -27,21 +27,23 @@ class UnivariateGenetic(OneByOne):
     """
 
     name: ClassVar[str] = "univariate-genetic"
-    summary: ClassVar[str] = "each attribute by itself, grouped by a genetic algorithm"
+    summary: ClassVar[str] = "each attribute by itself: groups of at least k values found by a genetic algorithm"
     source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002), genetic heuristic; specification 01, 8.8"
     random: ClassVar[bool] = True
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({"population": 10, "generations": 20})
 
-    population: int = parameter(50, help="how many partitions live at a time", ge=2, le=10_000)
-    generations: int = parameter(500, help="the most generations", ge=1, le=1_000_000)
+    population: int = parameter(50, help="number of partitions in the population", ge=2, le=10_000)
+    generations: int = parameter(500, help="largest number of generations", ge=1, le=1_000_000)
     patience: int = parameter(
-        50, help="stop when the best has not improved for so many generations", ge=1, le=1_000_000
+        50, help="stop when the best partition has not improved for this number of generations", ge=1, le=1_000_000
     )
-    crossover: float = parameter(0.8, help="probability that two parents are crossed", ge=0, le=1)
+    crossover: float = parameter(0.8, help="probability of crossover", ge=0, le=1)
     mutation: float | None = parameter(
-        None, help="probability that a bit changes; none: one change in each partition on average", ge=0, le=1
+        None, help="probability that a bit changes; unset: one change in each partition on average", ge=0, le=1
     )
-    fitness: Literal["retained", "inverse"] = parameter("retained", help="SST - SSE, or 1 / SSE")
+    fitness: Literal["retained", "inverse"] = parameter(
+        "retained", help="fitness of a partition: SST - SSE (retained), or 1 / SSE (inverse)"
+    )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.univariate import Evolution, evolved_groups

@@ -27,10 +27,18 @@ class VMDAV(Microaggregation):
     """
 
     name: ClassVar[str] = "v-mdav"
-    summary: ClassVar[str] = "groups of k to 2k-1 records that follow the clusters in the data"
+    summary: ClassVar[str] = (
+        "mdav with groups of variable size, k to 2k-1 records, that follow the clusters in the data"
+    )
     source: ClassVar[str] = "Solanas and Martínez-Ballesté (2006), V-MDAV; specification 01, 9.3"
 
-    gamma: float = parameter(0.2, help="how readily a group takes more than k records; 0: never", ge=0, le=1e6)
+    gamma: float = parameter(
+        0.2,
+        help="a group of k takes another record if that record's distance to it is less than gamma times the record's "
+        "distance to the nearest other record without a group; 0: never",
+        ge=0,
+        le=1e6,
+    )
     post: Literal["mdav", "none"] = parameter("mdav", help="how groups of 2k records or more are divided")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

@@ -26,7 +26,7 @@ class Width(OneByOne):
     """
 
     name: ClassVar[str] = "width"
-    summary: ClassVar[str] = "each attribute by itself, cut at wide gaps between values"
+    summary: ClassVar[str] = "each attribute by itself: groups of at least k values, divided at wide gaps"
     source: ClassVar[str] = "the width criterion for skewed data; specification 01, 8.10"
 
     search: Literal["optimal", "split"] = parameter("optimal", help="least total width, or the widest gap first")

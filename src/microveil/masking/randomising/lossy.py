@@ -39,14 +39,14 @@ class Lossy(Method):
     family: ClassVar[str] = "randomising"
     joint: ClassVar[bool] = True
     random: ClassVar[bool] = False
-    summary: ClassVar[str] = "the table is compressed like a photograph"
+    summary: ClassVar[str] = "the table is compressed with loss, as a JPEG image, and decompressed"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; in the image they have the mean of their attribute"
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001), JPEG; specification 01, 6.1.7 (MK-6)"
 
-    quality: int = parameter(50, help="quality of the image, in percent", ge=1, le=100)
+    quality: int = parameter(50, help="JPEG quality of the image, in per cent", ge=1, le=100)
     order: Literal["given", "correlated"] = parameter(
         "given", help="order of the attributes in the image: as given, or correlated ones side by side"
     )

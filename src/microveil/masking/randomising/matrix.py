@@ -40,7 +40,7 @@ class Matrix(Method):
 
     name: ClassVar[str] = "matrix"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "attributes are mixed by a matrix and displaced by a shift and noise"
+    summary: ClassVar[str] = "matrix masking: attributes are multiplied by a matrix; a shift and noise are added"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; into other attributes they are mixed with their mean"

@@ -49,7 +49,7 @@ class Noise(Method):
 
     name: ClassVar[str] = "noise"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "adds normal noise to every value, or multiplies it by noise"
+    summary: ClassVar[str] = "adds normal noise to every value, or multiplies every value by random noise"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; a covariance is taken over the records that have both values"
@@ -62,7 +62,9 @@ class Noise(Method):
         help="independent in every cell; with the correlations of the data; then drawn towards the mean (linear); the "
         "same on normal scores (non-linear); or a factor of mean 1 (multiplicative)",
     )
-    exact: bool = parameter(False, help="then map the values so that means and covariances are exactly kept")
+    exact: bool = parameter(
+        False, help="then transform the values linearly so that means and covariances are preserved exactly"
+    )
 
     def __post_init__(self) -> None:
         if self.exact and self.form == "non-linear":

@@ -49,7 +49,9 @@ class NoiseSwapping(Method):
     name: ClassVar[str] = "noise-swapping"
     family: ClassVar[str] = "randomising"
     joint: ClassVar[bool] = True
-    summary: ClassVar[str] = "adds noise, swaps records that are still recognised, and restores means and covariances"
+    summary: ClassVar[str] = (
+        "adds noise, swaps records that are still re-identified, and restores means and covariances"
+    )
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; records are swapped with records that lack the same cells, "
@@ -61,7 +63,7 @@ class NoiseSwapping(Method):
     within: Literal["auto", "strata", "clusters", "file"] = parameter(
         "auto", help="sub-populations: strata where the schema has them, else the file (auto); strata; clusters; file"
     )
-    clusters: int = parameter(10, help="with within = clusters: into how many clusters, at least", ge=1, le=1_000_000)
+    clusters: int = parameter(10, help="with within=clusters: fewest clusters", ge=1, le=1_000_000)
     smallest: int = parameter(
         10, help="fewest records of a sub-population; smaller ones are joined", ge=3, le=MOST_RECORDS
     )

@@ -112,7 +112,7 @@ class PRAM(Method):
 
     name: ClassVar[str] = "pram"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "categories are exchanged at random by a known transition matrix"
+    summary: ClassVar[str] = "post-randomisation: categories are changed at random by a known transition matrix"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
         "a category like the others where missing is a category of its own, unless exclude_missing; otherwise missing "
@@ -125,13 +125,15 @@ class PRAM(Method):
         0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1
     )
     matrix: Literal["frequency", "proportional", "uniform", "entropy"] = parameter(
-        "frequency", help="how a matrix is made that is not given"
+        "frequency", help="how a transition matrix is made where none is given"
     )
     theta: float = parameter(0.5, help="share of the rarest category that changes (uniform)", ge=0, le=1)
     given: dict[str, Any] | None = parameter(
         None, help="for attributes by name, a matrix: rows of numbers, tables by category, or a CSV file"
     )
-    invariant: bool = parameter(False, help="make the matrix keep the frequencies in expectation, in two stages")
+    invariant: bool = parameter(
+        False, help="make the matrix invariant (two-stage PRAM), so that frequencies are preserved in expectation"
+    )
     diagonal: tuple[float, float] | None = parameter(
         None, help="lowest and highest probability that a category stays, such as 0.55, 0.75"
     )
@@ -140,8 +142,10 @@ class PRAM(Method):
         help="how a diagonal is lowered without `invariant`: rows above the range alone, or all rows by one factor as "
         "Eq. 4.7 is printed",
     )
-    exclude_missing: bool = parameter(False, help="leave missing alone also where it is a category of its own")
-    compound: bool = parameter(False, help="join all attributes to one whose categories are their combinations")
+    exclude_missing: bool = parameter(
+        False, help="never change missing cells, even where missing is a category of its own"
+    )
+    compound: bool = parameter(False, help="treat all attributes as one, whose categories are their combinations")
 
     def __post_init__(self) -> None:
         if self.diagonal is not None and not 0 <= self.diagonal[0] <= self.diagonal[1] <= 1:

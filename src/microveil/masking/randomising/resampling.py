@@ -35,12 +35,14 @@ class Resampling(Method):
 
     name: ClassVar[str] = "resampling"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "values become means of equally ranked values in samples of the attribute"
+    summary: ClassVar[str] = (
+        "each value becomes the mean of the equally ranked values of bootstrap samples of the attribute"
+    )
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are; samples are drawn from the values"
     source: ClassVar[str] = "Heer (1993), Domingo-Ferrer and Mateo-Sanz (1999); specification 01, 6.1.6 (MK-5)"
 
-    t: int = parameter(3, help="how many samples are drawn", ge=1, le=10_000)
+    t: int = parameter(3, help="number of bootstrap samples", ge=1, le=10_000)
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = {}

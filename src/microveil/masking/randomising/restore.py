@@ -42,7 +42,9 @@ class Restore(Mending):
 
     name: ClassVar[str] = "restore"
     family: ClassVar[str] = "randomising"
-    summary: ClassVar[str] = "moves the records of a release to restore its moments, never closer to the original"
+    summary: ClassVar[str] = (
+        "moves released records until means and covariances are restored, none closer to its original"
+    )
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; moments are taken over the cells and pairs of cells present"
     )
@@ -59,7 +61,7 @@ class Restore(Mending):
     tolerance: float = parameter(
         1e-6, help="stop when the sum of squared relative differences is below this", gt=0, le=1
     )
-    iterations: int = parameter(500, help="most steps of the optimiser", ge=1, le=1_000_000)
+    iterations: int = parameter(500, help="largest number of steps of the optimiser", ge=1, le=1_000_000)
 
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress

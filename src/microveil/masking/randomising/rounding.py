@@ -42,7 +42,7 @@ class Rounding(Method):
     name: ClassVar[str] = "rounding"
     family: ClassVar[str] = "randomising"
     random: ClassVar[bool] = False
-    summary: ClassVar[str] = "values go to multiples of a base, the nearest ones or drawn ones"
+    summary: ClassVar[str] = "values are rounded to multiples of a base, to the nearest or at random"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are"
     source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.1.5 (MK-4)"
@@ -51,7 +51,9 @@ class Rounding(Method):
         None, help="publish multiples of this number; unset: chosen from the data", gt=0, le=LARGEST_NUMBER
     )
     mode: Literal["nearest", "random", "controlled"] = parameter(
-        "nearest", help="to the nearest; at random without bias; at random without bias and with the sum kept"
+        "nearest",
+        help="to the nearest multiple; at random without bias; or at random without bias so that the sum changes by "
+        "less than one base (controlled)",
     )
     k: int | None = parameter(
         None,

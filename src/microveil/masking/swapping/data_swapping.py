@@ -50,16 +50,18 @@ class DataSwapping(Method):
 
     share: float = parameter(0.2, help="share of the records that take part in an exchange", ge=0, le=1)
     within: tuple[str, ...] | None = parameter(
-        None, help="attributes on which both records of a pair agree; the strata of the schema unless given"
+        None, help="attributes on which both records of a pair agree; unset: the strata of the schema"
     )
     first: Literal["random", "rare"] = parameter(
-        "random", help="which pairs are swapped: drawn, or those with the rarest combination of keys first"
+        "random",
+        help="which pairs are swapped: random ones, or those with the rarest combinations of keys first (rare)",
     )
     keys: tuple[str, ...] | None = parameter(
-        None, help="the attributes whose rare combinations come first; the keys of the schema unless given"
+        None, help="attributes whose rare combinations are swapped first; unset: the keys of the schema"
     )
     together: bool = parameter(
-        False, help="whether all attributes are exchanged between the same pairs, which keeps their relations"
+        False,
+        help="whether all attributes are exchanged between the same pairs, which preserves the relations among them",
     )
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:

@@ -50,13 +50,22 @@ class RankSwapping(Method):
     weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Moore (1996); specification 04, RS-BASE"
 
-    p: float = parameter(5.0, help="farthest a value may move, in ranks: a percentage of the records", ge=0, le=100)
+    p: float = parameter(
+        5.0,
+        help="largest difference in rank between swapped values, as a percentage of the records, or as a "
+        "number of ranks "
+        "with unit=positions",
+        ge=0,
+        le=100,
+    )
     unit: Unit = parameter("percent", help=UNIT)
     ties: Ties = parameter("random", help=TIES)
     rounding: Literal["floor", "round"] = parameter(
         "floor", help="a percentage as a number of ranks: rounded down, or to the nearest"
     )
-    mark: bool = parameter(True, help="whether a value that was swapped is done; else it can be swapped again")
+    mark: bool = parameter(
+        True, help="whether a swapped value takes no further part; if false, it can be swapped again"
+    )
 
     def __post_init__(self) -> None:
         check_ranks(self.name, self.p, self.unit)

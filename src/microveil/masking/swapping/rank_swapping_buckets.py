@@ -45,17 +45,21 @@ class RankSwappingBuckets(Method):
     weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Nin, Herranz and Torra (2008), rank swapping p-buckets; specification 04, RS-PB"
 
-    buckets: int = parameter(25, help="into how many buckets the values are divided", ge=1, le=1_000_000)
+    buckets: int = parameter(25, help="number of buckets that the ranks are divided into", ge=1, le=1_000_000)
     bucket_weights: Shape | tuple[float, ...] | Callable[[int], float] = parameter(
-        "geometric", help="probabilities of the own bucket, the next and so on: a name, or a list of weights"
+        "geometric",
+        help="probabilities of a value's own bucket, the next one and so on: the name of a distribution, or a list of "
+        "weights",
     )
     renormalise: bool = parameter(
-        False, help="take the probabilities of the buckets left in proportion, instead of giving the rest to the last"
+        False,
+        help="rescale the probabilities of the available buckets to sum to 1, instead of giving the remainder to the "
+        "last bucket",
     )
     taken: Literal["place", "bucket"] = parameter(
         "place",
-        help="where the place drawn is taken already: only the place is drawn again, among those free in the bucket, "
-        "or bucket and place are drawn again",
+        help="where the value drawn has been swapped already: only the value is drawn again, among the unswapped ones "
+        "of the bucket (place), or bucket and value are drawn again (bucket)",
     )
     ties: Ties = parameter("random", help=TIES)
 

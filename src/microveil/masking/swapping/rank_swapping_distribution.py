@@ -53,19 +53,32 @@ class RankSwappingDistribution(Method):
 
     name: ClassVar[str] = "rank-swapping-distribution"
     family: ClassVar[str] = "swapping"
-    summary: ClassVar[str] = "rank swapping in which the distance of a move is drawn, near ones being likelier"
+    summary: ClassVar[str] = (
+        "rank swapping in which the distance in ranks is drawn at random, short ones being likelier"
+    )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
     weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Nin, Herranz and Torra (2008), rank swapping p-distribution; specification 04, RS-PD"
 
-    p: float = parameter(5.0, help="twice the mean move, in ranks: a percentage of the records", ge=0, le=100)
+    p: float = parameter(
+        5.0,
+        help="twice the mean difference in rank between swapped values, as a percentage of the records, or as "
+        "a number of "
+        "ranks with unit=positions",
+        ge=0,
+        le=100,
+    )
     unit: Unit = parameter("percent", help=UNIT)
     shift: Shape | tuple[float, ...] | Callable[[float], float] = parameter(
-        "normal", help="distribution of the move: a name, or weights for equal parts of the way up to p"
+        "normal",
+        help="distribution of the difference in rank: a name, or a list of weights for equal parts of the interval "
+        "from 0 to p",
     )
     fallback: Literal["stay", "nearest"] = parameter(
-        "stay", help="a value for which no free place has any probability: stays, or takes the nearest free place"
+        "stay",
+        help="a value for which no value still unswapped has a positive probability: stays, or is swapped with the "
+        "nearest unswapped one",
     )
     ties: Ties = parameter("random", help=TIES)
 

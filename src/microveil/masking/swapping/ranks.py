@@ -24,7 +24,7 @@ Exchange = Callable[[int, np.random.Generator], IntArray]
 
 KINDS = ("numeric", "ordinal", "nominal")
 UNIT = "whether p is a percentage of the values or a number of ranks"
-TIES = "order of equal values: drawn, or as in the file"
+TIES = "order of equal values: random, or as in the file (stable)"
 MISSING = "missing cells and missing codes stay where they are; values are swapped among the others"
 WEIGHTS = (
     "sampling weights are not used: ranks count records; a value that changes places takes on the weight of its new "

@@ -43,7 +43,7 @@ class Hybrid(Mending):
 
     name: ClassVar[str] = "hybrid"
     family: ClassVar[str] = "synthesis"
-    summary: ClassVar[str] = "gives a release the means and covariances of the original"
+    summary: ClassVar[str] = "transforms a release linearly so that it has the means and covariances of the original"
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; means and covariances are those of the records without "
         "missing cells, and other records are mapped by the attributes they have"

@@ -46,7 +46,7 @@ class Synthetic(Method):
 
     name: ClassVar[str] = "synthetic"
     family: ClassVar[str] = "synthesis"
-    summary: ClassVar[str] = "draws records anew from a model: sequential trees, a normal distribution or a copula"
+    summary: ClassVar[str] = "draws synthetic records from a model: sequential trees, a normal distribution or a copula"
     joint: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal")
     missing: ClassVar[str] = (
@@ -71,13 +71,13 @@ class Synthetic(Method):
     )
     evidence: float = parameter(
         5.0,
-        help="trees: a cut must gain more than this many times the mean impurity of its node, where chance alone gains "
-        "about 1; with 0 every gain counts, and large files come near to being copied",
+        help="trees: a split must reduce the impurity by more than this multiple of the mean impurity of its node; "
+        "chance alone gains about 1; with 0 every gain counts, and large files are almost copied",
         ge=0,
         le=1e6,
     )
     order: tuple[str, ...] = parameter(
-        (), help="trees: attributes to draw first, in this order; the others follow as they come"
+        (), help="trees: attributes to draw first, in this order; the others follow in their own order"
     )
     given: tuple[str, ...] | None = parameter(
         None,
@@ -85,7 +85,8 @@ class Synthetic(Method):
         "not masked, save identifiers and households",
     )
     smooth: bool = parameter(
-        True, help="move numbers that fewer than `leaf` records share off the original values; not for normal"
+        True,
+        help="move numbers that fewer than `leaf` records share away from the original values; not for normal",
     )
     blend: float = parameter(
         0.0,

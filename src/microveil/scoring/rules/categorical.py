@@ -24,8 +24,8 @@ class CategoricalRule(ScoreRule):
 
     assignment: Literal["one-to-one", "best"] = parameter(
         "one-to-one",
-        help="probabilistic linkage gives each released record to one person (up to 5,000 distinct records), or links "
-        "every record for itself",
+        help="probabilistic linkage uses every released record once (one-to-one, up to 5,000 distinct records), or "
+        "links each record by itself (best)",
     )
 
     def scenarios(self, pair: Pair, known: Pair) -> dict[str, Scenario]:
@@ -55,7 +55,9 @@ class Categorical(CategoricalRule):
     """
 
     name: ClassVar[str] = "categorical"
-    summary: ClassVar[str] = "CTBIL, DBIL and EBIL against intervals and the better of two linkages"
+    summary: ClassVar[str] = (
+        "mean of a loss from CTBIL, DBIL and EBIL and a risk from interval disclosure and the better of two linkages"
+    )
     meaning: ClassVar[str] = "mean of loss and risk of categories; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, IL = (CTBIL + DBIL + EBIL)/3, DR = (ID + max(DBRL, PRL))/2"
     symbols: ClassVar[tuple[str, ...]] = ("ctbil", "dbil", "ebil", "id", "dbrl", "prl")
@@ -87,7 +89,9 @@ class CategoricalSource(Categorical):
     """
 
     name: ClassVar[str] = "categorical-source"
-    summary: ClassVar[str] = "the same as categorical with the conventions that fit published tables (source_ch4_2)"
+    summary: ClassVar[str] = (
+        "the same as categorical, with the conventions that fit published tables best (source_ch4_2)"
+    )
     source: ClassVar[str] = "specification 05, 5.9 (source_ch4_2); specification 06, 1.2"
 
     add_missing_category: bool = parameter(SOURCE_CH4_2["add_missing_category"], help=ADD_MISSING)
@@ -109,7 +113,9 @@ class Clustering(CategoricalRule):
     """
 
     name: ClassVar[str] = "clustering"
-    summary: ClassVar[str] = "the loss of clusters against intervals and the better of two linkages"
+    summary: ClassVar[str] = (
+        "mean of the change of clusters and a risk from interval disclosure and the better of two linkages"
+    )
     meaning: ClassVar[str] = "mean of what clustering loses and of the risk of categories; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, IL = 1 - (Rand + Jaccard + Wallace)/3, DR = (ID + max(DBRL, PRL))/2"
     symbols: ClassVar[tuple[str, ...]] = ("clustering", "id", "dbrl", "prl")

@@ -33,15 +33,15 @@ class NumericRule(ScoreRule):
 
     knowledge: Knowledge = parameter(
         "auto",
-        help="what the intruder knows, level by level: the first attributes up to half of them (half) or to all "
-        "(each), the first blocks from two on (blocks), or all at once; auto: blocks where several were masked, else "
-        "half",
+        help="sets of attributes that the intruder knows, over which risks are averaged: the first attributes up to "
+        "half of them (half) or up to all (each), the first blocks from two on (blocks), or all at once; auto: "
+        "blocks where several were masked, else half",
     )
     il: Literal["il", "pil"] = parameter(
-        "il", help="the loss: IL, or the probabilistic information loss, which has a bound by itself"
+        "il", help="the loss: IL, or the probabilistic information loss (PIL), which never exceeds 100"
     )
     bounded: bool = parameter(
-        True, help="bound each part of IL by 100, so that no loss outweighs every risk; printed tables do not"
+        True, help="limit each part of IL to 100, so that no loss outweighs every risk; published tables do not"
     )
 
     def losses(self, pair: Pair) -> dict[str, LossMeasure]:
@@ -91,7 +91,9 @@ class Classic(NumericRule):
     """
 
     name: ClassVar[str] = "classic"
-    summary: ClassVar[str] = "IL against distance linkage, probabilistic linkage and interval disclosure (ScoreOld)"
+    summary: ClassVar[str] = (
+        "mean of IL and a risk from distance and probabilistic linkage and interval disclosure (ScoreOld)"
+    )
     meaning: ClassVar[str] = "mean of IL and of three general attacks; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = (DLD + PLD)/4 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il", "dld", "pld", "id")

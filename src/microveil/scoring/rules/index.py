@@ -27,7 +27,9 @@ class ScoreIndex(ScoreRule):
     """
 
     name: ClassVar[str] = "score-index"
-    summary: ClassVar[str] = "G_IL against linkage to two neighbours and the disclosure of whole records (SI)"
+    summary: ClassVar[str] = (
+        "weighted mean of G_IL and a risk from linkage to two neighbours and interval disclosure of records (SI)"
+    )
     meaning: ClassVar[str] = "weighted mean of G_IL and G_DR; lower is better"
     formula: ClassVar[str] = "x G_IL + (1 - x) G_DR, G_DR = (RLD + ID)/2"
     symbols: ClassVar[tuple[str, ...]] = ("g_il", "rld", "id")
@@ -42,7 +44,10 @@ class ScoreIndex(ScoreRule):
         tuple(float(p) for p in range(1, 11)), help="half-widths of the intervals in per cent", min_length=1
     )
     decimals: int | None = parameter(
-        None, help="round the five parts of G_IL to so many decimals first, as the source's tables do", ge=0, le=15
+        None,
+        help="first round each of the five parts of G_IL to this number of decimals, as in the tables of the source",
+        ge=0,
+        le=15,
     )
 
     def losses(self, pair: Pair) -> dict[str, LossMeasure]:

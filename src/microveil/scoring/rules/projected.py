@@ -22,7 +22,9 @@ class Projected(NumericRule):
     """
 
     name: ClassVar[str] = "projected"
-    summary: ClassVar[str] = "IL against two general linkages, projected linkage and intervals (ScoreNew)"
+    summary: ClassVar[str] = (
+        "mean of IL and a risk from two general linkages, projected linkage and interval disclosure (ScoreNew)"
+    )
     meaning: ClassVar[str] = "mean of IL and of four attacks on microaggregation; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = (DLD + PLD + ProjLD)/6 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il", "dld", "pld", "projld", "id")
@@ -45,7 +47,7 @@ class ProjectedUsed(Projected):
     """
 
     name: ClassVar[str] = "projected-used"
-    summary: ClassVar[str] = "the same as projected without distance linkage, as one published table was made"
+    summary: ClassVar[str] = "the same as projected without distance linkage, as in one published table"
     formula: ClassVar[str] = "(IL + DR)/2, DR = (PLD + ProjLD)/4 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il", "pld", "projld", "id")
     source: ClassVar[str] = "specification 04, SC-NEW, as used in Table 4.11"
@@ -67,8 +69,10 @@ class ProjectedMax(Projected):
     """
 
     name: ClassVar[str] = "projected-max"
-    summary: ClassVar[str] = "IL against the best of three linkages and intervals (ScoreMax)"
-    meaning: ClassVar[str] = "mean of IL, the best linkage and intervals; lower is better"
+    summary: ClassVar[str] = (
+        "mean of IL and a risk from the most successful of three linkages and interval disclosure (ScoreMax)"
+    )
+    meaning: ClassVar[str] = "mean of IL, the most successful linkage and interval disclosure; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = max(DLD, PLD, ProjLD)/2 + ID/2"
     source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, SC-MAX"
 

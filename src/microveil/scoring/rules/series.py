@@ -22,7 +22,9 @@ class TimeSeries(ScoreRule):
     """
 
     name: ClassVar[str] = "time-series"
-    summary: ClassVar[str] = "changes of moments, values and forecasts of series against linkage and intervals"
+    summary: ClassVar[str] = (
+        "mean of the changes of moments, values and forecasts of series and a risk from linkage and interval disclosure"
+    )
     meaning: ClassVar[str] = "mean of loss and risk of time series; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, IL = (IL1 + IL2 + IL3)/3, DR = (EULD + STSLD)/4 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il1", "il2", "il3", "euld", "stsld", "id")

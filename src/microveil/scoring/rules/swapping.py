@@ -23,7 +23,10 @@ class Swapping(NumericRule):
     """
 
     name: ClassVar[str] = "swapping"
-    summary: ClassVar[str] = "IL against rank swapping linkage, two general linkages and intervals, as used in tables"
+    summary: ClassVar[str] = (
+        "mean of IL and a risk from rank swapping linkage, two general linkages and interval disclosure, weighted as "
+        "in published tables"
+    )
     meaning: ClassVar[str] = "mean of IL and of four attacks on rank swapping; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = RSLD/3 + DLD/6 + PLD/6 + ID/3"
     symbols: ClassVar[tuple[str, ...]] = ("il", "rsld", "dld", "pld", "id")
@@ -34,7 +37,7 @@ class Swapping(NumericRule):
 
     p: float | None = parameter(
         None,
-        help="how far the intruder takes values to be swapped, in per cent of the records; unset: from the release",
+        help="p of rank swapping that the intruder assumes, in per cent of the records; unset: from the release",
         ge=0,
         le=100,
     )
@@ -55,7 +58,7 @@ class SwappingStated(Swapping):
     """
 
     name: ClassVar[str] = "swapping-stated"
-    summary: ClassVar[str] = "the same as swapping, with the weights that the text states"
+    summary: ClassVar[str] = "the same as swapping, with the weights that the text of the source states"
     formula: ClassVar[str] = "(IL + DR)/2, DR = 0.166 RSLD + 0.166 DLD + 0.166 PLD + 0.5 ID"
     source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, SC-RS, as written in 4.1.3"
 

@@ -66,7 +66,7 @@ class Max(Mean):
     formula: ClassVar[str] = "max(IL, DR)"
     source: ClassVar[str] = "specification 05, SC-02; specification 06, PC-10"
 
-    by: By = parameter("max", help="what counts: the mean of loss and risk, or the larger of the two")
+    by: By = parameter("max", help="how loss and risk are combined: their mean, or the larger of the two")
 
 
 @parameterised
@@ -79,7 +79,7 @@ class Worst(Mean):
     """
 
     name: ClassVar[str] = "worst"
-    summary: ClassVar[str] = "mean of the loss and of what the best of all attacks links"
+    summary: ClassVar[str] = "mean of the loss and of the share of records linked by the most successful attack"
     meaning: ClassVar[str] = "mean of the loss and of the worst linkage; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR the greatest share of records linked by any attack"
     source: ClassVar[str] = "specification 04, section 5"
