@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import IntArray
 
 
 def plain_wildcards(codes: IntArray, k: int) -> IntArray:

@@ -10,7 +10,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks import Attack, Risk
 from microveil.attacks.correspondence import corresponding
@@ -20,9 +19,7 @@ from microveil.display import frame_of, html_table, paragraph, text_table
 from microveil.errors import Cancelled, DataError, MicroveilError, ParameterError
 from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, names
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 _LINKAGE = "linkage"
 _UNIQUENESS = "uniqueness"  # the attack, not its family: who is singled out by a predicate need not be the own record

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import ParameterError
+from microveil.typing import IntArray
 
 SEED_BITS = 256  # seeds are below 2 to this power
 GUESSABLE = 1_000_000  # seeds below are tried first by whoever looks for one
@@ -111,7 +111,7 @@ class Streams:
         """The stream that belongs to these labels, whatever was drawn from other streams before."""
         return np.random.Generator(np.random.Philox(key=_keyed(self.seed, b"microveil stream", [self.step, *labels])))
 
-    def some_of(self, records: int, wanted: int, *labels: str) -> npt.NDArray[np.int64]:
+    def some_of(self, records: int, wanted: int, *labels: str) -> IntArray:
         """The numbers of so many records drawn without repetition, ascending; of all if no more are there.
 
         >>> Streams(7).some_of(3, 5, "attack").tolist()

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import as_microdata
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Risk
 from microveil.attacks.confidential import (
@@ -25,12 +24,10 @@ from microveil.errors import ParameterError
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.counting.class_divergence import ClassReport
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack
 from microveil.comparison.columns import Columns
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.progress import Progress, parts
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.nearest import Table, Terms
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 CONFIDENTIAL = (
     "attributes that the intruder wants to learn; unset: those with the role confidential, else the masked ones "
     "that are not known, else each known attribute in turn"

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.linkage.rank_alignment import correlation
 from microveil.comparison.common_codes import as_floats, common_codes, is_number
@@ -37,9 +36,8 @@ from microveil.numerics.linkage.correspondence import (
 )
 from microveil.numerics.linkage.monotone_direction import decreasing
 from microveil.numerics.statistics.scaling import places, standardise
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 By = Literal["identifier", "content"]
 
 _LOOKED_AT = 300  # released records whose own original is compared with all others; fewer in a long file

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk, Subject, wilson_interval
 from microveil.comparison.pairs import Pair
@@ -16,10 +15,8 @@ from microveil.microdata.schema import KINDS
 from microveil.numerics.statistics.scaling import average_ranks
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 _AS_THEY_WERE, _WITHOUT_ORDER = "released unchanged", "categories without an order"
 _NOTHING_TO_MEASURE = "no attribute with an order was masked"
 Window = Literal["rank", "rank-difference", "sd", "range", "value"]

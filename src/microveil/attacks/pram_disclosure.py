@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk, Subject
 from microveil.attacks.confidential import mean_over, percent
@@ -27,9 +26,8 @@ from microveil.numerics.perturbing.posterior import (
 )
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _GIVEN = (
     "for attributes by name, the transition matrix: rows of numbers, tables by category, or a CSV file; unset: those "
     "of the release, else the transitions that happened"
@@ -51,7 +49,7 @@ class Transitions:
         return np.bincount(self.before[self.before >= 0], minlength=len(self.matrix)).astype(np.int64)
 
     @property
-    def attacked(self) -> npt.NDArray[np.bool_]:
+    def attacked(self) -> BoolArray:
         return (self.before >= 0) & (self.after >= 0)
 
     def over(self, values: FloatArray) -> FloatArray:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk, Subject
 from microveil.attacks.linkage.alignment import masked_in_order
 from microveil.comparison.pairs import Pair
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import FloatArray
 
 
 @parameterised

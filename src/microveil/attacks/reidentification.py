@@ -14,7 +14,6 @@ from html import escape
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.uniqueness import Uniqueness
@@ -25,10 +24,8 @@ from microveil.microdata.equivalence_classes import Combinations, beside_wildcar
 from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS, Attribute
 from microveil.progress import Progress, parts, silent
+from microveil.typing import FloatArray, IntArray
 from microveil.units import THRESHOLD, probability
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 Source = Literal["given", "keys", "all"]
 

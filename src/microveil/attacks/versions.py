@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.attacks.base import Attack, Risk
@@ -20,9 +19,8 @@ from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.microdata import Categories, Microdata
 from microveil.progress import Progress, parts, silent
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Link = Literal["order", "nearest"]
 Intervals = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 _USUAL: type[Attack] = DistanceLinkage

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.microdata.hints import hints
 from microveil.microdata.microdata import Microdata
+from microveil.typing import IntArray
 
-IntArray = npt.NDArray[np.int64]
 Codes = tuple[IntArray, IntArray]  # of the original and of the masked column, equal where the cells are
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
 from microveil.comparison.label_detection import readable_labels
@@ -16,12 +15,11 @@ from microveil.microdata.distances import category_distance
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import as_categories
 from microveil.numerics.statistics.scaling import Scaling
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Cells
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Metric = Literal["euclidean", "manhattan"]
 Scale = Literal["separate", "joint"]
 
@@ -86,7 +84,7 @@ class LabelCodes:
 
     known: IntArray
     released: IntArray
-    empty: npt.NDArray[np.bool_]
+    empty: BoolArray
 
 
 def label_codes(pair: Pair, name: str) -> LabelCodes:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.microdata.microdata import as_categories
 from microveil.microdata.schema import category_key
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 def common_codes(before: pa.Array, after: pa.Array) -> tuple[IntArray, IntArray]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,9 +13,7 @@ from microveil.comparison.pairs import Pair
 from microveil.microdata.ordered import is_ordered, numbers_in
 from microveil.numerics.core.content_hash import content_lots
 from microveil.randomness import PublicStreams
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 def drawn(pair: Pair, attributes: Sequence[str], wanted: int, seed: int, name: str) -> IntArray:

@@ -17,9 +17,7 @@ from microveil.microdata.distances import Regions
 from microveil.microdata.hierarchy import Hierarchy, node_text
 from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, as_categories
 from microveil.microdata.schema import Attribute
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _JOINTS = re.compile(r" to | ?[-–—] ?")
 _FEWEST = 2  # records whose values tell what their label stands for
@@ -223,9 +221,7 @@ def _nodes(pair: Pair, name: str) -> dict[str, list[str]]:
     return {node: list(leaves) for node, leaves in below.items()}
 
 
-def _code_book(
-    values: FloatArray, of_record: IntArray, wanted: npt.NDArray[np.bool_], *, whole: bool
-) -> dict[int, Region]:
+def _code_book(values: FloatArray, of_record: IntArray, wanted: BoolArray, *, whole: bool) -> dict[int, Region]:
     """What labels stand for by the values of their records: these categories, or the span of these numbers.
 
     Only for the labels that are wanted, and of these only for those of several records.

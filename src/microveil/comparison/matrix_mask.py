@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.masking.partition import Partition
 from microveil.masking.release import Release
 from microveil.numerics.grouping.groups import means_by_group
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, SchemaError
@@ -22,6 +21,7 @@ from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, draw_seed
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Masked:
 
     columns: Mapping[str, pa.Array]
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
-    matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    matrices: Mapping[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     attributes: tuple[Attribute, ...] = ()
-    rows: npt.NDArray[np.int64] | None = None
+    rows: IntArray | None = None
 
 
 def _dialect(table: Microdata) -> dict[str, str]:
@@ -65,7 +65,7 @@ def _refuse_household(table: Microdata, attributes: Sequence[str]) -> None:
         )
 
 
-def _agreed(table: Microdata, attributes: Sequence[str], kept: Release | None) -> dict[str, npt.NDArray[np.bool_]]:
+def _agreed(table: Microdata, attributes: Sequence[str], kept: Release | None) -> dict[str, BoolArray]:
     """For attributes that belong to households, in which records all members agreed before the first step masked them.
 
     Of an earlier release that was read from a file this is not known; then all count as having agreed.
@@ -80,7 +80,7 @@ def _agreed(table: Microdata, attributes: Sequence[str], kept: Release | None) -
 def _members_differ(
     after: Microdata,
     attributes: Sequence[str],
-    agreed: Mapping[str, npt.NDArray[np.bool_]],
+    agreed: Mapping[str, BoolArray],
     earlier: Mapping[str, int],
 ) -> dict[str, int]:
     """For attributes that belong to households, in how many of those that agreed members no longer do."""

@@ -11,14 +11,7 @@ import pyarrow as pa
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.households import (
-    BY_HOUSEHOLD,
-    IntArray,
-    agreement,
-    household_of,
-    shared_attributes,
-    units_of,
-)
+from microveil.masking.households import BY_HOUSEHOLD, agreement, household_of, shared_attributes, units_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
@@ -27,6 +20,7 @@ from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
+from microveil.typing import IntArray
 
 
 @parameterised

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.errors import DataError
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.numerics.statistics.moments import complete_rows, with_moments_of
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 def numbers_of(data: Microdata, attributes: Sequence[str]) -> FloatArray:

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.display import html_table, text_table
 from microveil.errors import GuaranteeError, ParameterError, brief, nearest_name
@@ -23,14 +22,12 @@ from microveil.microdata.microdata import as_microdata, count, resolve_attribute
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS
 from microveil.progress import Progress, silent
+from microveil.typing import BoolArray, FloatArray, IntArray
 from microveil.units import probability
 
 if TYPE_CHECKING:
     from microveil.microdata.equivalence_classes import Combinations
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 RISK = "risk"  # what attacks measure; the others are counted in the release
 # what can be required: the name on the left; whether the value must be at least or at most what is asked

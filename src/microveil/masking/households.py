@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,8 +12,8 @@ from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import as_categories, count
 from microveil.microdata.schema import Category
+from microveil.typing import BoolArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
 _LARGEST_NUMBER = 2.0**53  # household numbers beyond are not looked for
 BY_HOUSEHOLD = "by-household"  # the method that masks members alike
 
@@ -64,7 +63,7 @@ def _is_shared(codes: IntArray, household: IntArray) -> bool:
     return households - differing - by_chance > (households - by_chance) / 2
 
 
-def agreement(data: Microdata, name: str) -> npt.NDArray[np.bool_]:
+def agreement(data: Microdata, name: str) -> BoolArray:
     """For every record, whether all members of its household have the same cell of an attribute; alone one agrees."""
     household = household_of(data)
     assert household is not None
@@ -86,7 +85,7 @@ def units_of(data: Microdata, household: IntArray, attributes: Iterable[str]) ->
     return units
 
 
-def _differs(codes: IntArray, household: IntArray) -> npt.NDArray[np.bool_]:
+def _differs(codes: IntArray, household: IntArray) -> BoolArray:
     """Which records have another cell than the first of their household."""
     _, first = np.unique(household, return_index=True)
     return np.asarray(codes != codes[first][household])
@@ -168,7 +167,7 @@ def _codes(data: Microdata, name: str) -> IntArray:
     return np.array(codes, dtype=np.int64)
 
 
-def _absent(data: Microdata, name: str) -> npt.NDArray[np.bool_]:
+def _absent(data: Microdata, name: str) -> BoolArray:
     """Where a number is missing; read as categories, for household numbers may be longer than a double holds."""
     states = Microdata(data.frame, data.schema.with_kinds(nominal=[name]), data.origin).missing_states(name)
     return np.asarray(states > 0)

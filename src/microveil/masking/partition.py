@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.errors import DataError
+from microveil.typing import IntArray
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Partition:
     [3, 2]
     """
 
-    labels: npt.NDArray[np.int64]
+    labels: IntArray
 
     @classmethod
     def of(cls, labels: npt.ArrayLike) -> Partition:
@@ -45,7 +46,7 @@ class Partition:
         return hash(self.labels.tobytes())
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> IntArray:
         return np.bincount(self.labels).astype(np.int64)
 
     @property
@@ -54,7 +55,7 @@ class Partition:
         return int(self.sizes.min()) if len(self.sizes) else 0
 
     @property
-    def groups(self) -> list[npt.NDArray[np.int64]]:
+    def groups(self) -> list[IntArray]:
         """The record numbers of each group, ascending."""
         order = np.argsort(self.labels, kind="stable")
         return np.split(order, np.cumsum(self.sizes)[:-1])

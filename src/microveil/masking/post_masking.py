@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
@@ -17,8 +16,7 @@ from microveil.microdata.microdata import count
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import ParameterError, check_path
 from microveil.masking.guarantees import Guarantees, guarantees_of
@@ -24,6 +23,7 @@ from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.schema import category_key
 from microveil.randomness import Streams, derived_seed
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
@@ -140,9 +140,9 @@ class Release:
     data: Microdata
     provenance: Provenance
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
-    matrices: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
-    rows: npt.NDArray[np.int64] | None = None
-    agreed: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    matrices: Mapping[str, FloatArray] = field(default_factory=dict)
+    rows: IntArray | None = None
+    agreed: Mapping[str, BoolArray] = field(default_factory=dict)
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -201,7 +201,7 @@ class Release:
                 return attributes
         return (name,)
 
-    def matrices_apart_from(self, attributes: Sequence[str]) -> dict[str, npt.NDArray[np.float64]]:
+    def matrices_apart_from(self, attributes: Sequence[str]) -> dict[str, FloatArray]:
         """The matrices that are about none of these attributes."""
         masked = set(attributes)
         return {n: matrix for n, matrix in self.matrices.items() if masked.isdisjoint(self.attributes_of_matrix(n))}

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,9 +29,8 @@ from microveil.numerics.neighbours.mixed_distance import MEDIAN
 from microveil.parameters import MOST_RECORDS, Parameterised, component_parameters, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _NUMBER = re.compile(r"(?<![\w.'])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w'])")
 _PLURAL = re.compile(r"s\b")
 

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import BoolArray, FloatArray, IntArray
+
 OrdinalDistance = Literal["inclusive", "half-open", "unit", "nominal"]
 ORDINAL_DISTANCES = (  # the help of every parameter that chooses one
     "distance between ordered categories of a domain of L: the number of categories from one to the other, both "
@@ -79,7 +78,7 @@ class Regions:
         return Regions(tuple(region / unit for region in self.segments), self.without / unit, self.hair / unit)
 
     @cached_property
-    def _hulls(self) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    def _hulls(self) -> tuple[FloatArray, FloatArray, BoolArray]:
         """The lowest and the highest end of each region, and whether there are gaps between."""
         low = np.array([region[0, 0] for region in self.segments])
         high = np.array([region[-1, 1] for region in self.segments])

@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError
 from microveil.microdata.microdata import Microdata
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
 from microveil.progress import Progress, parts, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

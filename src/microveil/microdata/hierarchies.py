@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from microveil.errors import ParameterError, SchemaError, UnknownNameError
 from microveil.microdata.hierarchy import Hierarchy, Intervals, checked_node, node_text
+from microveil.typing import FloatArray
 
 Period = Literal["day", "month", "quarter", "year", "decade"]
 _TOP = "*"
@@ -73,7 +74,7 @@ def equal_frequency(numbers: npt.ArrayLike, groups: Sequence[int]) -> Intervals:
     return Intervals.of([frequency_cuts(ordered, count) for count in groups])
 
 
-def frequency_cuts(ordered: npt.NDArray[np.float64], groups: int) -> list[float]:
+def frequency_cuts(ordered: FloatArray, groups: int) -> list[float]:
     """The cut points that divide ascending numbers into groups as equal as ties allow."""
     places = [len(ordered) * g // groups for g in range(1, groups)]
     return sorted({float(ordered[place]) for place in places if ordered[place] > ordered[0]})

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import FileError, SchemaError, UnknownNameError, brief
 from microveil.microdata.files.inputs import read_text
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _LARGEST_NODE = 1e300
 _EMPTY = "a category is empty; what is missing has no place in a hierarchy"
 

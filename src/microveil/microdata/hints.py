@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import DataError
 from microveil.microdata.microdata import Microdata, as_categories
 from microveil.microdata.schema import Attribute
+from microveil.typing import FloatArray, IntArray
 
 Sort = Literal["identifier", "weight", "household", "code", "categories", "numbers"]
 
@@ -156,7 +156,7 @@ class _Column:
         return self.attribute.kind == "numeric" and self.numbers is not None
 
     @cached_property
-    def numbers(self) -> npt.NDArray[np.float64] | None:
+    def numbers(self) -> FloatArray | None:
         kind = self.whole_column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             return None
@@ -187,7 +187,7 @@ class _Column:
         return "every value" if self.distinct == len(self.cells) else "nearly every value"
 
     @cached_property
-    def group_sizes(self) -> npt.NDArray[np.int64]:
+    def group_sizes(self) -> IntArray:
         return np.asarray(pc.value_counts(self.cells).field("counts").to_numpy(zero_copy_only=False))
 
     @cached_property
@@ -226,7 +226,7 @@ def _weight(column: _Column, *, taken: bool) -> Hint | None:
     return Hint("weight", f"decimals shared by many records: a sampling weight? --weight {column.name}")
 
 
-def _shared_decimals(column: _Column, values: npt.NDArray[np.float64]) -> bool:
+def _shared_decimals(column: _Column, values: FloatArray) -> bool:
     """Few values with many decimals, none below 1, as records of the same stratum have them."""
     if len(values) < _ENOUGH or not 2 <= column.distinct <= _MOST_WEIGHTS or 5 * column.distinct > len(values):
         return False

@@ -30,13 +30,11 @@ from microveil.microdata.kind_inference import infer_schema
 from microveil.microdata.ordered import cells_from, numbers_in
 from microveil.microdata.orders import in_order
 from microveil.microdata.schema import Attribute, Category, Schema, category_key
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.microdata.files import Origin
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 PRESENT, SYSTEM_MISSING, FIRST_CODE = 0, 1, 2
 _EXACT_IN_DOUBLE = 2**53

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.microdata.distances import OrdinalDistance, category_distance
 from microveil.microdata.microdata import Microdata
 from microveil.numerics.neighbours.mixed_distance import MEAN, MEDIAN, MODE, Axes
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 def mixed_columns(

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.microdata import Microdata
@@ -16,9 +15,7 @@ from microveil.numerics.statistics.scaling import standardise
 from microveil.reporting.charts import bars, heatmap, histogram
 from microveil.reporting.charts.scales import round_limits, widened
 from microveil.reporting.report_findings import of_the_records
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray
 
 BEFORE, AFTER = "original", "released"
 _STEPS, _MOST_CATEGORIES, _LARGEST_TABLE = 40, 20, 1_000_000

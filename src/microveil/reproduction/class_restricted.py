@@ -20,7 +20,7 @@ from microveil.numerics.grouping.groups import means_by_group
 from microveil.numerics.perturbing.perturbation import Mode, linkage_ranks, moment_biases, perturb
 from microveil.numerics.statistics.scaling import min_max
 from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, whole
-from microveil.reproduction.measuring import FloatArray, IntArray
+from microveil.typing import FloatArray, IntArray
 
 SEEDS = 5
 SMALLEST = 3  # the group size that calibration starts from

@@ -31,7 +31,8 @@ from microveil.numerics.statistics.dependence_tree import (
 )
 from microveil.numerics.statistics.scaling import standardise
 from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, printed, row, whole
-from microveil.reproduction.measuring import FloatArray, IntArray, matrix
+from microveil.reproduction.measuring import matrix
+from microveil.typing import FloatArray, IntArray
 
 FILES = ("tarragona", "census")
 # of every attribute: MDAV, OMMA

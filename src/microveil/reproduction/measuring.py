@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack
 from microveil.losses.base import Loss
@@ -16,13 +15,12 @@ from microveil.microdata import Attribute, Microdata, Schema, datasets
 from microveil.microdata.datasets.selections import load_selection
 from microveil.microdata.schema import Kind
 from microveil.registry import make
+from microveil.typing import FloatArray
 
 PLD_RULE = (
     "PLD lets numbers agree within tolerances: of two rules compared with ten printed values before the run this came "
     "nearer in most, so that PLD is fitted to print and no independent check"
 )
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def method(name: str, **parameters: Any) -> Method:

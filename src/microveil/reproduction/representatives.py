@@ -27,7 +27,8 @@ from microveil.numerics.statistics.aggregation_operators import quantifiers
 from microveil.numerics.statistics.correlation_structure import correlations
 from microveil.numerics.statistics.scaling import min_max, standardise
 from microveil.reproduction.base import Quick, Reproduction, Row, Rows, whole
-from microveil.reproduction.measuring import FloatArray, attack
+from microveil.reproduction.measuring import attack
+from microveil.typing import FloatArray
 
 DRAWS = 10
 DRAWN = 100

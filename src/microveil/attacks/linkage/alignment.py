@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, SCALE, attacked, risk_of, steps_of
@@ -15,12 +14,11 @@ from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Order
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Range = tuple[IntArray, IntArray]
 _CENTRES = ("mean", "median")  # what groups of records are published as
 _ROUNDING = 1e-9  # of the released range: by so much a mean may be off

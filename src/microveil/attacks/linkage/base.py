@@ -9,7 +9,6 @@ from math import comb, fsum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.comparison.drawing import drawn
@@ -18,13 +17,12 @@ from microveil.errors import ParameterError, UnknownNameError
 from microveil.numerics.statistics.scaling import Scaling, min_max, standardise
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.comparison.labels import Labels
     from microveil.numerics.neighbours.nearest import Table
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Standardisation = Literal["separate", "joint", "minmax", "none"]
 # for each record attacked and each counter, the chance that its link is right
 Hits = dict[str, FloatArray]

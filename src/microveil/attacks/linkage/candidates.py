@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Risk
 from microveil.comparison.drawing import drawn
 from microveil.comparison.pairs import Pair
+from microveil.typing import IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Inside
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 METRIC = "distance of numbers, for the nearest of the candidates"
 SCALE = "scale of numbers, for the nearest of the candidates: each file's own z-scores, or the original's"
 RECORDS = "number of records that are attacked, drawn at random; unset: all, or as many as take about 20 seconds"

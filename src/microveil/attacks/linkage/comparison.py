@@ -19,10 +19,8 @@ from microveil.numerics.core.compiled import over_blocks
 from microveil.numerics.linkage.pair_sums import add_from_table
 from microveil.numerics.neighbours.nearest import Links, Places, Table, Terms, distances, distinct, link, places_of_own
 from microveil.progress import Progress, silent
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Result = TypeVar("Result")
 
 _AT_ONCE = 1 << 20  # distances in a block

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Variant
 from microveil.attacks.linkage.base import (
@@ -27,13 +26,12 @@ from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, ca
 from microveil.microdata.schema import CATEGORICAL, KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison, Labelled
     from microveil.comparison.labels import Labels
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 # a direction in which the files do not differ counts as if they differed by a millionth of their spread
 _LEAST_VARIANCE = 1e-12
 _NO_VARIANCE = 1e-12

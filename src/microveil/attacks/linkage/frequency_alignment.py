@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
 from microveil.attacks.linkage.rank_alignment import Cells, RankAlignmentLinkage, correlation, reversed_told
@@ -17,8 +16,6 @@ from microveil.microdata.microdata import PRESENT
 from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.parameters import parameterised
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _MOST_CODES = 100  # different numbers that may be codes of categories
 _ROUNDING = 1e-6  # agreements that differ by less are equal
 _PLAIN = 0.9  # an attribute that agrees so much as it is was not renamed

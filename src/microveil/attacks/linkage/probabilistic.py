@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.linkage.base import (
     EFFORT_OF_LABELS,
@@ -27,6 +26,7 @@ from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import PublicStreams
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison, Labelled
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from microveil.numerics.linkage.fellegi_sunter import Classes
     from microveil.numerics.neighbours.nearest import Table
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Agreement = Literal["tolerance", "equal", "round", "nearest", "bins", "quantile"]
 
 _EQUAL = 1e-9  # numbers that differ by less, in deviations, are equal

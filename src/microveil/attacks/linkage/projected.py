@@ -8,7 +8,6 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import RECORDS, attacked
@@ -18,12 +17,11 @@ from microveil.errors import ParameterError, UnknownNameError
 from microveil.masking.microaggregation.segments import segments_of
 from microveil.parameters import LARGEST_SEED, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.nearest import Links, Table
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Projected = Literal["component", "component-raw", "z-sum", "loadings"]
 From = Literal["masked", "original", "own"]
 _STEPS_OF_A_TERM = 0.4

@@ -21,9 +21,8 @@ from microveil.microdata.schema import KINDS, Attribute, category_key
 from microveil.numerics.statistics.scaling import places
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 StateArray = npt.NDArray[np.uint8]
 ORDERED = ("numeric", "ordinal")
 _ROUNDING = 1e-9  # correlations that differ by less are equal

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from microveil.attacks.base import Attack, Risk, Variant
-from microveil.attacks.linkage.candidates import (
-    METRIC,
-    MISSING,
-    RECORDS,
-    FloatArray,
-    IntArray,
-    attacked,
-    risk_of,
-    steps_of,
-)
+from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
 from microveil.attacks.linkage.windows import Reach, is_swapped, reach_told, reaches, shares_of, window
 from microveil.comparison.columns import Columns, Metric
 from microveil.comparison.pairs import Pair
@@ -24,6 +15,7 @@ from microveil.errors import ParameterError
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Boxes, Inside, Order, PlaceArray

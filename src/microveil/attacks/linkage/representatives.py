@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import RECORDS
@@ -27,9 +26,8 @@ from microveil.numerics.statistics.projections import steady_component
 from microveil.numerics.statistics.scaling import Scaling, average_ranks, min_max, standardise
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, silent
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Operator = Literal["owa", "sugeno", "twofold", "structure", "component", "z-sum"]
 Scale = Literal["standard", "range", "rank", "none"]
 _BASELINES: tuple[Operator, ...] = ("component", "z-sum")

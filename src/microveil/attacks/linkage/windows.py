@@ -7,7 +7,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
@@ -15,12 +14,11 @@ from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
 from microveil.masking.swapping.ranks import Unit, ranks
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Order
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 ASSUMED = 20.0  # per cent of the records: the bound that is taken where nothing is known of a table
 SWAPPING: dict[str, Any] = {
     method.name: method for method in (RankSwapping, RankSwappingDistribution, RankSwappingBuckets)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.columns import Columns
 from microveil.comparison.drawing import drawn
@@ -19,9 +18,7 @@ from microveil.numerics.statistics.mardia import Shape, mardia
 from microveil.numerics.statistics.prediction import Task, by_tree
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray
 
 
 @parameterised

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
 from microveil.comparison.pairs import Pair
@@ -20,10 +19,7 @@ from microveil.numerics.statistics.interval_overlap import confidence_overlap
 from microveil.numerics.statistics.survey_estimates import Design, Estimates
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 
 @parameterised

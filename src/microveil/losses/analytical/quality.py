@@ -13,8 +13,6 @@ from microveil.microdata.schema import KINDS
 from microveil.parameters import parameterised
 from microveil.progress import Progress, parts
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @parameterised
 class Quality(LossMeasure):

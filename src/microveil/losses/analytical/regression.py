@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
@@ -19,10 +18,8 @@ from microveil.numerics.statistics.regression import CrossProducts, Fit, grouped
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 _BLOCK = 100_000
 _MOST_DUMMIES = 50
 

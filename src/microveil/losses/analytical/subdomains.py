@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
+from microveil.typing import IntArray
 
-IntArray = npt.NDArray[np.int64]
 Rows = tuple[IntArray, IntArray]  # those of the original, and those of the release
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.losses.analytical.subdomains import Rows, by_category, categorical, everyone
@@ -17,9 +16,8 @@ from microveil.microdata.schema import KINDS
 from microveil.numerics.statistics.distribution_distances import step_distances
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import BoolArray, FloatArray
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 _INTERESTING = 6  # attributes that can be analysed validly
 
 

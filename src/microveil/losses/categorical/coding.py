@@ -6,11 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
+from microveil.typing import IntArray
 
-IntArray = npt.NDArray[np.int64]
 ADD_MISSING = "count one more category, for missing cells, in a domain that has none for them"
 MISSING = "missing cells are counted as a category of their own"
 

@@ -8,7 +8,6 @@ from math import log2
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.attacks.pram_disclosure import Transitions, transitions_of
 from microveil.comparison.pairs import Pair
@@ -18,8 +17,7 @@ from microveil.masking.randomising.matrices import plain_matrices
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 class _Bits(NamedTuple):

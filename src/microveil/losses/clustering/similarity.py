@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.columns import Columns
 from microveil.comparison.drawing import in_drawn_order
@@ -22,9 +21,8 @@ from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import PublicStreams
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _SAMPLES = 5  # of a long file
 _INDICES = ("rand", "jaccard", "wallace")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.labels import Labels, labels_of
 from microveil.comparison.pairs import Pair
@@ -13,8 +12,7 @@ from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameterised
 from microveil.progress import Progress, parts
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

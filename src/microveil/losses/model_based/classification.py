@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.columns import Columns
 from microveil.comparison.drawing import drawn
@@ -17,9 +16,7 @@ from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import PublicStreams
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

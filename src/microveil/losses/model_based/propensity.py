@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.columns import Columns
 from microveil.comparison.drawing import drawn
@@ -18,9 +17,8 @@ from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import PublicStreams
+from microveil.typing import BoolArray, FloatArray
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 _SHARE = 0.5  # of the released records among both files
 _GREATEST = _SHARE * (1.0 - _SHARE)  # pMSE where every record is told apart
 _MOST_CELLS = 2e8  # of a design: about 1.6 GB

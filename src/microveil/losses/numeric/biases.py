@@ -6,15 +6,13 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of, relative_change
 from microveil.parameters import parameterised
 from microveil.progress import Progress
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

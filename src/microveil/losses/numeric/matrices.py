@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
@@ -13,8 +12,8 @@ from microveil.losses.numeric.moments import Moments, moments_of, relative_chang
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Matrix = Literal["x", "v", "r", "rf", "c", "f"]
 Average = Literal["mse", "mae", "mv"]
 MATRICES: tuple[Matrix, ...] = ("x", "v", "r", "rf", "c", "f")

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.drawing import in_drawn_order
 from microveil.comparison.pairs import Pair
@@ -17,9 +16,8 @@ from microveil.numerics.core.compiled import threads
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Zero = Literal["ignore", "skip", "scale", "released"]
 _ROUNDING = 1e-12  # of what a moment is made of: a smaller one is rounding, and counts as 0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from microveil.comparison.pairs import Pair
@@ -14,8 +13,8 @@ from microveil.losses.numeric.moments import Moments, moments_of
 from microveil.numerics.statistics.distribution_distances import density_at
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 _ROUNDING = 1e-12
 Percent = Annotated[float, Field(ge=0, le=100)]
 PERCENTS = tuple(float(p) for p in range(5, 100, 5))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
@@ -13,8 +12,7 @@ from microveil.losses.numeric.moments import relative_change
 from microveil.losses.numeric.probabilistic import PERCENTS, Percent
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,9 +17,8 @@ from microveil.microdata.microdata import count
 from microveil.microdata.schema import category_key
 from microveil.numerics.grouping.groups import means_by_group
 from microveil.numerics.statistics.category_coordinates import median_by_group, plurality_by_group
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Publish = Literal["representative", "label"]
 Centre = Literal["mean", "median", "midpoint"]
 
@@ -85,7 +83,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def refuse_unlisted(data: Microdata, name: str, places: IntArray, present: npt.NDArray[np.bool_]) -> None:
+def refuse_unlisted(data: Microdata, name: str, places: IntArray, present: BoolArray) -> None:
     """Refuse values for which a hierarchy has no place."""
     outside = np.flatnonzero((places < 0) & present)
     if outside.size:

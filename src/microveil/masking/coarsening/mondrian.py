@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,9 +19,7 @@ from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray
 
 
 @parameterised
@@ -134,7 +131,7 @@ class Mondrian(Method):
         return published_columns(data, partition, {name: suppressed}, in_common, None, rng)[0][name], None
 
 
-def _filled(axis: Axis) -> npt.NDArray[np.float64]:
+def _filled(axis: Axis) -> FloatArray:
     """Missing cells, which only pooled patterns have, as the median."""
     present = np.sort(axis.values[~np.isnan(axis.values)])
     median = present[(len(present) - 1) // 2] if len(present) else 0.0

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError
@@ -30,9 +29,8 @@ from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 By = Literal["automatic", "hierarchy", "width", "frequency", "cuts", "rare", "map"]
 
 _FOR_NUMBERS: tuple[By, ...] = ("width", "frequency", "cuts")

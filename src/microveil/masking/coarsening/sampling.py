@@ -6,7 +6,6 @@ import math
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
@@ -16,9 +15,7 @@ from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import IntArray
 
 
 @parameterised

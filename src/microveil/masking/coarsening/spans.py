@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,10 +15,8 @@ from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Categories, Hierarchy, Microdata
 from microveil.microdata.hierarchy import node_text
 from microveil.numerics.statistics.category_coordinates import plurality_by_group
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Even = Literal["lower", "upper"]
 
 

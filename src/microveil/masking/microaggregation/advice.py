@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.masking.microaggregation.attribute_blocks import absolute_correlations
 from microveil.microdata.microdata import as_microdata, count, resolve_attributes
 from microveil.numerics.statistics.scaling import standardise
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 USUAL_K = (3, 4)
 _FAR_OUT = 3.0  # interquartile ranges beyond the quartiles

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,10 +13,8 @@ from microveil.masking.partition import Partition
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.microdata import count
 from microveil.numerics.grouping.groups import means_by_group, medians_by_group
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Publish = Literal["mean", "median", "mode", "perturb", "hybrid"]
 
 
@@ -121,6 +118,6 @@ def modes_by_group(values: FloatArray, labels: IntArray) -> FloatArray:
     return np.where(chosen >= 0, values[chosen], modes)
 
 
-def group_counts(present: BoolArray, partition: Partition) -> npt.NDArray[np.int64]:
+def group_counts(present: BoolArray, partition: Partition) -> IntArray:
     """For each record how many members of its group have the cell."""
     return np.bincount(partition.labels, weights=present)[partition.labels].astype(np.int64)

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.scaling import standardise
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Layout = list[list[int]]
 
 

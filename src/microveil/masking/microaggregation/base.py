@@ -33,9 +33,8 @@ from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import LARGEST_NUMBER, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _MOST_CHOICES = 50  # tied choices of attributes that are tried
 _MOST_SUBSETS = 10_000  # all choices of attributes that are tried
 __all__ = ["FloatArray", "IntArray", "Microaggregation", "Partitioner", "Records", "Scale", "scaled", "strata_of"]
@@ -55,7 +54,7 @@ class _Published:
     """What a partition of some attributes publishes, which of their cells it may not, and what is to be said."""
 
     partition: Partition
-    suppressed: Mapping[str, npt.NDArray[np.bool_]]
+    suppressed: Mapping[str, BoolArray]
     columns: dict[str, pa.Array]
     notes: tuple[str, ...]
 

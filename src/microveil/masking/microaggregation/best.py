@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
+from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
 
 @parameterised

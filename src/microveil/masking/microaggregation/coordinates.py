@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.scaling import min_max, standardise
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Scale = Literal["z", "minmax", "raw"]
 _MOST_CELLS = 200_000_000  # 1.6 GB
 

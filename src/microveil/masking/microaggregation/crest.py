@@ -10,13 +10,14 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Partitioner, Records, Scale
+from microveil.masking.microaggregation.base import Microaggregation, Partitioner, Records, Scale
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
+from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.counting.class_divergence import ClassReport

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import ParameterError
 from microveil.numerics.statistics.dependence_tree import (
@@ -21,8 +20,8 @@ from microveil.numerics.statistics.dependence_tree import (
     maximum_spanning_tree,
     tied_choices,
 )
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
 Choice = tuple[str, ...]
 
 
@@ -58,7 +57,7 @@ def tree_degrees(
     metric: Metric,
     width: float | None = None,
     constant: Literal["exclude", "attach"] = "exclude",
-) -> npt.NDArray[np.int64]:
+) -> IntArray:
     """How many neighbours each attribute has in the tree; -1 for one that is left out."""
     d = matrix.shape[1]
     inside = np.arange(d)

@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records, scaled
+from microveil.masking.microaggregation.base import Microaggregation, Records, scaled
 from microveil.masking.microaggregation.incomplete import cells_to_suppress
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata, Numbers
@@ -16,6 +16,7 @@ from microveil.microdata.microdata import check_records, count
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
+from microveil.typing import FloatArray, IntArray
 
 _MOST_DEGREES = 40_000_000  # 320 MB of degrees of membership
 

@@ -18,9 +18,7 @@ from microveil.masking.microaggregation.aggregators import group_counts
 from microveil.masking.partition import Partition
 from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING, count
 from microveil.numerics.grouping.groups import pooled
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, IntArray
 
 
 def blocks_by_pattern(states: npt.NDArray[np.uint8], k: int, apart: BoolArray | None = None) -> list[IntArray]:

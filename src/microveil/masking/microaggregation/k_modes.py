@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.masking.microaggregation.base import FloatArray, IntArray
 from microveil.masking.microaggregation.mdav_generic import Generic
 from microveil.numerics.neighbours.mixed_distance import MEAN, MEDIAN, Axes
 from microveil.parameters import parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
 
 @parameterised

@@ -6,10 +6,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
+from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.individual_ranking import OneByOne, own_values
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
 Rule = Literal["contiguous", "kw", "kwd", "kwd-exact"]
 

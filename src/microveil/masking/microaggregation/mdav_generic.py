@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
+from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
@@ -17,6 +17,7 @@ from microveil.microdata.schema import KINDS
 from microveil.numerics.neighbours.mixed_distance import MEAN, Axes
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
 
 @parameterised

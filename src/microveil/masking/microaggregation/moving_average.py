@@ -8,12 +8,12 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.microaggregation.base import FloatArray
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
+from microveil.typing import FloatArray
 
 
 @parameterised

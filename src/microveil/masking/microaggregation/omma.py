@@ -9,11 +9,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
+from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.partition import Partition
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
+from microveil.typing import FloatArray, IntArray
 
 _STARTS = {
     "mdav": ("mdav", "MDAV"),

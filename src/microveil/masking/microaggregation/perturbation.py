@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.errors import DataError
@@ -20,8 +19,8 @@ from microveil.masking.release import Release
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.perturbation import Mode, Noise, hybrid, perturb
 from microveil.progress import Progress, parts, silent
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 NoiseMode = Literal["centred", "iid", "exact", "paper", "hybrid"]
 
 

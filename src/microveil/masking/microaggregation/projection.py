@@ -7,10 +7,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
+from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.individual_ranking import Remainder, own_values
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
 Axis = Literal["component", "z-sum", "variable", "mean", "weighted-mean", "owa", "choquet", "sugeno", "twofold"]
 Cut = Literal["optimal", "optimal-score", "fixed", "width", "k-ward", "kw", "kwd", "kwd-exact", "kwr", "kwdr"]

@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.base import Masked
-from microveil.masking.microaggregation.base import FloatArray, IntArray
 from microveil.masking.microaggregation.incomplete import cells_to_empty
 from microveil.masking.microaggregation.individual_ranking import OneByOne
 from microveil.masking.partition import Partition
@@ -17,6 +16,7 @@ from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
+from microveil.typing import FloatArray, IntArray
 
 
 @parameterised

@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.microaggregation.base import FloatArray, IntArray, Microaggregation, Records
+from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
 _MOST_RECORDS = 5000
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from microveil.masking.microaggregation.base import FloatArray, IntArray
 from microveil.masking.microaggregation.individual_ranking import OneByOne
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
 
 @parameterised

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of, numbers_of
@@ -15,8 +14,7 @@ from microveil.numerics.statistics.scaling import min_max, standardise
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

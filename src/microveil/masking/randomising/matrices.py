@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import FileError, MicroveilError, ParameterError
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.hierarchy import node_text
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 # rows in the order of the domain, or for a category the probabilities of the categories it is published as
 Given = tuple[tuple[float, ...], ...] | dict[str, dict[str, float]]
 _SUM_TOLERANCE = 1e-6

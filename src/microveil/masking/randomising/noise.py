@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
@@ -16,8 +15,7 @@ from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.masking.post_masking import Mending
 from microveil.microdata import Microdata
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
@@ -14,8 +13,7 @@ from microveil.microdata.microdata import count
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

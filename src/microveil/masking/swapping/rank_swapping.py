@@ -13,7 +13,6 @@ from microveil.masking.swapping.ranks import (
     TIES,
     UNIT,
     WEIGHTS,
-    IntArray,
     Ties,
     Unit,
     check_ranks,
@@ -24,6 +23,7 @@ from microveil.microdata import Microdata
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
+from microveil.typing import IntArray
 
 
 @parameterised

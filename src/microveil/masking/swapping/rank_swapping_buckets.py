@@ -9,12 +9,13 @@ import numpy as np
 import pydantic
 
 from microveil.masking.base import Masked, Method
-from microveil.masking.swapping.ranks import KINDS, MISSING, TIES, WEIGHTS, IntArray, Ties, check_weights, swap_by_rank
+from microveil.masking.swapping.ranks import KINDS, MISSING, TIES, WEIGHTS, Ties, check_weights, swap_by_rank
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, bucket_shares, tabulated
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
+from microveil.typing import IntArray
 
 
 @parameterised

@@ -15,7 +15,6 @@ from microveil.masking.swapping.ranks import (
     TIES,
     UNIT,
     WEIGHTS,
-    IntArray,
     Ties,
     Unit,
     check_ranks,
@@ -28,6 +27,7 @@ from microveil.numerics.perturbing.rank_shift import Shape, Weights, shift_weigh
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
+from microveil.typing import IntArray
 
 _PLACES = [(part + 0.5) / 200 for part in range(200)]  # where a function is looked at, as shares of p
 

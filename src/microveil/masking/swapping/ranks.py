@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
@@ -14,9 +13,9 @@ from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Weights
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
+from microveil.typing import FloatArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.float64] | npt.NDArray[np.int64]
+Keys = FloatArray | IntArray
 Unit = Literal["percent", "positions"]
 Ties = Literal["random", "stable"]
 # for so many values in ascending order: from which place each place receives its value

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.microdata.distances import category_distance
 from microveil.microdata.microdata import as_microdata, resolve_attributes
@@ -20,9 +19,7 @@ from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import PublicStreams, Streams
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 CLOSEST_SHARE = 0.05
 _FEWEST_COMPARED = 500

@@ -9,10 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.microdata import Microdata
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 _MOST_DECIMALS = 6
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from microveil.masking.base import Masked
 from microveil.masking.columns import restored_moments
 from microveil.masking.post_masking import Mending
@@ -16,8 +13,7 @@ from microveil.microdata import Microdata
 from microveil.parameters import parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @parameterised

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.masking.synthesis.columns import Column, Drawn, Smoothing
 from microveil.numerics.statistics.category_coordinates import indicators
@@ -13,9 +12,8 @@ from microveil.numerics.statistics.copula import Latent, draw_given, latent_corr
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 MOST_INDICATORS = 50
 
 

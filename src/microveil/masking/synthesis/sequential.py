@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.masking.synthesis.columns import Column, Drawn, Smoothing
 from microveil.numerics.core.compiled import over_blocks
 from microveil.numerics.statistics.conditional_trees import BinArray, Cuts, Tree, grow, leaves_of, nominal_bins
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class TreeModel:
         return drawn
 
     def _grow(
-        self, columns: list[Column], bins: BinArray, nominal: npt.NDArray[np.bool_], known: int, progress: Progress
+        self, columns: list[Column], bins: BinArray, nominal: BoolArray, known: int, progress: Progress
     ) -> list[list[Tree]]:
         """The trees of each column: one for which way it is missing, if any, and one for its values."""
         jobs: list[tuple[int, FloatArray | IntArray, IntArray]] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError, SchemaError
 from microveil.masking.base import Masked, Method
@@ -18,8 +17,6 @@ from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @parameterised

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 
 from microveil.errors import ParameterError
 from microveil.microdata.hierarchy import Hierarchy
-from microveil.microdata.microdata import BoolArray, FloatArray, IntArray, Microdata
+from microveil.microdata.microdata import Microdata
 from microveil.microdata.schema import Attribute, Schema
 from microveil.randomness import PublicStreams, check_seed
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 MOST_RECORDS = 10_000_000
 WORKING_AGE, PENSION_AGE = 16, 67

@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.numerics.neighbours.mixed_distance import MEDIAN, Axes, Distinct, distance, distances
 from microveil.progress import Part, Progress
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Merge = Literal["two-smallest", "nearest"]
 _EQUAL = 1e-9  # objectives closer than this (relatively) are the same
 _MOST_POINTS, _LAST_ROUNDS = 20_000, 10

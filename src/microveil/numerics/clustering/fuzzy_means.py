@@ -10,15 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.grouping.centroid_groups import group_centres, join_nearest, split_large
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.progress import Part, Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 _ROUNDS = 20
 _ITERATIONS = 300

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.clustering.c_medians import Clusters
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _EQUAL = 1e-9  # objectives closer than this (relatively) are the same
 
 

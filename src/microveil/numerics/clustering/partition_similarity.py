@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.counting.distinct_rows import number_rows
-
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import IntArray
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,9 @@ Row 0 of a total is the sum rounded once, row 1 what that rounding leaves out; t
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 def exact_total(columns: FloatArray) -> FloatArray:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.typing import IntArray
 
-IntArray = npt.NDArray[np.int64]
 _ROUNDING = 1e-12
 
 

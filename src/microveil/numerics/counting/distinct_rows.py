@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
-
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import IntArray
 
 _LARGEST_KEY = 2**62
 _SPARSE = 4  # a table with more cells than this for each row is not laid out

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _FEW_ROWS = 8000  # of which all pairs are compared sooner than patterns are joined
 
 

@@ -15,10 +15,7 @@ import numpy.typing as npt
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.local_suppression import Rows, kept_sets, sums_by_number
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _MOST_TRIALS = 300_000_000  # how many records may be compared with rows to let them move
 _FEW_ORDERS = 20_000  # up to so many rows, over all orders of giving up columns, every order is tried

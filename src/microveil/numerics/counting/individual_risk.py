@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray, IntArray
+
 _MANY, _TERMS = 20, 60
 
 
@@ -34,7 +35,7 @@ def expected_inverse(sampled: npt.ArrayLike, rate: npt.ArrayLike) -> FloatArray:
     return np.asarray((1.0 - q) / f * found)
 
 
-def individual_risk(sampled: npt.NDArray[np.int64], population: FloatArray) -> FloatArray:
+def individual_risk(sampled: IntArray, population: FloatArray) -> FloatArray:
     """The same for every record, from how many of the sample and (estimated) of the population agree with it.
 
     >>> individual_risk(np.array([1, 2, 2]), np.array([1.0, 4.0, 2.0])).round(6).tolist()

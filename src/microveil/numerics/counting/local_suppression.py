@@ -13,16 +13,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.equivalence_classes import agree, sums_by_pairs
 from microveil.progress import Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _ALL_SETS = 14  # up to so many columns every kept set is tried
 _FEW_BLANKS = 3  # with more columns those that blank so many at most

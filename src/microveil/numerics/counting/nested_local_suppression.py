@@ -12,17 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
 from microveil.numerics.counting.exact_local_suppression import blank_for_equality, blanks_after_moves
 from microveil.numerics.counting.local_suppression import Rows, blank_for_agreement, blanks_needed
 from microveil.progress import Progress, parts, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _TOP = 10  # up to here levels are searched downwards, and every whole number is one
 _EVERY = 50  # so far every whole number is a level where a search is short

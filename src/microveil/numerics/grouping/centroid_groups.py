@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import exact_total
@@ -32,9 +31,8 @@ from microveil.numerics.grouping.mdav import (
     mdav_groups,
 )
 from microveil.progress import Progress, silent
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Partitioner = Callable[[FloatArray, int], IntArray]
 
 _GROUPS_PER_CALL = 100  # then the running sum is taken anew

@@ -27,10 +27,9 @@ from microveil.numerics.grouping.mdav_leaves import (
     over_leaves,
 )
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
 SingleArray = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
 
 _GROUPS_PER_CALL = 512
 _ROUNDING = 1e-9  # more than two ways to sum the same squares can differ, relative to the sum

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 def similar_blocks(columns: FloatArray, largest: int, smallest: int = 1, axes: int = 1) -> list[IntArray]:

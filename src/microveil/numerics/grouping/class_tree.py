@@ -23,10 +23,7 @@ import numpy.typing as npt
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.class_divergence import divergence_term, jensen_shannon_of
 from microveil.progress import Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 ROOT_MEAN_SQUARE, ROOT_OVER_NUMBER, SQUARE_OVER_NUMBER = 0, 1, 2
 _LIST = 8  # candidates kept for a record and a class; fewer when there are many classes

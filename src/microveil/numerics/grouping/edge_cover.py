@@ -8,7 +8,6 @@ chosen form stars, and stars of four records or more are divided into pairs.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -17,9 +16,8 @@ from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.numerics.grouping.mdav import _distances_to
 from microveil.numerics.grouping.mu_approximation import nearest_records
 from microveil.progress import Part, Progress, silent
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Edge = tuple[int, int]
 
 _MANY_EDGES = 20  # for each record; in many dimensions almost every edge could be worth choosing

@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.numerics.core.random_bits import StateArray, fraction, whole
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.progress import Part, Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

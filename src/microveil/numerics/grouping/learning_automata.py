@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.progress import Progress, silent
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 PairArray = npt.NDArray[np.int32]
 
 _PAIRS_PER_CALL = 200_000
@@ -302,7 +301,7 @@ def _go_through(
     depths: IntArray,
     boundary: int,
     pairs: PairArray,
-    alive: npt.NDArray[np.bool_],
+    alive: BoolArray,
     start: int,
     end: int,
     least: float,

@@ -10,7 +10,6 @@ looked at, and its bound made exact, until an exact one is the largest.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import exact_total
@@ -25,9 +24,7 @@ from microveil.numerics.grouping.mdav import (
     _take_out,
 )
 from microveil.progress import Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 _PAIRS_PER_CALL = 32
 

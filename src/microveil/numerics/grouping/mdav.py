@@ -11,15 +11,12 @@ old distances plus the distance the centre has moved.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import add_exactly, exact_total
 from microveil.numerics.grouping.mdav_leaves import grouped_in_leaves
 from microveil.progress import Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 _SEED_PAIRS_PER_CALL = 256
 _MANY_RECORDS = 4000  # from here on an index of leaves pays (measured)

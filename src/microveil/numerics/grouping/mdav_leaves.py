@@ -24,10 +24,9 @@ import numpy.typing as npt
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import add_exactly, exact_total
 from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
 SingleArray = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
 
 _SEED_PAIRS_PER_CALL = 256
 _LEAF = 64

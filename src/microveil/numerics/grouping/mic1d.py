@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.statistics.scaling import min_max
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray
 
 
 def one_dimension(values: FloatArray, kappa: int) -> FloatArray:

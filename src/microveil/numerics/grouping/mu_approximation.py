@@ -10,16 +10,13 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.numerics.grouping.centroid_groups import split_large
 from microveil.numerics.grouping.mdav import _nearest
 from microveil.numerics.grouping.spanning_tree import cut_tree
 from microveil.progress import Part, Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 def forest_groups(columns: FloatArray, k: int, progress: Progress = silent, label: str = "grouping") -> IntArray:

@@ -23,9 +23,8 @@ from microveil.numerics.core.compiled import kernel, over_blocks, threads
 from microveil.numerics.core.random_bits import fraction, whole
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.progress import Part, Progress, parts, silent
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 ShortArray = npt.NDArray[np.int32]  # of record numbers: what fits into the cache decides how long a step takes
 
 _NEIGHBOURS = 60

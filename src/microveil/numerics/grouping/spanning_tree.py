@@ -7,14 +7,11 @@ first record, the tree gives the size of the part below an edge, and a cut only 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.grouping.mdav import _distances_to
 from microveil.progress import Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 _RECORDS_PER_CALL = 512
 

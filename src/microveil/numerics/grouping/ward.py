@@ -16,15 +16,13 @@ from math import comb
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.grouping.univariate import labels_in_order
 from microveil.numerics.statistics.projections import first_component, sum_of_z_scores
 from microveil.progress import Progress, silent
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Rule = Literal["contiguous", "kw", "kwd", "kwd-exact"]
 Extremes = Literal["md", "fpc", "zs"]
 
@@ -431,7 +429,7 @@ def _join(
 
 
 @kernel
-def _contiguous_starts(ordered: FloatArray, k: int) -> npt.NDArray[np.bool_]:
+def _contiguous_starts(ordered: FloatArray, k: int) -> BoolArray:
     """k-Ward among neighbours, all levels: a linked list of groups and a heap of pairs (distance, start).
 
     A group is known by its start; sizes only grow, so a pair on the heap is out of date when a size has changed.

@@ -14,10 +14,7 @@ import numpy.typing as npt
 
 from microveil.numerics.neighbours.nearest import STEP, Table, Terms, distances
 from microveil.progress import Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _LAID_OUT = 2**22  # patterns that are counted in one table
 _PAIRS, _SORTED_PAIRS = 2 * 10**8, 2 * 10**7

@@ -11,11 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import FloatArray, IntArray
 
 _MOST_ASSIGNED = 2_000  # categories that are assigned by all their differences at once; more are paired in order
 _MOST_COUNTS = 4_000_000  # cells of a table of two attributes; larger ones are left out

@@ -10,13 +10,9 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.counting.distinct_rows import number_rows
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 PLACE_DEVIATION = 12**-0.5  # of places in an order from 0 to 1
 _CHANCE = log(100.0)  # one in a hundred records may fit another one so well by chance

@@ -12,9 +12,7 @@ import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.linkage.agreement import Patterns
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 CommonFrom = Literal["rest", "all", "estimated"]
 LEAST = 1e-6  # no level is thought less likely than this

@@ -13,8 +13,8 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
+
 WordArray = npt.NDArray[np.uint64]
 
 _MOST_RECORDS_TRIED = 500_000  # records times directions; with more, only the first attributes are tried at once

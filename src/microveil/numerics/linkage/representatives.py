@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import ParameterError
 from microveil.numerics.statistics.aggregation_operators import Quantifier, owa_sorted, sugeno_sorted, twofold_sorted
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Operator = Literal["owa", "sugeno", "twofold"]
 
 

@@ -14,10 +14,7 @@ import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.progress import Progress, parts
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _ROUNDING = 1e-9  # costs that differ by less, relative to the greatest, are equal
 _SWEEPS = 2000

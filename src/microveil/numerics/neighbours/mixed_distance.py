@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.progress import Progress
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import FloatArray, IntArray
 
 MEAN, MEDIAN, MODE = 0, 1, 2
 _GRID = 2.0**40  # sums that differ only by rounding are equal on it

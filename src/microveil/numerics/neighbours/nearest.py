@@ -15,12 +15,10 @@ import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.progress import Progress
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 StateArray = npt.NDArray[np.uint8]
 
-BoolArray = npt.NDArray[np.bool_]
 
 SQUARED, ABSOLUTE, CATEGORY, STEP = 0, 1, 2, 3
 _BLOCK = 512
@@ -53,7 +51,7 @@ class Terms:
     missing. Sums may be whole numbers that stand for a place in a `table` of distances.
     """
 
-    form: npt.NDArray[np.int64]
+    form: IntArray
     start: FloatArray
     slope: FloatArray
     wildcard: BoolArray

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.numerics.neighbours.nearest import Settings, StateArray, Table, Terms, _distances_from
 from microveil.progress import Progress, silent
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _BLOCK = 512
 _QUERIES = 64
 

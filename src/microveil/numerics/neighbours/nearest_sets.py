@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.neighbours.nearest import Table, Terms, distances, distinct, link
 from microveil.progress import Part, Progress, silent
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _CELLS = 1 << 22  # distances held at a time
 _ROUNDING = 1e-12
 

@@ -14,11 +14,9 @@ import numpy.typing as npt
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.numerics.neighbours.nearest import ABSOLUTE, SQUARED
 from microveil.progress import Progress
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 PlaceArray = npt.NDArray[np.int32]
-BoolArray = npt.NDArray[np.bool_]
 
 
 _STRETCH = 8192  # targets looked at in one go: their counts stay in the processor's nearest cache

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, threads
 from microveil.numerics.neighbours.nearest import SQUARED, Table, Terms, link
 from microveil.progress import Progress
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _CANDIDATES = 16
 _ROUNDING = 1e-12

@@ -24,13 +24,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.grouping.groups import means_by_group
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Mode = Literal["centred", "iid", "exact", "paper"]
 Noise = Literal["normal", "bootstrap"]
 

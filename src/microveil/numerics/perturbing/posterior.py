@@ -12,9 +12,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
+
 Convention = Literal["column", "source"]
 _ROUNDING = 1e-12
 

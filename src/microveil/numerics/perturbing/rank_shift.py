@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
+
 Shape = Literal["normal", "uniform", "exponential", "geometric"]
 Weights = Shape | tuple[float, ...]
 

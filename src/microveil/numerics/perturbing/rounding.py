@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
+
 Mode = Literal["nearest", "random", "controlled"]
 
 _STEPS = (1.0, 2.0, 5.0)

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _TRIES = 64  # draws that may hit a full bucket before all those with room are weighed
 
 

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from microveil.errors import DataError
 from microveil.numerics.core.compiled import kernel
+from microveil.typing import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _GRID = np.arange(1, 101) / 100  # factors alpha of a raised diagonal
 _ROUNDING = 1e-12
 

@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.errors import ParameterError
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Quantifier = Callable[[FloatArray], FloatArray]
 Family = Literal["exponent", "sigmoid", "threshold"]
 Boundary = Literal["fixed", "raw"]

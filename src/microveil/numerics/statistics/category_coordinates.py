@@ -6,10 +6,8 @@ A category is its position in a list of categories; -1 stands for a missing one.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 
 def indicators(codes: IntArray) -> FloatArray:

@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 BinArray = npt.NDArray[np.uint8]
 
 BINS = 256

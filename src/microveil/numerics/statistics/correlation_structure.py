@@ -7,12 +7,9 @@ from itertools import combinations, permutations
 from math import perm
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.statistics.scaling import standardise
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _MOST_DIVIDED_EXACTLY = 16
 _MOST_MATCHINGS_TRIED = 50_000
@@ -49,7 +46,7 @@ def divide(columns: FloatArray, least: float) -> tuple[IntArray, IntArray]:
     return kept[~second], kept[second]
 
 
-def _best_cut(weights: FloatArray) -> npt.NDArray[np.bool_]:
+def _best_cut(weights: FloatArray) -> BoolArray:
     """By trying all divisions; the first column stays in the first set."""
     d = len(weights)
     sets = np.arange(2 ** (d - 1))
@@ -60,7 +57,7 @@ def _best_cut(weights: FloatArray) -> npt.NDArray[np.bool_]:
     return np.asarray(second[np.lexsort((sets, uneven, -across))[0]])
 
 
-def _improved_cut(weights: FloatArray) -> npt.NDArray[np.bool_]:
+def _improved_cut(weights: FloatArray) -> BoolArray:
     """Each column, the strongest first, to where it is parted from more; then columns move while that helps."""
     second = np.zeros(len(weights), dtype=np.bool_)
     side = np.zeros(len(weights))

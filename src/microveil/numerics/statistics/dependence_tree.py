@@ -7,10 +7,9 @@ from itertools import combinations, islice
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
+
 Metric = Literal["emim", "emim-corrected", "chi2", "normal"]
 Edge = tuple[int, int, float]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
+
 _REACH = 8.5  # bandwidths beyond which a normal kernel is nothing
 
 

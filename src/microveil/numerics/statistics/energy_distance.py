@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.progress import Progress, silent
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 _BLOCK = 64
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
+
 _ROUNDING = 1e-9  # of the bounds: a narrower interval has no width
 
 

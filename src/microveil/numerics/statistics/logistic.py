@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.statistics.scaling import Scaling
+from microveil.typing import BoolArray, FloatArray
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 _MOST_DUMMIES = 50  # categories of one column that get a column of their own
 _PENALTY, _ROUNDS, _CONVERGED = 1e-6, 100, 1e-12
 _RANK = 1e-9

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
+from microveil.typing import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 _SINGULAR = 1e-10
 
 

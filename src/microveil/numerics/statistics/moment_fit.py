@@ -7,15 +7,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Kind = Literal["central", "raw"]
 
 _LEAST = 0.01  # in deviations: a smaller moment is compared with this, since relative changes of nothing mean nothing

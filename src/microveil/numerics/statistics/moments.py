@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.perturbing.perturbation import square_root
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _SINGULAR = 1e-10  # a correlation matrix with a smaller eigenvalue has no usable inverse
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 def normal_scores(values: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.counting.class_divergence import class_counts
 from microveil.numerics.statistics.conditional_trees import BINS, BinArray, Cuts, grow, leaves_of, nominal_bins
 from microveil.numerics.statistics.scaling import Scaling
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 _MOST_DUMMIES = 50  # categories of one column that get a column of their own in a regression
 _ROUNDING = 1e-9
 _MOST_PARTS = 20  # that naive Bayes cuts an ordered column into

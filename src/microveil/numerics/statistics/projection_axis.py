@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.statistics.projections import steady_component
 from microveil.numerics.statistics.scaling import Scaling
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 @dataclass(frozen=True)

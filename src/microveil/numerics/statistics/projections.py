@@ -6,14 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.grouping.univariate import Remainder, fixed_groups, spread_within
 from microveil.numerics.statistics.scaling import min_max, standardise
 from microveil.progress import Progress, silent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from microveil.typing import FloatArray, IntArray
 
 _STEADY_DIGITS = 10
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
+from microveil.typing import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 _SINGULAR = 1e-10  # of the largest eigenvalue: a smaller one belongs to a direction that the columns do not span
 _SPANNED = 1e-9  # a coefficient is spanned, or not at all, but for so much rounding
 _EXACT = 1e-12  # of the response's sum of squares: residuals with a smaller one are rounding

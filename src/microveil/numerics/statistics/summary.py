@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.grouping.univariate import modal_value
-
-FloatArray = npt.NDArray[np.float64]
+from microveil.typing import FloatArray
 
 
 class Summary(NamedTuple):
