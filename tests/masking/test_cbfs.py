@@ -187,7 +187,7 @@ def test_the_recomputed_centre_agrees_with_the_pseudo_code_over_hundreds_of_grou
 
 def in_leaves(columns: np.ndarray, k: int, recomputed: bool, interaction: bool) -> tuple[np.ndarray, np.ndarray]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "_MANY_RECORDS", 0)
+        patch.setattr(kernels, "MANY_RECORDS", 0)
         return centroid_groups(columns, k, recomputed=recomputed, interaction=interaction)
 
 

@@ -27,19 +27,16 @@ from microveil.numerics.counting.class_divergence import (
     shares_of,
     weighted_jensen_shannon,
 )
+from microveil.numerics.grouping.class_cuts import Cuts, Removable, cut_removable_edges, regrow
 from microveil.numerics.grouping.class_tree import (
     ROOT_OVER_NUMBER,
     SQUARE_OVER_NUMBER,
-    Cuts,
-    Removable,
     Tree,
     _look_around,
     _plant,
     _tabulate_terms,
-    cut_tree,
     euclidean_tree,
     grow_tree,
-    regrow,
 )
 from microveil.numerics.statistics.scaling import min_max
 
@@ -148,7 +145,7 @@ def euclidean(start: int = 0) -> Tree:
 def test_the_euclidean_tree_and_its_longest_cuts() -> None:
     tree = euclidean()
     assert edges(tree) == [(1, 3), (3, 5), (5, 4), (1, 8), (8, 7), (7, 9), (3, 2), (4, 6)]
-    cuts = cut_tree(tree, CLASSES, SHARES, Removable(3), longest=True)
+    cuts = cut_removable_edges(tree, CLASSES, SHARES, Removable(3), longest=True)
     assert (cuts.children + 1).tolist() == [8, 5]
     assert groups(cuts.labels) == {frozenset({1, 2, 3}), frozenset({4, 5, 6}), frozenset({7, 8, 9})}
     report = ClassReport.of(cuts.labels, CLASSES)
@@ -159,7 +156,7 @@ def test_the_euclidean_tree_and_its_longest_cuts() -> None:
 
 @pytest.mark.spec("07:CR-09")
 def test_cutting_the_euclidean_tree_by_the_ratio() -> None:
-    cuts = cut_tree(euclidean(), CLASSES, SHARES, Removable(3))
+    cuts = cut_removable_edges(euclidean(), CLASSES, SHARES, Removable(3))
     assert groups(cuts.labels) == {frozenset({1, 7, 8, 9}), frozenset({2, 3, 4, 5, 6})}
     assert cuts.ratios == pytest.approx([0.0240], abs=5e-5)
     assert ClassReport.of(cuts.labels, CLASSES).spread == pytest.approx(0.1125)
@@ -172,17 +169,19 @@ MIXED = {frozenset({1, 6, 8}), frozenset({3, 4, 5}), frozenset({2, 7, 9})}
 def test_every_start_gives_the_same_mixed_groups() -> None:
     for start in range(9):
         tree = grow_tree(min_max(NINE), CLASSES, SHARES, 3, 0.5, start=start)
-        cuts = cut_tree(tree, CLASSES, SHARES, Removable(3))
+        cuts = cut_removable_edges(tree, CLASSES, SHARES, Removable(3))
         assert groups(cuts.labels) == MIXED
         assert ClassReport.of(cuts.labels, CLASSES).spread == pytest.approx(0.0)
-    first = cut_tree(grow_tree(min_max(NINE), CLASSES, SHARES, 3, 0.5, start=0), CLASSES, SHARES, Removable(3))
+    first = cut_removable_edges(
+        grow_tree(min_max(NINE), CLASSES, SHARES, 3, 0.5, start=0), CLASSES, SHARES, Removable(3)
+    )
     assert (first.children + 1).tolist() == [3, 7]  # a tie at ratio 0: the longer edge (1,3), then (8,7)
     assert first.ratios.tolist() == [0.0, 0.0]
 
 
 def test_frozen_keys_give_other_groups() -> None:
     tree = grow_tree(min_max(NINE), CLASSES, SHARES, 3, 0.5, start=0, frozen=True)
-    labels = cut_tree(tree, CLASSES, SHARES, Removable(3)).labels
+    labels = cut_removable_edges(tree, CLASSES, SHARES, Removable(3)).labels
     assert groups(labels) == {frozenset({3, 4, 5}), frozenset({1, 2, 6, 7, 8, 9})}
 
 
@@ -271,19 +270,21 @@ def test_the_fast_cuts_are_the_cuts_of_the_definition(seed: int) -> None:
     classes = np.concatenate([np.arange(3), rng.integers(0, 3, n - 3)])
     shares = shares_of(np.bincount(classes))
     tree = grow_tree(columns, classes, shares, max(k, 2), 0.5)
-    fast = cut_tree(tree, classes, shares, Removable(k)).labels
+    fast = cut_removable_edges(tree, classes, shares, Removable(k)).labels
     assert {frozenset(x - 1 for x in g) for g in groups(fast)} == cut_by_definition(tree, classes, shares, k)
 
 
 def made_of(columns: np.ndarray, classes: np.ndarray, removable: Removable, *, longest: bool = False) -> Cuts:
     shares = shares_of(np.bincount(classes))
-    return cut_tree(grow_tree(columns, classes, shares, removable.k, 0.5), classes, shares, removable, longest=longest)
+    return cut_removable_edges(
+        grow_tree(columns, classes, shares, removable.k, 0.5), classes, shares, removable, longest=longest
+    )
 
 
 def test_equal_records_stay_together_as_long_as_they_can() -> None:
     points = np.repeat(np.random.default_rng(3).random((10, 2)), 6, axis=0)
     classes = np.tile([0, 1, 0, 1, 1, 0], 10)
-    labels = cut_tree(euclidean_tree(points), classes, np.array([0.5, 0.5]), Removable(4)).labels
+    labels = cut_removable_edges(euclidean_tree(points), classes, np.array([0.5, 0.5]), Removable(4)).labels
     assert np.bincount(labels).tolist() == [6] * 10
     assert all(len(np.unique(labels[i : i + 6])) == 1 for i in range(0, 60, 6))
 
@@ -317,7 +318,7 @@ def test_groups_have_at_least_k_records_and_cannot_be_cut_further(
     shares = shares_of(np.bincount(classes))
     tree = grow_tree(columns, classes, shares, max(2, k), alpha, frozen=frozen)
     assert sorted(tree.order.tolist()) == list(range(n))
-    cuts = cut_tree(tree, classes, shares, Removable(k))
+    cuts = cut_removable_edges(tree, classes, shares, Removable(k))
     assert np.bincount(cuts.labels).min() >= k
     assert len(cuts.children) + 1 == cuts.labels.max() + 1
     if n < 2 * k:
@@ -334,12 +335,14 @@ def test_the_t_closeness_benchmark_keeps_every_group_within_t(t: float) -> None:
     points, classes = rng.random((300, 3)), rng.integers(0, 3, 300)
     shares = shares_of(np.bincount(classes))
     tree = euclidean_tree(points)
-    labels = cut_tree(tree, classes, shares, Removable(5, most=t), longest=True).labels
+    labels = cut_removable_edges(tree, classes, shares, Removable(5, most=t), longest=True).labels
     assert labels.max() + 1 > 1
     assert ClassReport.of(labels, classes).attained.max() <= t + 1e-9
-    free = cut_tree(tree, classes, shares, Removable(5), longest=True).labels
+    free = cut_removable_edges(tree, classes, shares, Removable(5), longest=True).labels
     assert labels.max() < free.max()
-    by_divergence = cut_tree(tree, classes, shares, Removable(5, most=t / 4, by_divergence=True), longest=True).labels
+    by_divergence = cut_removable_edges(
+        tree, classes, shares, Removable(5, most=t / 4, by_divergence=True), longest=True
+    ).labels
     assert ClassReport.of(by_divergence, classes).divergence.max() <= t / 4 + 1e-9
 
 

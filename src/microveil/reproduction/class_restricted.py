@@ -15,7 +15,8 @@ import numpy as np
 
 from microveil.microdata import datasets
 from microveil.numerics.counting.class_divergence import ClassReport, shares_of
-from microveil.numerics.grouping.class_tree import Removable, cut_tree, euclidean_tree, grow_tree, regrow
+from microveil.numerics.grouping.class_cuts import Removable, cut_removable_edges, regrow
+from microveil.numerics.grouping.class_tree import euclidean_tree, grow_tree
 from microveil.numerics.grouping.groups import means_by_group
 from microveil.numerics.perturbing.perturbation import Mode, linkage_ranks, moment_biases, perturb
 from microveil.numerics.statistics.scaling import min_max
@@ -111,7 +112,7 @@ class File:
         if method in ("crest", "camp-crest", "regrow", "frozen"):
             tree = grow_tree(self.columns, self.classes, self.shares, m, 0.5, frozen=method == "frozen")
         longest = method in ("b1", "benchmark")
-        labels = cut_tree(tree, self.classes, self.shares, removable, longest=longest).labels
+        labels = cut_removable_edges(tree, self.classes, self.shares, removable, longest=longest).labels
         return regrow(self.columns, labels, self.classes, self.shares, removable) if method == "regrow" else labels
 
     def loss(self, labels: IntArray) -> float:
@@ -279,7 +280,7 @@ def run_times(data: File, m: int = 5, repeats: int = 1) -> dict[str, float]:
 
 def _cut_euclidean(data: File, removable: Removable, *, longest: bool) -> IntArray:
     tree = euclidean_tree(data.columns)
-    return cut_tree(tree, data.classes, data.shares, removable, longest=longest).labels
+    return cut_removable_edges(tree, data.classes, data.shares, removable, longest=longest).labels
 
 
 def _seconds(run: Callable[[], object]) -> float:

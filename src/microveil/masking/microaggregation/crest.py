@@ -122,7 +122,8 @@ class Crest(Microaggregation):
         progress: Progress,
     ) -> IntArray:
         from microveil.numerics.counting.class_divergence import shares_of
-        from microveil.numerics.grouping.class_tree import Removable, cut_tree, grow_tree, regrow
+        from microveil.numerics.grouping.class_cuts import Removable, cut_removable_edges, regrow
+        from microveil.numerics.grouping.class_tree import grow_tree
 
         shares = shares_of(np.bincount(of_file))
         classes = of_file[records.numbers]
@@ -141,7 +142,7 @@ class Crest(Microaggregation):
             progress=Part(progress, 0.0, 0.8),
             label=f"{self.name}: growing the tree",
         )
-        labels = cut_tree(
+        labels = cut_removable_edges(
             tree,
             classes,
             shares,

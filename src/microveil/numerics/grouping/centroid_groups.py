@@ -18,17 +18,21 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import exact_total
-from microveil.numerics.grouping.centroid_leaves import _holds, centroid_groups_in_leaves
-from microveil.numerics.grouping.mdav import (
-    _MANY_RECORDS,
-    _SAFETY,
-    _close_group,
-    _distances_to,
-    _farthest_from_centre,
-    _nearest,
-    _square_distance,
-    _take_out,
-    mdav_groups,
+from microveil.numerics.grouping.centroid_leaves import centroid_groups_in_leaves
+from microveil.numerics.grouping.mdav import mdav_groups
+from microveil.numerics.grouping.steps import (
+    MANY_RECORDS,
+    SAFETY,
+    close_group,
+    distances_to,
+    divide_large,
+    farthest_from_centre,
+    holds,
+    join_nearest,
+    largest,
+    nearest,
+    square_distance,
+    take_out,
 )
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
@@ -48,7 +52,7 @@ def centroid_groups(
     label: str = "grouping",
 ) -> tuple[IntArray, IntArray]:
     """Groups of k, the last of up to 2k-1; labels in the order of the groups, and the records in order of entry."""
-    if len(columns) >= max(_MANY_RECORDS, k):
+    if len(columns) >= max(MANY_RECORDS, k):
         return centroid_groups_in_leaves(columns, k, recomputed, interaction, progress, label)
     left = _Left(columns)
     while left.size >= k:
@@ -80,42 +84,9 @@ def variable_groups(
     return labels
 
 
-def join_nearest(columns: FloatArray, labels: IntArray, groups: int) -> IntArray:
-    """Give each record without a group (label -1) to the group with the nearest mean; the means stay as they are."""
-    leftover = np.flatnonzero(labels < 0)
-    joined = labels.copy()
-    if len(leftover) == 0:
-        return joined
-    if groups == 0:
-        joined[:] = 0
-        return joined
-    means = np.ascontiguousarray(group_centres(columns, labels, groups).T)
-    distances = np.empty(groups)
-    for record in leftover:
-        _distances_to(means, columns[record], distances, groups)
-        joined[record] = np.argmin(distances)
-    return joined
-
-
-def group_centres(columns: FloatArray, labels: IntArray, groups: int) -> FloatArray:
-    """The mean of each group, one row a group; records with label -1 do not count."""
-    chosen = labels >= 0
-    sizes = np.maximum(np.bincount(labels[chosen], minlength=groups), 1)
-    sums = [np.bincount(labels[chosen], weights=column[chosen], minlength=groups) for column in columns.T]
-    return np.column_stack(sums) / sizes[:, None]
-
-
 def split_large(columns: FloatArray, labels: IntArray, k: int, divide: Partitioner = mdav_groups) -> IntArray:
     """Divide every group of 2k records or more by another partitioner; the others stay."""
-    divided = labels.copy()
-    sizes = np.bincount(labels)
-    used = len(sizes)
-    for group in np.flatnonzero(sizes >= 2 * k):
-        rows = np.flatnonzero(labels == group)
-        pieces = divide(np.ascontiguousarray(columns[rows]), k)
-        divided[rows] = np.where(pieces == 0, group, used + pieces - 1)
-        used += int(pieces.max())
-    return divided
+    return divide_large(labels, k, lambda rows: divide(np.ascontiguousarray(columns[rows]), k))
 
 
 class _Left:
@@ -157,7 +128,7 @@ class _Left:
 
 def _distances_to_mean(alive: FloatArray, mean: FloatArray) -> FloatArray:
     distances = np.empty(alive.shape[1])
-    _distances_to(alive, mean, distances, len(distances))
+    distances_to(alive, mean, distances, len(distances))
     return distances
 
 
@@ -186,30 +157,20 @@ def _fixed_size_groups(
         if size < k:
             break
         if recomputed:
-            at = _farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
+            at = farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
         else:
-            at = _largest(bound, ids, size)
+            at = largest(bound, ids, size)
         for j in range(d):
             seed[j] = alive[j, at]
-        _nearest(alive, ids, seed, at, members, distances, size)
+        nearest(alive, ids, seed, at, members, distances, size)
         if interaction:
             _grow_by_interaction(alive, ids, members, distances, size)
         for m in range(k):
             entry[n - size + m] = ids[members[m]]
-        _take_out(total, alive, members)
-        size = _close_group(alive, ids, bound, labels, members, size, groups)
+        take_out(total, alive, members)
+        size = close_group(alive, ids, bound, labels, members, size, groups)
         groups += 1
     return size, groups
-
-
-@kernel
-def _largest(values: FloatArray, ids: IntArray, size: int) -> int:
-    """The position of the largest value; ties go to the lowest record number."""
-    best = 0
-    for i in range(size):
-        if values[i] > values[best] or (values[i] == values[best] and ids[i] < ids[best]):
-            best = i
-    return best
 
 
 @kernel
@@ -228,20 +189,20 @@ def _grow_by_interaction(alive: FloatArray, ids: IntArray, members: IntArray, di
             for m in range(grown):
                 middle[j] += alive[j, members[m]]
             middle[j] /= grown
-        shift = np.sqrt(_square_distance(alive, middle, members[0]))
+        shift = np.sqrt(square_distance(alive, middle, members[0]))
         best, best_sum = -1, np.inf
         for guess in nearest:
-            if not _holds(members, grown, guess):
+            if not holds(members, grown, guess):
                 squares = _summed_squares(alive, members, grown, guess)
                 if squares < best_sum or (squares == best_sum and ids[guess] < ids[best]):
                     best, best_sum = guess, squares
-        reach = (np.sqrt(best_sum / grown) + shift) ** 2 * _SAFETY
+        reach = (np.sqrt(best_sum / grown) + shift) ** 2 * SAFETY
         for i in range(size):
-            if distances[i] <= reach and not _holds(members, grown, i):
+            if distances[i] <= reach and not holds(members, grown, i):
                 squares = _summed_squares(alive, members, grown, i)
                 if squares < best_sum or (squares == best_sum and ids[i] < ids[best]):
                     best, best_sum = i, squares
-                    reach = (np.sqrt(best_sum / grown) + shift) ** 2 * _SAFETY
+                    reach = (np.sqrt(best_sum / grown) + shift) ** 2 * SAFETY
         members[grown] = best
 
 
@@ -286,10 +247,10 @@ def _extended_groups(
     for _ in range(rounds):
         if size < k:
             break
-        at = _largest(bound, ids, size)
+        at = largest(bound, ids, size)
         for j in range(d):
             seed[j] = alive[j, at]
-        _nearest(alive, ids, seed, at, members[:k], distances, size)
+        nearest(alive, ids, seed, at, members[:k], distances, size)
         grown = k
         while grown < 2 * k - 1 and grown + 1 < size:
             near, inward = _closest_to_group(alive, ids, members, grown, distances, size)
@@ -300,8 +261,8 @@ def _extended_groups(
             grown += 1
         for m in range(grown):
             entry[n - size + m] = ids[members[m]]
-        _take_out(total, alive, members[:grown])
-        size = _close_group(alive, ids, bound, labels, members[:grown], size, groups)
+        take_out(total, alive, members[:grown])
+        size = close_group(alive, ids, bound, labels, members[:grown], size, groups)
         groups += 1
     return size, groups
 
@@ -320,12 +281,12 @@ def _closest_to_group(
         radius = max(radius, np.sqrt(_squares_between(alive, members[0], members[m])))
     best, best_square, reach = -1, np.inf, np.inf
     for i in range(size):
-        if distances[i] <= reach and not _holds(members, grown, i):
+        if distances[i] <= reach and not holds(members, grown, i):
             for m in range(grown):
                 square = _squares_between(alive, members[m], i)
                 if square < best_square or (square == best_square and ids[i] < ids[best]):
                     best, best_square = i, square
-                    reach = (np.sqrt(best_square) + radius) ** 2 * _SAFETY
+                    reach = (np.sqrt(best_square) + radius) ** 2 * SAFETY
     return best, best_square
 
 
@@ -333,7 +294,7 @@ def _closest_to_group(
 def _closest_other(alive: FloatArray, members: IntArray, grown: int, near: int, around: FloatArray, size: int) -> float:
     """The squared distance from a record outside the group to the nearest other record outside it."""
     point = alive[:, near].copy()
-    _distances_to(alive, point, around, size)
+    distances_to(alive, point, around, size)
     around[near] = np.inf
     for m in range(grown):
         around[members[m]] = np.inf

@@ -5,31 +5,26 @@ A group's later members are looked for around the mean of those it has, in the l
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import exact_total
-from microveil.numerics.grouping.mdav import _distances_to
-from microveil.numerics.grouping.mdav_leaves import (
-    _LEAF,
-    _SAFETY,
+from microveil.numerics.grouping.leaves import (
+    SAFETY,
     Leaves,
-    _any_up_to,
-    _close_group,
-    _farthest_from_centre,
-    _nearest,
-    _screen,
-    _slack,
-    _square_between,
+    any_up_to,
+    close_group_in_leaves,
+    farthest_from_centre,
+    move_point,
+    nearest_in_leaves,
     over_leaves,
+    screen_leaf,
+    slack,
+    square_between,
 )
+from microveil.numerics.grouping.steps import distances_to, holds
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
-
-SingleArray = npt.NDArray[np.float32]
 
 _GROUPS_PER_CALL = 512
 _ROUNDING = 1e-9  # more than two ways to sum the same squares can differ, relative to the sum
@@ -50,8 +45,7 @@ def centroid_groups_in_leaves(
     entry = np.empty(n, dtype=np.int64)
 
     def some(leaves: Leaves, size: int, groups: int) -> tuple[int, int]:
-        made: tuple[Any, ...] = (labels, entry, seeds, size, groups, k, interaction, _GROUPS_PER_CALL)
-        return _group_some(columns, *leaves.arrays, *made)
+        return _group_some(leaves, labels, entry, seeds, size, groups, k, interaction, _GROUPS_PER_CALL)
 
     left, groups = over_leaves(columns, k, some, progress, label)
     labels[left] = groups - 1
@@ -63,27 +57,13 @@ def centroid_groups_in_leaves(
 def _farthest_first(columns: FloatArray) -> IntArray:
     """The records by their distance from the mean of all; ties go to the lowest record number."""
     squares = np.empty(len(columns))
-    _distances_to(np.ascontiguousarray(columns.T), exact_total(columns)[0] / len(columns), squares, len(columns))
+    distances_to(np.ascontiguousarray(columns.T), exact_total(columns)[0] / len(columns), squares, len(columns))
     return np.argsort(-squares, kind="stable")
 
 
 @kernel
 def _group_some(
-    columns: FloatArray,
-    cells: SingleArray,
-    ids: IntArray,
-    counts: IntArray,
-    slots: IntArray,
-    low: SingleArray,
-    high: SingleArray,
-    rim: SingleArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    peak: FloatArray,
-    unit: float,
-    error: np.float32,
-    origin: FloatArray,
-    total: FloatArray,
+    leaves: Leaves,
     labels: IntArray,
     entry: IntArray,
     seeds: IntArray,
@@ -94,12 +74,8 @@ def _group_some(
     rounds: int,
 ) -> tuple[int, int]:
     """Up to `rounds` groups of k records each, while k records are left."""
-    n, d = columns.shape
-    members = np.empty(k, dtype=np.int64)
-    near = np.empty(k)
-    point = np.empty(d, dtype=np.float32)
-    screen = np.empty(_LEAF, dtype=np.float32)
-    least = np.empty(len(counts), dtype=np.float32)
+    n = len(labels)
+    members, near = np.empty(k, dtype=np.int64), np.empty(k)
     spent, turn = 0, 0
     for _ in range(rounds):
         if size < k:
@@ -109,46 +85,28 @@ def _group_some(
                 turn += 1
             seed = seeds[turn]
         else:
-            seed, tried = _farthest_from_centre(columns, ids, counts, anchor, bound, peak, total, size, spent >= size)
+            seed, tried = farthest_from_centre(leaves, size, spent >= size)
             spent = 0 if tried < 0 else spent + tried
-        for j in range(d):
-            point[j] = (columns[seed, j] - origin[j]) / unit
-        _nearest(
-            columns, cells, ids, counts, slots, low, high, rim, unit, error, seed, point, screen, least, members, near
-        )
+        move_point(leaves, leaves.columns[seed])
+        nearest_in_leaves(leaves, seed, members, near)
         if interaction:
-            _grow_by_interaction(
-                columns, cells, ids, counts, low, high, rim, unit, error, origin, point, screen, least, members
-            )
+            _grow_by_interaction(leaves, members)
         for m in range(k):
             entry[n - size + m] = members[m]
-        size = _close_group(columns, cells, ids, counts, slots, bound, total, labels, members, size, groups)
+        size = close_group_in_leaves(leaves, labels, members, size, groups)
         groups += 1
     return size, groups
 
 
 @kernel
-def _grow_by_interaction(
-    columns: FloatArray,
-    cells: SingleArray,
-    ids: IntArray,
-    counts: IntArray,
-    low: SingleArray,
-    high: SingleArray,
-    rim: SingleArray,
-    unit: float,
-    error: np.float32,
-    origin: FloatArray,
-    point: SingleArray,
-    screen: SingleArray,
-    least: SingleArray,
-    members: IntArray,
-) -> None:
+def _grow_by_interaction(leaves: Leaves, members: IntArray) -> None:
     """Choose the third and later members anew: each the record with the least summed squared distance to the group.
 
     That sum is |G| times the squared distance to the group's mean, plus the squares within the group. `least` is each
     leaf's distance to the seed, and `members` hold the records nearest to the seed: the first guesses.
     """
+    columns, ids, counts, rim = leaves.columns, leaves.ids, leaves.counts, leaves.rim
+    unit, error, point, screen, least = leaves.unit, leaves.error, leaves.point, leaves.screen, leaves.bounds
     d, k = columns.shape[1], members.shape[0]
     guesses = members.copy()
     middle = np.empty(d)
@@ -158,15 +116,15 @@ def _grow_by_interaction(
             for m in range(grown):
                 middle[j] += columns[members[m], j]
             middle[j] /= grown
-            point[j] = (middle[j] - origin[j]) / unit
+        move_point(leaves, middle)
         within = 0.0
         for m in range(grown):
-            within += _square_between(columns, members[m], middle)
-        shift = np.float32(np.sqrt(_square_between(columns, members[0], middle)) / unit * _SAFETY)
+            within += square_between(columns, members[m], middle)
+        shift = np.float32(np.sqrt(square_between(columns, members[0], middle)) / unit * SAFETY)
         away = np.sqrt((point * point).sum())
         best, best_sum = -1, np.inf
         for guess in guesses:
-            if not _holds(members, grown, guess):
+            if not holds(members, grown, guess):
                 squares = _summed_squares(columns, members, grown, guess)
                 if squares < best_sum or (squares == best_sum and guess < best):
                     best, best_sum = guess, squares
@@ -174,21 +132,21 @@ def _grow_by_interaction(
         for leaf in range(len(counts)):
             if least[leaf] > reach + shift or counts[leaf] == 0:
                 continue
-            border = (reach + _slack(error, away, rim[leaf])) ** 2
-            if _square_to_box(low, high, leaf, point) > border:
+            border = (reach + slack(error, away, rim[leaf])) ** 2
+            if _square_to_box(leaves, leaf) > border:
                 continue
-            _screen(cells, leaf, point, screen)
-            if not _any_up_to(screen, border):
+            screen_leaf(leaves, leaf)
+            if not any_up_to(screen, border):
                 continue
             for i in range(counts[leaf]):
                 record = ids[leaf, i]
-                if screen[i] > border or _holds(members, grown, record):
+                if screen[i] > border or holds(members, grown, record):
                     continue
                 squares = _summed_squares(columns, members, grown, record)
                 if squares < best_sum or (squares == best_sum and record < best):
                     best, best_sum = record, squares
                     reach = _reach(best_sum, within, grown, unit)
-                    border = (reach + _slack(error, away, rim[leaf])) ** 2
+                    border = (reach + slack(error, away, rim[leaf])) ** 2
         members[grown] = best
 
 
@@ -196,11 +154,12 @@ def _grow_by_interaction(
 def _reach(summed: float, within: float, grown: int, unit: float) -> np.float32:
     """How far from the mean of `grown` members, in cells, a record with this summed squared distance can be."""
     square = max(summed * (1.0 + _ROUNDING) - within * (1.0 - _ROUNDING), 0.0) / grown
-    return np.float32(np.sqrt(square) / unit * _SAFETY)
+    return np.float32(np.sqrt(square) / unit * SAFETY)
 
 
 @kernel
-def _square_to_box(low: SingleArray, high: SingleArray, leaf: int, point: SingleArray) -> np.float32:
+def _square_to_box(leaves: Leaves, leaf: int) -> np.float32:
+    low, high, point = leaves.low, leaves.high, leaves.point
     square, zero = np.float32(0.0), np.float32(0.0)
     for j in range(len(point)):
         outside = max(max(low[j, leaf] - point[j], point[j] - high[j, leaf]), zero)
@@ -209,18 +168,9 @@ def _square_to_box(low: SingleArray, high: SingleArray, leaf: int, point: Single
 
 
 @kernel
-def _holds(members: IntArray, count: int, record: int) -> bool:
-    """Whether a record, or its position, is among the first `count` members."""
-    for m in range(count):  # noqa: SIM110 - numba compiles a loop, not a generator
-        if members[m] == record:
-            return True
-    return False
-
-
-@kernel
 def _summed_squares(columns: FloatArray, members: IntArray, count: int, record: int) -> float:
     """The squared distances from a record to the first `count` members, added up in the order they entered."""
     summed = 0.0
     for m in range(count):
-        summed += _square_between(columns, record, columns[members[m]])
+        summed += square_between(columns, record, columns[members[m]])
     return summed

@@ -13,8 +13,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from microveil.numerics.core.compiled import kernel, over_blocks
-from microveil.numerics.grouping.mdav import _distances_to
 from microveil.numerics.grouping.mu_approximation import nearest_records
+from microveil.numerics.grouping.steps import distances_to
 from microveil.progress import Part, Progress, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -83,7 +83,7 @@ def _earning_edges_of_some(
     one, other, earned = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room)
     found = 0
     for record in range(start, end):
-        _distances_to(rows, rows[:, record].copy(), distances, n)
+        distances_to(rows, rows[:, record].copy(), distances, n)
         for i in range(record + 1, n):
             gain = shortest[record] + shortest[i] - distances[i]
             if gain > 0.0:

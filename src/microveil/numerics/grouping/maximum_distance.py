@@ -13,15 +13,16 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import exact_total
-from microveil.numerics.grouping.centroid_groups import _largest, join_nearest
-from microveil.numerics.grouping.mdav import (
-    _SAFETY,
-    _close_group,
-    _distances_to,
-    _farthest_from_centre,
-    _farthest_left,
-    _nearest,
-    _take_out,
+from microveil.numerics.grouping.steps import (
+    SAFETY,
+    close_group,
+    distances_to,
+    farthest_from_centre,
+    farthest_left,
+    join_nearest,
+    largest,
+    nearest,
+    take_out,
 )
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
@@ -66,9 +67,9 @@ def _paired_groups(columns: FloatArray, k: int, from_centre: bool, progress: Pro
 def _bounds_from_the_middle(alive: FloatArray, middle: FloatArray) -> FloatArray:
     """No two records are farther apart than their two distances from the middle together; squared, as all here."""
     squares = np.empty(alive.shape[1])
-    _distances_to(alive, middle, squares, len(squares))
+    distances_to(alive, middle, squares, len(squares))
     reach = np.sqrt(squares)
-    return np.asarray((reach + reach.max()) ** 2 * _SAFETY)
+    return np.asarray((reach + reach.max()) ** 2 * SAFETY)
 
 
 @kernel
@@ -93,19 +94,19 @@ def _group_pairs(
         if size < 2 * k:
             break
         if from_centre:
-            at = _farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
+            at = farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
         else:
             at = _one_of_the_farthest_pair(alive, ids, bound, farthest, distances, labels, size)
-        _nearest(alive, ids, alive[:, at].copy(), at, members, distances, size)
-        other = ids[_farthest_left(ids, members, distances, size)]
-        _take_out(total, alive, members)
-        size = _close_group(alive, ids, bound, labels, members, size, groups)
+        nearest(alive, ids, alive[:, at].copy(), at, members, distances, size)
+        other = ids[farthest_left(ids, members, distances, size)]
+        take_out(total, alive, members)
+        size = close_group(alive, ids, bound, labels, members, size, groups)
         at = 0
         while ids[at] != other:
             at += 1
-        _nearest(alive, ids, alive[:, at].copy(), at, members, distances, size)
-        _take_out(total, alive, members)
-        size = _close_group(alive, ids, bound, labels, members, size, groups + 1)
+        nearest(alive, ids, alive[:, at].copy(), at, members, distances, size)
+        take_out(total, alive, members)
+        size = close_group(alive, ids, bound, labels, members, size, groups + 1)
         groups += 2
     return size, groups
 
@@ -125,11 +126,11 @@ def _one_of_the_farthest_pair(
     A bound is exact while the record it was measured to, `farthest` by record number, has no group.
     """
     while True:
-        top = _largest(bound, ids, size)
+        top = largest(bound, ids, size)
         measured = farthest[ids[top]]
         if measured >= 0 and labels[measured] < 0:
             return top
-        _distances_to(alive, alive[:, top].copy(), distances, size)
-        far = _largest(distances, ids, size)
+        distances_to(alive, alive[:, top].copy(), distances, size)
+        far = largest(distances, ids, size)
         bound[top] = distances[far]
         farthest[ids[top]] = ids[far]

@@ -15,13 +15,18 @@ import numpy as np
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import add_exactly, exact_total
 from microveil.numerics.grouping.mdav_leaves import grouped_in_leaves
+from microveil.numerics.grouping.steps import (
+    MANY_RECORDS,
+    close_group,
+    farthest_from_centre,
+    farthest_left,
+    nearest,
+    take_out,
+)
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
 _SEED_PAIRS_PER_CALL = 256
-_MANY_RECORDS = 4000  # from here on an index of leaves pays (measured)
-_SAFETY = 1.0 + 1e-9
-_BLOCK = 512
 
 
 def mdav_groups(
@@ -44,7 +49,7 @@ def mdav_groups(
         labels = _group_one_column(values, order, exact_total(columns), k, enough)
         progress(1.0, label)
         return labels
-    if n >= _MANY_RECORDS:
+    if n >= MANY_RECORDS:
         return grouped_in_leaves(columns, k, enough, progress, label)
     alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernel moves records about
     ids = np.arange(n, dtype=np.int64)
@@ -85,13 +90,13 @@ def _group_some(
     for _ in range(pairs):
         if size < enough:
             break
-        first = _farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
+        first = farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
         for j in range(d):
             seed[j] = alive[j, first]
-        _nearest(alive, ids, seed, first, members, distances, size)
-        opposite_id = ids[_farthest_left(ids, members, distances, size)]
-        _take_out(total, alive, members)
-        size = _close_group(alive, ids, bound, labels, members, size, groups)
+        nearest(alive, ids, seed, first, members, distances, size)
+        opposite_id = ids[farthest_left(ids, members, distances, size)]
+        take_out(total, alive, members)
+        size = close_group(alive, ids, bound, labels, members, size, groups)
         groups += 1
         if size < enough:
             break  # the second seed of the pair is not used
@@ -100,196 +105,11 @@ def _group_some(
             at += 1
         for j in range(d):
             seed[j] = alive[j, at]
-        _nearest(alive, ids, seed, at, members, distances, size)
-        _take_out(total, alive, members)
-        size = _close_group(alive, ids, bound, labels, members, size, groups)
+        nearest(alive, ids, seed, at, members, distances, size)
+        take_out(total, alive, members)
+        size = close_group(alive, ids, bound, labels, members, size, groups)
         groups += 1
     return size, groups
-
-
-@kernel
-def _distances_to(alive: FloatArray, point: FloatArray, out: FloatArray, size: int) -> None:
-    """Squared distances of the first `size` records to a point, in blocks that stay in the processor's cache."""
-    for begin in range(0, size, _BLOCK):
-        _distances_between(alive, point, out, begin, min(size, begin + _BLOCK))
-
-
-@kernel
-def _distances_between(alive: FloatArray, point: FloatArray, out: FloatArray, begin: int, end: int) -> None:
-    """Squared distances of the records from `begin` to `end` to a point.
-
-    Two columns at a time over slices: the compiler turns these loops into vector instructions, and the sum is still
-    taken in the order of the columns.
-    """
-    d = alive.shape[0]
-    sums = out[begin:end]
-    sums[:] = 0.0
-    j = 0
-    while j + 1 < d:
-        one, other = alive[j, begin:end], alive[j + 1, begin:end]
-        at_one, at_other = point[j], point[j + 1]
-        for i in range(sums.shape[0]):
-            across, along = one[i] - at_one, other[i] - at_other
-            sums[i] = (sums[i] + across * across) + along * along
-        j += 2
-    if j < d:
-        one, at_one = alive[j, begin:end], point[j]
-        for i in range(sums.shape[0]):
-            across = one[i] - at_one
-            sums[i] += across * across
-
-
-@kernel
-def _farthest_from_centre(
-    alive: FloatArray,
-    ids: IntArray,
-    total: FloatArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    distances: FloatArray,
-    size: int,
-) -> int:
-    """The position of the record farthest from the mean of the records left.
-
-    `bound` holds distances to `anchor`, an earlier centre: no record can be farther from the centre of today than its
-    bound plus the distance between the two centres. When too many records pass that test the anchor is renewed.
-    """
-    d = alive.shape[0]
-    centre = total / size
-    moved = 0.0
-    for j in range(d):
-        moved += (centre[j] - anchor[j]) ** 2
-    if not np.isnan(moved):
-        moved = np.sqrt(moved)
-        top, highest = 0, -1.0
-        for i in range(size):
-            if bound[i] > highest:
-                top, highest = i, bound[i]
-        best, best_square = top, _square_distance(alive, centre, top)
-        reach = np.sqrt(best_square) / _SAFETY - moved * _SAFETY
-        tried = 0
-        for i in range(size):
-            if bound[i] >= reach and i != best:
-                tried += 1
-                square = _square_distance(alive, centre, i)
-                if square > best_square or (square == best_square and ids[i] < ids[best]):
-                    best, best_square = i, square
-                    reach = np.sqrt(best_square) / _SAFETY - moved * _SAFETY
-        if tried * 16 < size:
-            return best
-    anchor[:] = centre
-    _distances_to(alive, centre, distances, size)
-    best = 0
-    for i in range(size):
-        if distances[i] > distances[best] or (distances[i] == distances[best] and ids[i] < ids[best]):
-            best = i
-        bound[i] = np.sqrt(distances[i])
-    return best
-
-
-@kernel
-def _square_distance(alive: FloatArray, point: FloatArray, position: int) -> float:
-    square = 0.0
-    for j in range(alive.shape[0]):
-        square += (alive[j, position] - point[j]) ** 2
-    return square
-
-
-@kernel
-def _nearest(
-    alive: FloatArray,
-    ids: IntArray,
-    seed: FloatArray,
-    at: int,
-    members: IntArray,
-    distances: FloatArray,
-    size: int,
-) -> None:
-    """Fill `members` with the seed's position and those of its k-1 nearest; `distances` are those to the seed."""
-    k = members.shape[0]
-    _distances_to(alive, seed, distances, size)
-    distances[at] = -1.0  # before all others
-    found, border = 0, np.inf
-    for i in range(size):
-        distance = distances[i]
-        if distance <= border and (found < k or distance < border or ids[i] < ids[members[k - 1]]):
-            found = min(found + 1, k)
-            _insert(members, found, i, distances, ids)
-            if found == k:
-                border = distances[members[k - 1]]
-
-
-@kernel
-def _farthest_left(ids: IntArray, members: IntArray, distances: FloatArray, size: int) -> int:
-    """The position of the record farthest from the seed that is not a member."""
-    far, far_distance = -1, -1.0
-    for i in range(size):
-        distance = distances[i]
-        if distance >= far_distance and (distance > far_distance or ids[i] < ids[far]):
-            far, far_distance = i, distance
-    if far_distance <= distances[members[-1]]:  # all records left are equally far
-        far = _lowest_outside(members, ids, size)
-    return far
-
-
-@kernel
-def _insert(members: IntArray, found: int, position: int, distances: FloatArray, ids: IntArray) -> None:
-    """Put a position in its place among the first `found` members, ordered by distance, then by record number."""
-    slot = found - 1
-    while slot > 0:
-        before = members[slot - 1]
-        if distances[before] < distances[position] or (
-            distances[before] == distances[position] and ids[before] < ids[position]
-        ):
-            break
-        members[slot] = before
-        slot -= 1
-    members[slot] = position
-
-
-@kernel
-def _lowest_outside(members: IntArray, ids: IntArray, size: int) -> int:
-    """The position with the lowest record number that is not a member; -1 if there is none."""
-    lowest = -1
-    for i in range(size):
-        inside = False
-        for member in members:
-            if member == i:
-                inside = True
-                break
-        if not inside and (lowest < 0 or ids[i] < ids[lowest]):
-            lowest = i
-    return lowest
-
-
-@kernel
-def _close_group(
-    alive: FloatArray,
-    ids: IntArray,
-    bound: FloatArray,
-    labels: IntArray,
-    members: IntArray,
-    size: int,
-    group: int,
-) -> int:
-    """Label the members and move records from the end into their places; return how many are left."""
-    d = alive.shape[0]
-    for place in np.sort(members)[::-1]:
-        labels[ids[place]] = group
-        size -= 1
-        for j in range(d):
-            alive[j, place] = alive[j, size]
-        ids[place] = ids[size]
-        bound[place] = bound[size]
-    return size
-
-
-@kernel
-def _take_out(total: FloatArray, alive: FloatArray, members: IntArray) -> None:
-    """Take members off a total of `exact_sums`."""
-    for place in members:
-        for j in range(alive.shape[0]):
-            add_exactly(total, j, -alive[j, place])
 
 
 @kernel

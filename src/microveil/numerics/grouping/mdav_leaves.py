@@ -1,40 +1,28 @@
 """MDAV with the records in small leaves of similar ones: the same partition, faster on long files.
 
-Records lie in shells around the medians, and within a shell in leaves; each leaf is compact in memory, column by
-column, in single precision. The box around a leaf bounds the distances of its records, so that most leaves are passed
-over in a search. What is left is screened in single precision, and only records that the rounding of it leaves in doubt
-are measured in double precision. What may be lost by rounding grows with a leaf's distance from the medians, so that a
-few huge values leave no doubt about the others. Because the centre moves little, the farthest record from it is found
-from old distances plus the distance the centre has moved.
-
 The sums behind the centre do not depend on the order of the records (`exact_sums`); so even ties that only rounding
 decides fall as in the kernel of `mdav`. A program that adds the records up in plain double precision may decide such
-ties otherwise.
+ties otherwise. The leaves and the searches in them are those of `leaves`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
-from microveil.numerics.core.exact_sums import add_exactly, exact_total
+from microveil.numerics.grouping.leaves import (
+    Leaves,
+    close_group_in_leaves,
+    farthest_from,
+    farthest_from_centre,
+    move_point,
+    nearest_in_leaves,
+    over_leaves,
+)
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
-SingleArray = npt.NDArray[np.float32]
-
 _SEED_PAIRS_PER_CALL = 256
-_LEAF = 64
-_SHELL = 4096
-_SAFETY = 1.0 + 1e-6  # bounds are widened by this much, so that rounding never hides a record
-_HALF_STEP = 2.0**-24  # the relative rounding error of single precision
-_LARGEST = 1e15  # the largest cell: far from where squares overflow, and small values are far from where they vanish
-_TINY = np.float32(1e-18)  # below it squares in single precision lose their digits
 
 
 def grouped_in_leaves(columns: FloatArray, k: int, enough: int, progress: Progress, label: str) -> IntArray:
@@ -43,8 +31,7 @@ def grouped_in_leaves(columns: FloatArray, k: int, enough: int, progress: Progre
     labels = np.full(len(columns), -1, dtype=np.int64)
 
     def some(leaves: Leaves, size: int, groups: int) -> tuple[int, int]:
-        state: tuple[Any, ...] = (*leaves.arrays, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL)
-        return _group_some(columns, *state)
+        return _group_some(leaves, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL)
 
     left, groups = over_leaves(columns, enough, some, progress, label)
     labels[left] = groups
@@ -52,474 +39,27 @@ def grouped_in_leaves(columns: FloatArray, k: int, enough: int, progress: Progre
     return labels
 
 
-def over_leaves(
-    columns: FloatArray,
-    enough: int,
-    some: Callable[[Leaves, int, int], tuple[int, int]],
-    progress: Progress,
-    label: str,
-) -> tuple[IntArray, int]:
-    """Let `some` make groups while `enough` records are left; which are left in the end, and how many groups there are.
-
-    It gets the leaves and how many records are left and groups made, and returns these two anew.
-    """
-    ids, groups = np.arange(len(columns)), 0
-    while len(ids) >= enough:
-        leaves = _leaves(columns, ids)
-        size = len(ids)
-        # made anew when a third of the records are gone: then the boxes are too wide and the leaves half empty
-        while size >= max(enough, 2 * len(ids) // 3):
-            size, groups = some(leaves, size, groups)
-            progress(1.0 - size / len(columns), label)
-        ids = leaves.left()
-    return ids, groups
-
-
-@dataclass(frozen=True)
-class Leaves:
-    """Records in leaves, as the kernels take them: cells by leaf and column, record numbers, counts and more.
-
-    The slot of each record; the box around each leaf and its rim, the greatest distance from the origin; the `bound` of
-    each record, its distance to `anchor`, an earlier centre, and `peak`, the largest bound in a leaf. Cells are moved
-    by `origin` and divided by `unit`; the distance between two points in these cells is wrong by at most `error` times
-    the sum of their distances from the origin. Last comes the total of the records left.
-    """
-
-    arrays: tuple[Any, ...]
-    ids: IntArray
-    counts: IntArray
-
-    def left(self) -> IntArray:
-        """The record numbers that are not grouped yet."""
-        return np.sort(self.ids[np.arange(_LEAF) < self.counts[:, None]])
-
-
-def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
-    alive = columns[ids]
-    d = alive.shape[1]
-    total = exact_total(alive)  # anew: the digits that a huge value cost come back once it is gone
-    origin = np.median(alive, axis=0)
-    alive -= origin
-    unit = max(float(np.abs(alive).max()) / _LARGEST, 1e-290)
-    alive /= unit
-    radius = np.sqrt(np.einsum("ij,ij->i", alive, alive))
-    places, counts = _leaf_places(alive, radius)
-    cells = np.ascontiguousarray(alive.astype(np.float32)[places].transpose(0, 2, 1))
-    low = np.ascontiguousarray(cells.min(axis=2).T)
-    high = np.ascontiguousarray(cells.max(axis=2).T)
-    rim = radius[places].max(axis=1).astype(np.float32)
-    numbers = ids[places]
-    slots = np.empty(len(columns), dtype=np.int64)
-    slots[numbers[:, ::-1].ravel()] = np.arange(places.size).reshape(places.shape)[:, ::-1].ravel()
-    bound = np.zeros(places.shape)
-    anchor, peak = np.full(d, np.nan), np.zeros(len(counts))
-    error = np.float32(2.0 * _HALF_STEP * (d + 6.0))
-    arrays = (cells, numbers, counts, slots, low, high, rim, anchor, bound, peak, unit, error, origin, total)
-    return Leaves(arrays, numbers, counts)
-
-
-def _leaf_places(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, IntArray]:
-    """The positions in every leaf, and how many they are; all leaves but the last are full.
-
-    Shells of records with a similar distance from the centre, the outermost first, are cut into leaves.
-    """
-    order = np.argsort(-radius, kind="stable")
-    start, shell = 0, _SHELL
-    while start < len(order) and shell > _LEAF:
-        while shell > _LEAF and shell > len(order) - start:
-            shell //= 2  # the last shells are smaller, and cut in halves they still give full leaves
-        if shell > _LEAF:
-            _cut(alive, order[start : start + shell])
-            start += shell
-    counts = np.diff(np.append(np.arange(0, len(order), _LEAF), len(order)))
-    places = np.full((len(counts), _LEAF), -1, dtype=np.int64)
-    places.reshape(-1)[: len(order)] = order
-    # empty places repeat a record of the leaf, so that they never stretch a bound
-    return np.where(places < 0, places[:, :1], places), counts
-
-
-@kernel
-def _cut(points: FloatArray, order: IntArray) -> None:
-    """Sort positions, a power of two times the leaf, so that each leaf holds similar points: cut at medians."""
-    block = len(order)
-    while block > _LEAF:
-        half = block // 2
-        for begin in range(0, len(order), block):
-            rows = order[begin : begin + block].copy()
-            values = points[rows, _widest(points, rows)]
-            middle = np.partition(values, half)[half]
-            equal = half - (values < middle).sum()  # so many of those at the median itself go to the lower half
-            low, high = begin, begin + half
-            for i in range(block):
-                if values[i] < middle or (values[i] == middle and equal > 0):
-                    equal -= values[i] == middle
-                    order[low] = rows[i]
-                    low += 1
-                else:
-                    order[high] = rows[i]
-                    high += 1
-        block = half
-
-
-@kernel
-def _widest(points: FloatArray, rows: IntArray) -> int:
-    """The column in which these points differ most."""
-    low, high = points[rows[0]].copy(), points[rows[0]].copy()
-    for row in rows:
-        for j in range(points.shape[1]):
-            low[j] = min(low[j], points[row, j])
-            high[j] = max(high[j], points[row, j])
-    return int(np.argmax(high - low))
-
-
 @kernel
 def _group_some(
-    columns: FloatArray,
-    cells: SingleArray,
-    ids: IntArray,
-    counts: IntArray,
-    slots: IntArray,
-    low: SingleArray,
-    high: SingleArray,
-    rim: SingleArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    peak: FloatArray,
-    unit: float,
-    error: np.float32,
-    origin: FloatArray,
-    total: FloatArray,
-    labels: IntArray,
-    size: int,
-    groups: int,
-    k: int,
-    enough: int,
-    pairs: int,
+    leaves: Leaves, labels: IntArray, size: int, groups: int, k: int, enough: int, pairs: int
 ) -> tuple[int, int]:
     """Up to `pairs` rounds: two groups a round, or one where too few records are left for a second."""
-    d = columns.shape[1]
-    members = np.empty(k, dtype=np.int64)
-    near = np.empty(k)
-    point = np.empty(d, dtype=np.float32)
-    screen = np.empty(_LEAF, dtype=np.float32)
-    bounds = np.empty(len(counts), dtype=np.float32)
+    members, near = np.empty(k, dtype=np.int64), np.empty(k)
     spent = 0
     for _ in range(pairs):
         if size < enough:
             break
-        first, tried = _farthest_from_centre(columns, ids, counts, anchor, bound, peak, total, size, spent >= size)
+        first, tried = farthest_from_centre(leaves, size, spent >= size)
         spent = 0 if tried < 0 else spent + tried
-        for j in range(d):
-            point[j] = (columns[first, j] - origin[j]) / unit
-        _nearest(
-            columns, cells, ids, counts, slots, low, high, rim, unit, error, first, point, screen, bounds, members, near
-        )
-        size = _close_group(columns, cells, ids, counts, slots, bound, total, labels, members, size, groups)
+        move_point(leaves, leaves.columns[first])
+        nearest_in_leaves(leaves, first, members, near)
+        size = close_group_in_leaves(leaves, labels, members, size, groups)
         groups += 1
         if size < enough:
             break  # the second seed of the pair is not used
-        second = _farthest_from(columns, cells, ids, counts, low, high, rim, unit, error, first, point, screen, bounds)
-        for j in range(d):
-            point[j] = (columns[second, j] - origin[j]) / unit
-        _nearest(
-            columns,
-            cells,
-            ids,
-            counts,
-            slots,
-            low,
-            high,
-            rim,
-            unit,
-            error,
-            second,
-            point,
-            screen,
-            bounds,
-            members,
-            near,
-        )
-        size = _close_group(columns, cells, ids, counts, slots, bound, total, labels, members, size, groups)
+        second = farthest_from(leaves, first)
+        move_point(leaves, leaves.columns[second])
+        nearest_in_leaves(leaves, second, members, near)
+        size = close_group_in_leaves(leaves, labels, members, size, groups)
         groups += 1
     return size, groups
-
-
-@kernel
-def _farthest_from_centre(
-    columns: FloatArray,
-    ids: IntArray,
-    counts: IntArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    peak: FloatArray,
-    total: FloatArray,
-    size: int,
-    renew: bool,
-) -> tuple[int, int]:
-    """The record farthest from the mean of the records left, and how many were tried for it, -1 for a renewal.
-
-    No record can be farther from the centre of today than its bound plus the distance the centre has moved since; the
-    bounds are renewed when the records tried since the last renewal would have paid for it.
-    """
-    centre = total[0] / size
-    moved = 0.0
-    for j in range(len(centre)):
-        moved += (centre[j] - anchor[j]) ** 2
-    moved = np.sqrt(moved)
-    best, best_square, tried = -1, -1.0, 0
-    if np.isnan(moved) or renew:
-        anchor[:] = centre
-        for leaf in range(len(counts)):
-            peak[leaf] = -1.0
-            for i in range(counts[leaf]):
-                record = ids[leaf, i]
-                square = _square_between(columns, record, centre)
-                bound[leaf, i] = np.sqrt(square)
-                peak[leaf] = max(peak[leaf], bound[leaf, i])
-                if square > best_square or (square == best_square and record < best):
-                    best, best_square = record, square
-        return best, -1
-    top = -1
-    for leaf in range(len(counts)):
-        if counts[leaf] > 0 and (top < 0 or peak[leaf] > peak[top]):
-            top = leaf
-    reach = -1.0
-    for turn in range(len(counts) + 1):
-        leaf = top if turn == 0 else turn - 1
-        if peak[leaf] < reach or (turn > 0 and leaf == top):
-            continue
-        highest = -1.0
-        for i in range(counts[leaf]):
-            highest = max(highest, bound[leaf, i])
-            if bound[leaf, i] >= reach:
-                tried += 1
-                record = ids[leaf, i]
-                square = _square_between(columns, record, centre)
-                if square > best_square or (square == best_square and record < best):
-                    best, best_square = record, square
-                    reach = np.sqrt(best_square) / _SAFETY - moved * _SAFETY
-        peak[leaf] = highest
-    return best, tried
-
-
-@kernel
-def _square_between(columns: FloatArray, record: int, point: FloatArray) -> float:
-    square = 0.0
-    for j in range(columns.shape[1]):
-        square += (columns[record, j] - point[j]) ** 2
-    return square
-
-
-@kernel
-def _screen(cells: SingleArray, leaf: int, point: SingleArray, out: SingleArray) -> None:
-    """Squared distances of a leaf's places to a point, in single precision."""
-    d = cells.shape[1]
-    for i in range(_LEAF):
-        out[i] = 0.0
-    j = 0
-    while j + 1 < d:
-        one, other = cells[leaf, j], cells[leaf, j + 1]
-        at_one, at_other = point[j], point[j + 1]
-        for i in range(_LEAF):
-            across, along = one[i] - at_one, other[i] - at_other
-            out[i] = (out[i] + across * across) + along * along
-        j += 2
-    if j < d:
-        one, at_one = cells[leaf, j], point[j]
-        for i in range(_LEAF):
-            across = one[i] - at_one
-            out[i] += across * across
-
-
-@kernel
-def _any_up_to(screen: SingleArray, border: np.float32) -> bool:
-    count = 0  # counting to the end is faster than stopping: the compiler has vector instructions for it
-    for i in range(_LEAF):
-        count += screen[i] <= border
-    return count > 0
-
-
-@kernel
-def _any_from(screen: SingleArray, border: np.float32) -> bool:
-    count = 0
-    for i in range(_LEAF):
-        count += screen[i] >= border
-    return count > 0
-
-
-@kernel
-def _nearest(
-    columns: FloatArray,
-    cells: SingleArray,
-    ids: IntArray,
-    counts: IntArray,
-    slots: IntArray,
-    low: SingleArray,
-    high: SingleArray,
-    rim: SingleArray,
-    unit: float,
-    error: np.float32,
-    seed: int,
-    point: SingleArray,
-    screen: SingleArray,
-    least: SingleArray,
-    members: IntArray,
-    near: FloatArray,
-) -> None:
-    """Fill `members` with the seed and its k-1 nearest records, in order, and `near` with their squared distances."""
-    k = members.shape[0]
-    home = slots[seed] // _LEAF
-    members[0], near[0], found = seed, -1.0, 1
-    reach = np.float32(np.inf)  # the distance in cells beyond which no record is wanted
-    if k == 1:
-        return
-    away = _least_distances(low, high, rim, error, point, least)
-    for turn in range(len(counts) + 1):
-        leaf = home if turn == 0 else turn - 1
-        if least[leaf] > reach or counts[leaf] == 0 or (turn > 0 and leaf == home):
-            continue
-        border = (reach + _slack(error, away, rim[leaf])) ** 2
-        _screen(cells, leaf, point, screen)
-        if not _any_up_to(screen, border):
-            continue
-        for i in range(counts[leaf]):
-            if screen[i] > border:
-                continue
-            record = ids[leaf, i]
-            if record == seed:
-                continue
-            square = _square_between(columns, record, columns[seed])
-            if found == k and (square > near[k - 1] or (square == near[k - 1] and record > members[k - 1])):
-                continue
-            found = min(found + 1, k)
-            slot = found - 1
-            while slot > 1 and (near[slot - 1] > square or (near[slot - 1] == square and members[slot - 1] > record)):
-                members[slot], near[slot] = members[slot - 1], near[slot - 1]
-                slot -= 1
-            members[slot], near[slot] = record, square
-            if found == k:
-                reach = np.float32(np.sqrt(near[k - 1]) / unit * _SAFETY)
-                border = (reach + _slack(error, away, rim[leaf])) ** 2
-
-
-@kernel
-def _slack(error: np.float32, away: np.float32, rim: np.float32) -> np.float32:
-    """How much a distance in single precision may be wrong, between points so far from the origin."""
-    return error * (away + rim) + _TINY
-
-
-@kernel
-def _least_distances(
-    low: SingleArray, high: SingleArray, rim: SingleArray, error: np.float32, point: SingleArray, out: SingleArray
-) -> np.float32:
-    """The least distance of a point to each leaf: to its box, and to the ball around the origin that holds it.
-
-    Less what rounding may have added; returned is the point's own distance from the origin.
-    """
-    out[:] = 0.0
-    zero = np.float32(0.0)
-    for j in range(low.shape[0]):
-        below, above, at = low[j], high[j], point[j]
-        for leaf in range(out.shape[0]):
-            outside = max(max(below[leaf] - at, at - above[leaf]), zero)
-            out[leaf] += outside * outside
-    away: np.float32 = np.sqrt((point * point).sum())
-    for leaf in range(out.shape[0]):
-        out[leaf] = max(np.sqrt(out[leaf]), away - rim[leaf]) - _slack(error, away, rim[leaf])
-    return away
-
-
-@kernel
-def _greatest_distances(
-    low: SingleArray, high: SingleArray, rim: SingleArray, error: np.float32, point: SingleArray, out: SingleArray
-) -> np.float32:
-    """The distance of a point to the farthest corner of each leaf's box, and to the far end of the ball.
-
-    With what rounding may have taken off; returned is the point's own distance from the origin.
-    """
-    out[:] = 0.0
-    for j in range(low.shape[0]):
-        below, above, at = low[j], high[j], point[j]
-        for leaf in range(out.shape[0]):
-            side = max(at - below[leaf], above[leaf] - at)
-            out[leaf] += side * side
-    away: np.float32 = np.sqrt((point * point).sum())
-    for leaf in range(out.shape[0]):
-        out[leaf] = min(np.sqrt(out[leaf]), away + rim[leaf]) + _slack(error, away, rim[leaf])
-    return away
-
-
-@kernel
-def _farthest_from(
-    columns: FloatArray,
-    cells: SingleArray,
-    ids: IntArray,
-    counts: IntArray,
-    low: SingleArray,
-    high: SingleArray,
-    rim: SingleArray,
-    unit: float,
-    error: np.float32,
-    seed: int,
-    point: SingleArray,
-    screen: SingleArray,
-    most: SingleArray,
-) -> int:
-    """The record farthest from a seed that is grouped already."""
-    away = _greatest_distances(low, high, rim, error, point, most)
-    top = -1
-    for leaf in range(len(counts)):
-        if counts[leaf] > 0 and (top < 0 or most[leaf] > most[top]):
-            top = leaf
-    far, far_square = -1, -1.0
-    reach, zero = np.float32(0.0), np.float32(0.0)  # the distance in cells that a record must have
-    for turn in range(len(counts) + 1):
-        leaf = top if turn == 0 else turn - 1
-        if most[leaf] < reach or counts[leaf] == 0 or (turn > 0 and leaf == top):
-            continue
-        border = max(reach - _slack(error, away, rim[leaf]), zero) ** 2
-        _screen(cells, leaf, point, screen)
-        if not _any_from(screen, border):
-            continue
-        for i in range(counts[leaf]):
-            if screen[i] < border:
-                continue
-            record = ids[leaf, i]
-            square = _square_between(columns, record, columns[seed])
-            if square > far_square or (square == far_square and record < far):
-                far, far_square = record, square
-                reach = np.float32(np.sqrt(far_square) / unit / _SAFETY)
-                border = max(reach - _slack(error, away, rim[leaf]), zero) ** 2
-    return far
-
-
-@kernel
-def _close_group(
-    columns: FloatArray,
-    cells: SingleArray,
-    ids: IntArray,
-    counts: IntArray,
-    slots: IntArray,
-    bound: FloatArray,
-    total: FloatArray,
-    labels: IntArray,
-    members: IntArray,
-    size: int,
-    group: int,
-) -> int:
-    """Label the members and move records from the end of their leaf into their places; return how many are left."""
-    d = columns.shape[1]
-    for record in members:
-        labels[record] = group
-        leaf, place = slots[record] // _LEAF, slots[record] % _LEAF
-        counts[leaf] -= 1
-        last = counts[leaf]
-        for j in range(d):
-            add_exactly(total, j, -columns[record, j])
-            cells[leaf, j, place] = cells[leaf, j, last]
-            if place == last:
-                cells[leaf, j, place] = cells[leaf, j, 0]
-        ids[leaf, place] = ids[leaf, last]
-        bound[leaf, place] = bound[leaf, last]
-        slots[ids[leaf, place]] = leaf * _LEAF + place
-    return size - len(members)

@@ -13,8 +13,8 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel, over_blocks
 from microveil.numerics.grouping.centroid_groups import split_large
-from microveil.numerics.grouping.mdav import _nearest
-from microveil.numerics.grouping.spanning_tree import cut_tree
+from microveil.numerics.grouping.spanning_tree import cut_longest_edges
+from microveil.numerics.grouping.steps import nearest
 from microveil.progress import Part, Progress, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -26,7 +26,7 @@ def forest_groups(columns: FloatArray, k: int, progress: Progress = silent, labe
         return np.zeros(len(columns), dtype=np.int64)
     neighbours, gaps = nearest_records(columns, k - 1, Part(progress, 0.0, 0.9), label)
     points_at, length = grow_forest(neighbours, gaps, k)
-    parts = cut_tree(points_at, length, _parents_first(points_at), k)
+    parts = cut_longest_edges(points_at, length, _parents_first(points_at), k)
     labels = _bundle_branches(parts, points_at, length, k)
     progress(1.0, label)
     return split_large(columns, labels, k)
@@ -53,7 +53,7 @@ def _nearest_of_some(rows: FloatArray, count: int, start: int, end: int) -> tupl
     members = np.empty(count + 1, dtype=np.int64)
     neighbours, gaps = np.empty((end - start, count), dtype=np.int64), np.empty((end - start, count))
     for record in range(start, end):
-        _nearest(rows, ids, rows[:, record].copy(), record, members, distances, n)
+        nearest(rows, ids, rows[:, record].copy(), record, members, distances, n)
         for m in range(count):
             neighbours[record - start, m] = members[m + 1]
             gaps[record - start, m] = distances[members[m + 1]]

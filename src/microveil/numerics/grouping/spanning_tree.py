@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel
-from microveil.numerics.grouping.mdav import _distances_to
+from microveil.numerics.grouping.steps import distances_to, labels_of_parts
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -21,7 +21,7 @@ def spanning_tree_groups(
 ) -> IntArray:
     """Labels of the parts of the minimum spanning tree; every part has at least k records, and may have many."""
     parent, length, order = minimum_spanning_tree(columns, progress, label)
-    return cut_tree(parent, length, order, k)
+    return cut_longest_edges(parent, length, order, k)
 
 
 def minimum_spanning_tree(
@@ -71,13 +71,13 @@ def _grow(
             point[j] = outside[j, at]
             outside[j, at] = outside[j, size]
         ids[at], nearest[at], gap[at] = ids[size], nearest[size], gap[size]
-        _distances_to(outside, point, distances, size)
+        distances_to(outside, point, distances, size)
         for i in range(size):
             if distances[i] < gap[i] or (distances[i] == gap[i] and record < nearest[i]):
                 gap[i], nearest[i] = distances[i], record
 
 
-def cut_tree(parent: IntArray, length: FloatArray, order: IntArray, k: int) -> IntArray:
+def cut_longest_edges(parent: IntArray, length: FloatArray, order: IntArray, k: int) -> IntArray:
     """Cut edges from the longest to the shortest wherever both sides keep k records; labels of the parts.
 
     `order` lists the records so that a parent comes before its children; several trees may be given at once.
@@ -109,12 +109,4 @@ def _cut(parent: IntArray, longest_first: IntArray, order: IntArray, k: int) -> 
             below[above] -= below[child]
             above = up[above]
         up[child] = -1
-    labels = np.empty(n, dtype=np.int64)
-    parts = 0
-    for record in order:
-        if up[record] < 0:
-            labels[record] = parts
-            parts += 1
-        else:
-            labels[record] = labels[up[record]]
-    return labels
+    return labels_of_parts(up, order)

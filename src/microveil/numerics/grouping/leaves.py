@@ -1,0 +1,411 @@
+"""Records in small leaves of similar ones: searches for the nearest and the farthest record that pass most leaves over.
+
+Records lie in shells around the medians, and within a shell in leaves; each leaf is compact in memory, column by
+column, in single precision. The box around a leaf bounds the distances of its records, so that most leaves are passed
+over in a search. What is left is screened in single precision, and only records that the rounding of it leaves in doubt
+are measured in double precision. What may be lost by rounding grows with a leaf's distance from the medians, so that a
+few huge values leave no doubt about the others. Because the centre moves little, the farthest record from it is found
+from old distances plus the distance the centre has moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.exact_sums import add_exactly, exact_total
+from microveil.progress import Progress
+from microveil.typing import FloatArray, IntArray
+
+SingleArray = npt.NDArray[np.float32]
+
+LEAF = 64
+_SHELL = 4096
+SAFETY = 1.0 + 1e-6  # bounds are widened by this much, so that rounding never hides a record
+_HALF_STEP = 2.0**-24  # the relative rounding error of single precision
+_LARGEST = 1e15  # the largest cell: far from where squares overflow, and small values are far from where they vanish
+_TINY = np.float32(1e-18)  # below it squares in single precision lose their digits
+
+
+class Leaves(NamedTuple):
+    """The records of an (n, d) matrix in leaves, as the kernels take them.
+
+    `cells` by leaf and column, moved by `origin` and divided by `unit`: the distance between two points in these cells
+    is wrong by at most `error` times the sum of their distances from the origin. `ids` and `counts` say which records a
+    leaf holds, and `slots` where each record is. `low` and `high` are the box around each leaf, and `rim` its greatest
+    distance from the origin. The `bound` of a record is its distance to `anchor`, an earlier centre, and `peak` the
+    largest bound in a leaf. `total` is the sum of the records left. `point`, around which a search is made, `screen`
+    and `bounds`, of each leaf, are room for the searches.
+    """
+
+    columns: FloatArray
+    cells: SingleArray
+    ids: IntArray
+    counts: IntArray
+    slots: IntArray
+    low: SingleArray
+    high: SingleArray
+    rim: SingleArray
+    anchor: FloatArray
+    bound: FloatArray
+    peak: FloatArray
+    unit: float
+    error: np.float32
+    origin: FloatArray
+    total: FloatArray
+    point: SingleArray
+    screen: SingleArray
+    bounds: SingleArray
+
+
+def over_leaves(
+    columns: FloatArray,
+    enough: int,
+    some: Callable[[Leaves, int, int], tuple[int, int]],
+    progress: Progress,
+    label: str,
+) -> tuple[IntArray, int]:
+    """Let `some` make groups while `enough` records are left; which are left in the end, and how many groups there are.
+
+    It gets the leaves and how many records are left and groups made, and returns these two anew.
+    """
+    ids, groups = np.arange(len(columns)), 0
+    while len(ids) >= enough:
+        leaves = _leaves(columns, ids)
+        size = len(ids)
+        # made anew when a third of the records are gone: then the boxes are too wide and the leaves half empty
+        while size >= max(enough, 2 * len(ids) // 3):
+            size, groups = some(leaves, size, groups)
+            progress(1.0 - size / len(columns), label)
+        ids = np.sort(leaves.ids[np.arange(LEAF) < leaves.counts[:, None]])
+    return ids, groups
+
+
+def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
+    alive = columns[ids]
+    d = alive.shape[1]
+    total = exact_total(alive)  # anew: the digits that a huge value cost come back once it is gone
+    origin = np.median(alive, axis=0)
+    alive -= origin
+    unit = max(float(np.abs(alive).max()) / _LARGEST, 1e-290)
+    alive /= unit
+    radius = np.sqrt(np.einsum("ij,ij->i", alive, alive))
+    places, counts = _leaf_places(alive, radius)
+    cells = np.ascontiguousarray(alive.astype(np.float32)[places].transpose(0, 2, 1))
+    low = np.ascontiguousarray(cells.min(axis=2).T)
+    high = np.ascontiguousarray(cells.max(axis=2).T)
+    rim = radius[places].max(axis=1).astype(np.float32)
+    numbers = ids[places]
+    slots = np.empty(len(columns), dtype=np.int64)
+    slots[numbers[:, ::-1].ravel()] = np.arange(places.size).reshape(places.shape)[:, ::-1].ravel()
+    bound = np.zeros(places.shape)
+    anchor, peak = np.full(d, np.nan), np.zeros(len(counts))
+    error = np.float32(2.0 * _HALF_STEP * (d + 6.0))
+    point, screen, bounds = (np.empty(size, dtype=np.float32) for size in (d, LEAF, len(counts)))
+    return Leaves(
+        columns, cells, numbers, counts, slots, low, high, rim, anchor, bound, peak, unit, error, origin, total,
+        point, screen, bounds,
+    )  # fmt: skip
+
+
+def _leaf_places(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, IntArray]:
+    """The positions in every leaf, and how many they are; all leaves but the last are full.
+
+    Shells of records with a similar distance from the centre, the outermost first, are cut into leaves.
+    """
+    order = np.argsort(-radius, kind="stable")
+    start, shell = 0, _SHELL
+    while start < len(order) and shell > LEAF:
+        while shell > LEAF and shell > len(order) - start:
+            shell //= 2  # the last shells are smaller, and cut in halves they still give full leaves
+        if shell > LEAF:
+            _cut(alive, order[start : start + shell])
+            start += shell
+    counts = np.diff(np.append(np.arange(0, len(order), LEAF), len(order)))
+    places = np.full((len(counts), LEAF), -1, dtype=np.int64)
+    places.reshape(-1)[: len(order)] = order
+    # empty places repeat a record of the leaf, so that they never stretch a bound
+    return np.where(places < 0, places[:, :1], places), counts
+
+
+@kernel
+def _cut(points: FloatArray, order: IntArray) -> None:
+    """Sort positions, a power of two times the leaf, so that each leaf holds similar points: cut at medians."""
+    block = len(order)
+    while block > LEAF:
+        half = block // 2
+        for begin in range(0, len(order), block):
+            rows = order[begin : begin + block].copy()
+            values = points[rows, _widest(points, rows)]
+            middle = np.partition(values, half)[half]
+            equal = half - (values < middle).sum()  # so many of those at the median itself go to the lower half
+            low, high = begin, begin + half
+            for i in range(block):
+                if values[i] < middle or (values[i] == middle and equal > 0):
+                    equal -= values[i] == middle
+                    order[low] = rows[i]
+                    low += 1
+                else:
+                    order[high] = rows[i]
+                    high += 1
+        block = half
+
+
+@kernel
+def _widest(points: FloatArray, rows: IntArray) -> int:
+    """The column in which these points differ most."""
+    low, high = points[rows[0]].copy(), points[rows[0]].copy()
+    for row in rows:
+        for j in range(points.shape[1]):
+            low[j] = min(low[j], points[row, j])
+            high[j] = max(high[j], points[row, j])
+    return int(np.argmax(high - low))
+
+
+@kernel
+def move_point(leaves: Leaves, to: FloatArray) -> None:
+    """Let the searches be around this point."""
+    point, origin, unit = leaves.point, leaves.origin, leaves.unit
+    for j in range(len(point)):
+        point[j] = (to[j] - origin[j]) / unit
+
+
+@kernel
+def farthest_from_centre(leaves: Leaves, size: int, renew: bool) -> tuple[int, int]:
+    """The record farthest from the mean of the records left, and how many were tried for it, -1 for a renewal.
+
+    No record can be farther from the centre of today than its bound plus the distance the centre has moved since; the
+    bounds are renewed when the records tried since the last renewal would have paid for it.
+    """
+    columns, ids, counts, anchor, bound = leaves.columns, leaves.ids, leaves.counts, leaves.anchor, leaves.bound
+    peak, total = leaves.peak, leaves.total
+    centre = total[0] / size
+    moved = 0.0
+    for j in range(len(centre)):
+        moved += (centre[j] - anchor[j]) ** 2
+    moved = np.sqrt(moved)
+    best, best_square, tried = -1, -1.0, 0
+    if np.isnan(moved) or renew:
+        anchor[:] = centre
+        for leaf in range(len(counts)):
+            peak[leaf] = -1.0
+            for i in range(counts[leaf]):
+                record = ids[leaf, i]
+                square = square_between(columns, record, centre)
+                bound[leaf, i] = np.sqrt(square)
+                peak[leaf] = max(peak[leaf], bound[leaf, i])
+                if square > best_square or (square == best_square and record < best):
+                    best, best_square = record, square
+        return best, -1
+    top = -1
+    for leaf in range(len(counts)):
+        if counts[leaf] > 0 and (top < 0 or peak[leaf] > peak[top]):
+            top = leaf
+    reach = -1.0
+    for turn in range(len(counts) + 1):
+        leaf = top if turn == 0 else turn - 1
+        if peak[leaf] < reach or (turn > 0 and leaf == top):
+            continue
+        highest = -1.0
+        for i in range(counts[leaf]):
+            highest = max(highest, bound[leaf, i])
+            if bound[leaf, i] >= reach:
+                tried += 1
+                record = ids[leaf, i]
+                square = square_between(columns, record, centre)
+                if square > best_square or (square == best_square and record < best):
+                    best, best_square = record, square
+                    reach = np.sqrt(best_square) / SAFETY - moved * SAFETY
+        peak[leaf] = highest
+    return best, tried
+
+
+@kernel
+def square_between(columns: FloatArray, record: int, point: FloatArray) -> float:
+    square = 0.0
+    for j in range(columns.shape[1]):
+        square += (columns[record, j] - point[j]) ** 2
+    return square
+
+
+@kernel
+def screen_leaf(leaves: Leaves, leaf: int) -> None:
+    """Squared distances of a leaf's places to a point, in single precision."""
+    cells, point, screen = leaves.cells, leaves.point, leaves.screen
+    d = cells.shape[1]
+    for i in range(LEAF):
+        screen[i] = 0.0
+    j = 0
+    while j + 1 < d:
+        one, other = cells[leaf, j], cells[leaf, j + 1]
+        at_one, at_other = point[j], point[j + 1]
+        for i in range(LEAF):
+            across, along = one[i] - at_one, other[i] - at_other
+            screen[i] = (screen[i] + across * across) + along * along
+        j += 2
+    if j < d:
+        one, at_one = cells[leaf, j], point[j]
+        for i in range(LEAF):
+            across = one[i] - at_one
+            screen[i] += across * across
+
+
+@kernel
+def any_up_to(screen: SingleArray, border: np.float32) -> bool:
+    count = 0  # counting to the end is faster than stopping: the compiler has vector instructions for it
+    for i in range(LEAF):
+        count += screen[i] <= border
+    return count > 0
+
+
+@kernel
+def _any_from(screen: SingleArray, border: np.float32) -> bool:
+    count = 0
+    for i in range(LEAF):
+        count += screen[i] >= border
+    return count > 0
+
+
+@kernel
+def nearest_in_leaves(leaves: Leaves, seed: int, members: IntArray, near: FloatArray) -> None:
+    """Fill `members` with the seed and its k-1 nearest records, in order, and `near` with their squared distances."""
+    columns, ids, counts, slots = leaves.columns, leaves.ids, leaves.counts, leaves.slots
+    rim, unit, error, screen, least = leaves.rim, leaves.unit, leaves.error, leaves.screen, leaves.bounds
+    k = members.shape[0]
+    home = slots[seed] // LEAF
+    members[0], near[0], found = seed, -1.0, 1
+    reach = np.float32(np.inf)  # the distance in cells beyond which no record is wanted
+    if k == 1:
+        return
+    away = least_distances(leaves)
+    for turn in range(len(counts) + 1):
+        leaf = home if turn == 0 else turn - 1
+        if least[leaf] > reach or counts[leaf] == 0 or (turn > 0 and leaf == home):
+            continue
+        border = (reach + slack(error, away, rim[leaf])) ** 2
+        screen_leaf(leaves, leaf)
+        if not any_up_to(screen, border):
+            continue
+        for i in range(counts[leaf]):
+            if screen[i] > border:
+                continue
+            record = ids[leaf, i]
+            if record == seed:
+                continue
+            square = square_between(columns, record, columns[seed])
+            if found == k and (square > near[k - 1] or (square == near[k - 1] and record > members[k - 1])):
+                continue
+            found = min(found + 1, k)
+            slot = found - 1
+            while slot > 1 and (near[slot - 1] > square or (near[slot - 1] == square and members[slot - 1] > record)):
+                members[slot], near[slot] = members[slot - 1], near[slot - 1]
+                slot -= 1
+            members[slot], near[slot] = record, square
+            if found == k:
+                reach = np.float32(np.sqrt(near[k - 1]) / unit * SAFETY)
+                border = (reach + slack(error, away, rim[leaf])) ** 2
+
+
+@kernel
+def slack(error: np.float32, away: np.float32, rim: np.float32) -> np.float32:
+    """How much a distance in single precision may be wrong, between points so far from the origin."""
+    return error * (away + rim) + _TINY
+
+
+@kernel
+def least_distances(leaves: Leaves) -> np.float32:
+    """The least distance of a point to each leaf: to its box, and to the ball around the origin that holds it.
+
+    Less what rounding may have added; returned is the point's own distance from the origin.
+    """
+    low, high, rim, error, point = leaves.low, leaves.high, leaves.rim, leaves.error, leaves.point
+    bounds = leaves.bounds
+    bounds[:] = 0.0
+    zero = np.float32(0.0)
+    for j in range(low.shape[0]):
+        below, above, at = low[j], high[j], point[j]
+        for leaf in range(bounds.shape[0]):
+            outside = max(max(below[leaf] - at, at - above[leaf]), zero)
+            bounds[leaf] += outside * outside
+    away: np.float32 = np.sqrt((point * point).sum())
+    for leaf in range(bounds.shape[0]):
+        bounds[leaf] = max(np.sqrt(bounds[leaf]), away - rim[leaf]) - slack(error, away, rim[leaf])
+    return away
+
+
+@kernel
+def _greatest_distances(leaves: Leaves) -> np.float32:
+    """The distance of a point to the farthest corner of each leaf's box, and to the far end of the ball.
+
+    With what rounding may have taken off; returned is the point's own distance from the origin.
+    """
+    low, high, rim, error, point = leaves.low, leaves.high, leaves.rim, leaves.error, leaves.point
+    bounds = leaves.bounds
+    bounds[:] = 0.0
+    for j in range(low.shape[0]):
+        below, above, at = low[j], high[j], point[j]
+        for leaf in range(bounds.shape[0]):
+            side = max(at - below[leaf], above[leaf] - at)
+            bounds[leaf] += side * side
+    away: np.float32 = np.sqrt((point * point).sum())
+    for leaf in range(bounds.shape[0]):
+        bounds[leaf] = min(np.sqrt(bounds[leaf]), away + rim[leaf]) + slack(error, away, rim[leaf])
+    return away
+
+
+@kernel
+def farthest_from(leaves: Leaves, seed: int) -> int:
+    """The record farthest from a seed that is grouped already."""
+    columns, ids, counts = leaves.columns, leaves.ids, leaves.counts
+    rim, unit, error, screen, most = leaves.rim, leaves.unit, leaves.error, leaves.screen, leaves.bounds
+    away = _greatest_distances(leaves)
+    top = -1
+    for leaf in range(len(counts)):
+        if counts[leaf] > 0 and (top < 0 or most[leaf] > most[top]):
+            top = leaf
+    far, far_square = -1, -1.0
+    reach, zero = np.float32(0.0), np.float32(0.0)  # the distance in cells that a record must have
+    for turn in range(len(counts) + 1):
+        leaf = top if turn == 0 else turn - 1
+        if most[leaf] < reach or counts[leaf] == 0 or (turn > 0 and leaf == top):
+            continue
+        border = max(reach - slack(error, away, rim[leaf]), zero) ** 2
+        screen_leaf(leaves, leaf)
+        if not _any_from(screen, border):
+            continue
+        for i in range(counts[leaf]):
+            if screen[i] < border:
+                continue
+            record = ids[leaf, i]
+            square = square_between(columns, record, columns[seed])
+            if square > far_square or (square == far_square and record < far):
+                far, far_square = record, square
+                reach = np.float32(np.sqrt(far_square) / unit / SAFETY)
+                border = max(reach - slack(error, away, rim[leaf]), zero) ** 2
+    return far
+
+
+@kernel
+def close_group_in_leaves(leaves: Leaves, labels: IntArray, members: IntArray, size: int, group: int) -> int:
+    """Label the members and move records from the end of their leaf into their places; return how many are left."""
+    columns, cells, ids, counts, slots = leaves.columns, leaves.cells, leaves.ids, leaves.counts, leaves.slots
+    bound, total = leaves.bound, leaves.total
+    d = columns.shape[1]
+    for record in members:
+        labels[record] = group
+        leaf, place = slots[record] // LEAF, slots[record] % LEAF
+        counts[leaf] -= 1
+        last = counts[leaf]
+        for j in range(d):
+            add_exactly(total, j, -columns[record, j])
+            cells[leaf, j, place] = cells[leaf, j, last]
+            if place == last:
+                cells[leaf, j, place] = cells[leaf, j, 0]
+        ids[leaf, place] = ids[leaf, last]
+        bound[leaf, place] = bound[leaf, last]
+        slots[ids[leaf, place]] = leaf * LEAF + place
+    return size - len(members)

@@ -1,0 +1,275 @@
+"""Steps that groupings share: distances to a point, the nearest and the farthest record left, and closing a group.
+
+The records that are not grouped yet are compact in memory, column by column (`alive`), with their record numbers
+(`ids`); a group's `members` are positions among them. Ties for farthest and for nearest go to the lowest record number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.exact_sums import add_exactly
+from microveil.typing import FloatArray, IntArray
+
+SAFETY = 1.0 + 1e-9  # bounds are widened by this much, so that rounding never hides a record
+MANY_RECORDS = 4000  # from here on an index of leaves pays (measured)
+_BLOCK = 512
+
+
+def join_nearest(columns: FloatArray, labels: IntArray, groups: int) -> IntArray:
+    """Give each record without a group (label -1) to the group with the nearest mean; the means stay as they are."""
+    leftover = np.flatnonzero(labels < 0)
+    joined = labels.copy()
+    if len(leftover) == 0:
+        return joined
+    if groups == 0:
+        joined[:] = 0
+        return joined
+    means = np.ascontiguousarray(group_centres(columns, labels, groups).T)
+    distances = np.empty(groups)
+    for record in leftover:
+        distances_to(means, columns[record], distances, groups)
+        joined[record] = np.argmin(distances)
+    return joined
+
+
+def divide_large(labels: IntArray, k: int, divide: Callable[[IntArray], IntArray]) -> IntArray:
+    """Divide every group of 2k records or more, given by their rows; the others stay."""
+    divided = labels.copy()
+    sizes = np.bincount(labels)
+    used = len(sizes)
+    for group in np.flatnonzero(sizes >= 2 * k):
+        rows = np.flatnonzero(labels == group)
+        pieces = divide(rows)
+        divided[rows] = np.where(pieces == 0, group, used + pieces - 1)
+        used += int(pieces.max())
+    return divided
+
+
+@kernel
+def labels_of_parts(parent: IntArray, order: IntArray) -> IntArray:
+    """The parts of a forest, numbered from their roots, where `order` lists parents before their children."""
+    labels = np.empty(order.shape[0], dtype=np.int64)
+    used = 0
+    for vertex in order:
+        if parent[vertex] < 0:
+            labels[vertex] = used
+            used += 1
+        else:
+            labels[vertex] = labels[parent[vertex]]
+    return labels
+
+
+def group_centres(columns: FloatArray, labels: IntArray, groups: int) -> FloatArray:
+    """The mean of each group, one row a group; records with label -1 do not count."""
+    chosen = labels >= 0
+    sizes = np.maximum(np.bincount(labels[chosen], minlength=groups), 1)
+    sums = [np.bincount(labels[chosen], weights=column[chosen], minlength=groups) for column in columns.T]
+    return np.column_stack(sums) / sizes[:, None]
+
+
+@kernel
+def distances_to(alive: FloatArray, point: FloatArray, out: FloatArray, size: int) -> None:
+    """Squared distances of the first `size` records to a point, in blocks that stay in the processor's cache."""
+    for begin in range(0, size, _BLOCK):
+        distances_between(alive, point, out, begin, min(size, begin + _BLOCK))
+
+
+@kernel
+def distances_between(alive: FloatArray, point: FloatArray, out: FloatArray, begin: int, end: int) -> None:
+    """Squared distances of the records from `begin` to `end` to a point.
+
+    Two columns at a time over slices: the compiler turns these loops into vector instructions, and the sum is still
+    taken in the order of the columns.
+    """
+    d = alive.shape[0]
+    sums = out[begin:end]
+    sums[:] = 0.0
+    j = 0
+    while j + 1 < d:
+        one, other = alive[j, begin:end], alive[j + 1, begin:end]
+        at_one, at_other = point[j], point[j + 1]
+        for i in range(sums.shape[0]):
+            across, along = one[i] - at_one, other[i] - at_other
+            sums[i] = (sums[i] + across * across) + along * along
+        j += 2
+    if j < d:
+        one, at_one = alive[j, begin:end], point[j]
+        for i in range(sums.shape[0]):
+            across = one[i] - at_one
+            sums[i] += across * across
+
+
+@kernel
+def square_distance(alive: FloatArray, point: FloatArray, position: int) -> float:
+    square = 0.0
+    for j in range(alive.shape[0]):
+        square += (alive[j, position] - point[j]) ** 2
+    return square
+
+
+@kernel
+def nearest(
+    alive: FloatArray,
+    ids: IntArray,
+    seed: FloatArray,
+    at: int,
+    members: IntArray,
+    distances: FloatArray,
+    size: int,
+) -> None:
+    """Fill `members` with the seed's position and those of its k-1 nearest; `distances` are those to the seed."""
+    k = members.shape[0]
+    distances_to(alive, seed, distances, size)
+    distances[at] = -1.0  # before all others
+    found, border = 0, np.inf
+    for i in range(size):
+        distance = distances[i]
+        if distance <= border and (found < k or distance < border or ids[i] < ids[members[k - 1]]):
+            found = min(found + 1, k)
+            insert(members, found, i, distances, ids)
+            if found == k:
+                border = distances[members[k - 1]]
+
+
+@kernel
+def insert(members: IntArray, found: int, position: int, distances: FloatArray, ids: IntArray) -> None:
+    """Put a position in its place among the first `found` members, ordered by distance, then by record number."""
+    slot = found - 1
+    while slot > 0:
+        before = members[slot - 1]
+        if distances[before] < distances[position] or (
+            distances[before] == distances[position] and ids[before] < ids[position]
+        ):
+            break
+        members[slot] = before
+        slot -= 1
+    members[slot] = position
+
+
+@kernel
+def farthest_from_centre(
+    alive: FloatArray,
+    ids: IntArray,
+    total: FloatArray,
+    anchor: FloatArray,
+    bound: FloatArray,
+    distances: FloatArray,
+    size: int,
+) -> int:
+    """The position of the record farthest from the mean of the records left.
+
+    `bound` holds distances to `anchor`, an earlier centre: no record can be farther from the centre of today than its
+    bound plus the distance between the two centres. When too many records pass that test the anchor is renewed.
+    """
+    d = alive.shape[0]
+    centre = total / size
+    moved = 0.0
+    for j in range(d):
+        moved += (centre[j] - anchor[j]) ** 2
+    if not np.isnan(moved):
+        moved = np.sqrt(moved)
+        top, highest = 0, -1.0
+        for i in range(size):
+            if bound[i] > highest:
+                top, highest = i, bound[i]
+        best, best_square = top, square_distance(alive, centre, top)
+        reach = np.sqrt(best_square) / SAFETY - moved * SAFETY
+        tried = 0
+        for i in range(size):
+            if bound[i] >= reach and i != best:
+                tried += 1
+                square = square_distance(alive, centre, i)
+                if square > best_square or (square == best_square and ids[i] < ids[best]):
+                    best, best_square = i, square
+                    reach = np.sqrt(best_square) / SAFETY - moved * SAFETY
+        if tried * 16 < size:
+            return best
+    anchor[:] = centre
+    distances_to(alive, centre, distances, size)
+    best = 0
+    for i in range(size):
+        if distances[i] > distances[best] or (distances[i] == distances[best] and ids[i] < ids[best]):
+            best = i
+        bound[i] = np.sqrt(distances[i])
+    return best
+
+
+@kernel
+def lowest_outside(members: IntArray, ids: IntArray, size: int) -> int:
+    """The position with the lowest record number that is not a member; -1 if there is none."""
+    lowest = -1
+    for i in range(size):
+        inside = False
+        for member in members:
+            if member == i:
+                inside = True
+                break
+        if not inside and (lowest < 0 or ids[i] < ids[lowest]):
+            lowest = i
+    return lowest
+
+
+@kernel
+def farthest_left(ids: IntArray, members: IntArray, distances: FloatArray, size: int) -> int:
+    """The position of the record farthest from the seed that is not a member."""
+    far, far_distance = -1, -1.0
+    for i in range(size):
+        distance = distances[i]
+        if distance >= far_distance and (distance > far_distance or ids[i] < ids[far]):
+            far, far_distance = i, distance
+    if far_distance <= distances[members[-1]]:  # all records left are equally far
+        far = lowest_outside(members, ids, size)
+    return far
+
+
+@kernel
+def close_group(
+    alive: FloatArray,
+    ids: IntArray,
+    bound: FloatArray,
+    labels: IntArray,
+    members: IntArray,
+    size: int,
+    group: int,
+) -> int:
+    """Label the members and move records from the end into their places; return how many are left."""
+    d = alive.shape[0]
+    for place in np.sort(members)[::-1]:
+        labels[ids[place]] = group
+        size -= 1
+        for j in range(d):
+            alive[j, place] = alive[j, size]
+        ids[place] = ids[size]
+        bound[place] = bound[size]
+    return size
+
+
+@kernel
+def take_out(total: FloatArray, alive: FloatArray, members: IntArray) -> None:
+    """Take members off a total of `exact_sums`."""
+    for place in members:
+        for j in range(alive.shape[0]):
+            add_exactly(total, j, -alive[j, place])
+
+
+@kernel
+def largest(values: FloatArray, ids: IntArray, size: int) -> int:
+    """The position of the largest value; ties go to the lowest record number."""
+    best = 0
+    for i in range(size):
+        if values[i] > values[best] or (values[i] == values[best] and ids[i] < ids[best]):
+            best = i
+    return best
+
+
+@kernel
+def holds(members: IntArray, count: int, record: int) -> bool:
+    """Whether a record, or its position, is among the first `count` members."""
+    for m in range(count):  # noqa: SIM110 - numba compiles a loop, not a generator
+        if members[m] == record:
+            return True
+    return False
