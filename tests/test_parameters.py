@@ -20,7 +20,7 @@ from microveil.registry import attack, loss, make, method, names
 
 
 def test_texts_from_a_command_line_become_values() -> None:
-    assert from_text(MDAV, {"k": "7", "scale": "raw"}) == MDAV(k=7, scale="raw")
+    assert from_text(MDAV, {"k": "7", "scale": "none"}) == MDAV(k=7, scale="none")
     assert from_text(IntervalDisclosure, {"widths": "1,5,10"}).widths == (1.0, 5.0, 10.0)
     assert from_text(IntervalDisclosure, {"widths": "[2.5]"}).widths == (2.5,)
     assert make("attack", "distance-linkage", {"records": "none"}, text=True).records is None
@@ -59,7 +59,7 @@ def test_texts_that_are_no_whole_number_are_refused(value: str) -> None:
 
 
 def test_a_wrong_choice_lists_the_right_ones() -> None:
-    with pytest.raises(ParameterError, match="scale = 'zz' is not allowed; it must be 'z', 'minmax' or 'raw'"):
+    with pytest.raises(ParameterError, match="scale = 'zz' is not allowed; it must be 'z', 'minmax' or 'none'"):
         MDAV(scale="zz")  # type: ignore[arg-type]
 
 
@@ -78,7 +78,7 @@ def test_a_value_by_its_place_is_named_in_the_error() -> None:
 def test_limits_and_choices_are_described() -> None:
     k, scale, *_ = describe_parameters(MDAV)
     assert (k["type"], k["default"], k["minimum"]) == ("int", 3, 2)
-    assert (scale["type"], scale["choices"]) == ("choice", ["z", "minmax", "raw"])
+    assert (scale["type"], scale["choices"]) == ("choice", ["z", "minmax", "none"])
 
 
 def test_components_are_equal_when_their_parameters_are() -> None:

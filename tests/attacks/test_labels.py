@@ -22,7 +22,7 @@ from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.coarsening.recode import Recode
 from microveil.microdata import Hierarchy, Microdata
 from microveil.microdata.distances import Regions
-from microveil.numerics.neighbours.nearest import Table
+from microveil.numerics.neighbours.mixed_distance import Table
 
 LINKAGES = [DistanceLinkage(), ProbabilisticLinkage()]
 

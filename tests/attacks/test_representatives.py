@@ -138,7 +138,7 @@ def test_ranging_and_standardising_make_units_irrelevant() -> None:
     scaled = together(known * [1, 1000, 0.01] + [5, 0, -3], seen * [7, 0.1])
     data = together(known, seen)
     names = ["a1", "a2", "a3"]
-    for scale, function in (("range", min_max), ("standard", standardise)):
+    for scale, function in (("minmax", min_max), ("z", standardise)):
         attack = RepresentativeLinkage(scale=scale, released=("b1", "b2"))  # type: ignore[arg-type]
         risk = attack.assess(data, data, names)
         assert attack.assess(scaled, scaled, names).per_record == pytest.approx(risk.per_record)

@@ -50,7 +50,7 @@ def test_sse_by_hand() -> None:
 @pytest.mark.spec("03:ME-1")
 @pytest.mark.parametrize(
     ("scale", "sse", "sst"),
-    [("raw", 5 + 1, 14 + 10), ("minmax", 5 / 25 + 1 / 16, 14 / 25 + 10 / 16), ("z", 4 * 5 / 14 + 4 * 1 / 10, 8)],
+    [("none", 5 + 1, 14 + 10), ("minmax", 5 / 25 + 1 / 16, 14 / 25 + 10 / 16), ("z", 4 * 5 / 14 + 4 * 1 / 10, 8)],
 )
 def test_the_sum_of_squares_is_on_the_scale_chosen(scale: str, sse: float, sst: float) -> None:
     loss = SSE(scale=scale).measure(BEFORE, AFTER)  # type: ignore[arg-type]

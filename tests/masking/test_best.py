@@ -23,7 +23,7 @@ from microveil.randomness import Streams
 ASKED: list[dict[str, Any]] = [
     {},
     {"scale": "minmax"},
-    {"scale": "raw"},
+    {"scale": "none"},
     {"publish": "median"},
     {"publish": "mode"},
     {"publish": "perturb"},

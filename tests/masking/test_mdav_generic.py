@@ -17,7 +17,8 @@ from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.mixed import mixed_columns
-from microveil.numerics.neighbours.mixed_distance import MEAN, MEDIAN, MODE, Axes, distance, mdav_generic
+from microveil.numerics.grouping.mdav_generic import mdav_generic
+from microveil.numerics.neighbours.mixed_distance import MEAN, MEDIAN, MODE, Axes, distance
 from microveil.progress import silent
 
 FloatArray = npt.NDArray[np.float64]

@@ -43,7 +43,7 @@ def test_the_lost_variance_is_the_variance_within_the_groups() -> None:
 
 def test_the_scale_decides_what_counts_as_near() -> None:
     data = Microdata.of({"euros": [0.0, 1000.0, 10.0, 1010.0], "years": [1.0, 1.0, 9.0, 9.0]})
-    assert MDAV(k=2, scale="raw").mask(data).partition == Partition.of([0, 1, 0, 1])
+    assert MDAV(k=2, scale="none").mask(data).partition == Partition.of([0, 1, 0, 1])
     tilted = Microdata.of({"euros": [0.0, 990.0, 10.0, 1000.0], "years": [1.0, 1.0, 90.0, 90.0]})
     assert MDAV(k=2, scale="z").mask(tilted).partition != Partition.of([0, 0, 0, 0])
 

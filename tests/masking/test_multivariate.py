@@ -62,7 +62,7 @@ def test_md_serves_the_lower_record_number_first_and_the_order_of_the_file_matte
     assert round(raw_loss(turned, labels), 2) == 48.93
 
 
-@pytest.mark.parametrize("method", [MD(k=3, scale="raw"), MDAV(k=3, scale="raw")], ids=lambda m: m.name)
+@pytest.mark.parametrize("method", [MD(k=3, scale="none"), MDAV(k=3, scale="none")], ids=lambda m: m.name)
 def test_fixed_sizes_tear_natural_clusters_apart(method: Microaggregation) -> None:
     partition = method.mask(table(T4)).partition
     assert partition is not None
@@ -72,7 +72,12 @@ def test_fixed_sizes_tear_natural_clusters_apart(method: Microaggregation) -> No
 
 @pytest.mark.parametrize(
     "method",
-    [VMDAV(k=3, scale="raw"), VMDAV(k=3, scale="raw", gamma=1.1), MST(k=3, scale="raw"), MuApprox(k=3, scale="raw")],
+    [
+        VMDAV(k=3, scale="none"),
+        VMDAV(k=3, scale="none", gamma=1.1),
+        MST(k=3, scale="none"),
+        MuApprox(k=3, scale="none"),
+    ],
     ids=["v-mdav", "v-mdav-1.1", "mst", "mu-approx"],
 )
 def test_variable_sizes_follow_natural_clusters(method: Microaggregation) -> None:
@@ -369,7 +374,7 @@ def test_what_only_groups_can_do_is_refused_for_drawn_centres() -> None:
 
 def test_a_large_group_of_the_tree_is_divided_as_chosen() -> None:
     data = table([(6, 1), (5, 6), (0, 2), (4, 0), (3, 4), (5, 6)])
-    assert len(MST(k=3, post="none", scale="raw").mask(data).partition) == 1
-    by_distance = MST(k=3, post="md", scale="raw").mask(data).partition
-    assert by_distance == MD(k=3, scale="raw").mask(data).partition == Partition.of([0, 1, 0, 0, 1, 1])
-    assert MST(k=3, scale="raw").mask(data).partition == Partition.of([0, 0, 1, 1, 1, 0])
+    assert len(MST(k=3, post="none", scale="none").mask(data).partition) == 1
+    by_distance = MST(k=3, post="md", scale="none").mask(data).partition
+    assert by_distance == MD(k=3, scale="none").mask(data).partition == Partition.of([0, 1, 0, 0, 1, 1])
+    assert MST(k=3, scale="none").mask(data).partition == Partition.of([0, 0, 1, 1, 1, 0])

@@ -30,7 +30,7 @@ def sse_sep(before: np.ndarray, after: np.ndarray) -> float:
 
 
 @pytest.mark.spec("03:MA-4")
-@pytest.mark.parametrize("scale", ["z", "raw", "minmax"])
+@pytest.mark.parametrize("scale", ["z", "none", "minmax"])
 def test_example_2_3_on_the_first_component_of_min_max_values(scale: str) -> None:
     masked = table(Projection(k=2, component_scale="minmax", scale=scale).mask(EXAMPLE).data)  # type: ignore[arg-type]
     assert masked[:, 0] == pytest.approx([11 / 3, 4, 11 / 3, 4, 11 / 3, 8.5, 8.5])
@@ -42,7 +42,7 @@ def test_example_2_3_on_the_first_component_of_min_max_values(scale: str) -> Non
 
 
 @pytest.mark.spec("03:MA-5")
-@pytest.mark.parametrize("scale", ["z", "raw"])
+@pytest.mark.parametrize("scale", ["z", "none"])
 def test_example_2_3_on_the_sum_of_z_scores(scale: str) -> None:
     masked = table(Projection(k=2, axis="z-sum", scale=scale).mask(EXAMPLE).data)  # type: ignore[arg-type]
     assert masked[:, 0] == pytest.approx([2, 4.5, 2, 23 / 3, 4.5, 23 / 3, 23 / 3])
@@ -52,7 +52,7 @@ def test_example_2_3_on_the_sum_of_z_scores(scale: str) -> None:
 
 
 def test_other_scales_of_the_component_give_other_groups() -> None:
-    raw = Projection(k=2, component_scale="raw", scale="raw").mask(EXAMPLE).partition
+    raw = Projection(k=2, component_scale="none", scale="none").mask(EXAMPLE).partition
     assert raw is not None
     assert sorted((g + 1).tolist() for g in raw.groups) == [[1, 3, 5], [2, 7], [4, 6]]
     z = Projection(k=2, component_scale="z").mask(EXAMPLE).partition

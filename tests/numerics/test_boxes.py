@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from microveil.numerics.linkage.alignment import aligned_runs
-from microveil.numerics.neighbours.nearest import ABSOLUTE, CATEGORY, SQUARED
+from microveil.numerics.neighbours.mixed_distance import ABSOLUTE, CATEGORY, SQUARED
 from microveil.numerics.neighbours.range_search import Boxes, Cells, Inside, Order, link_inside, list_inside
 from microveil.progress import silent
 

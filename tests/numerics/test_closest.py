@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.numerics.neighbours.nearest import CATEGORY, SQUARED, Table, Terms
+from microveil.numerics.neighbours.mixed_distance import CATEGORY, SQUARED, Table, Terms
 from microveil.numerics.neighbours.nearest_distances import two_nearest
 
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.numerics.neighbours import nearest
-from microveil.numerics.neighbours.nearest import ABSOLUTE, CATEGORY, SQUARED, STEP, Table, Terms, distances, link
+from microveil.numerics.neighbours.mixed_distance import ABSOLUTE, CATEGORY, SQUARED, STEP, Table, Terms
+from microveil.numerics.neighbours.nearest import distances, link
 from microveil.progress import silent
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.neighbours.nearest import SQUARED, Table, Terms
+from microveil.numerics.neighbours.mixed_distance import SQUARED, Table, Terms
 from microveil.numerics.neighbours.nearest_sets import nearest_rows
 from microveil.progress import silent
 

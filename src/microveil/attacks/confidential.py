@@ -16,7 +16,7 @@ from microveil.progress import Progress, parts
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from microveil.numerics.neighbours.nearest import Table, Terms
+    from microveil.numerics.neighbours.mixed_distance import Table, Terms
 
 CONFIDENTIAL = (
     "attributes that the intruder wants to learn; unset: those with the role confidential, else the masked ones "
@@ -117,7 +117,7 @@ def _beside(pair: Pair, name: str) -> Pair | None:
 
 def known_tables(pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Terms]:
     """Both files for distances on what is known: numbers on the original's scale; a missing cell says nothing."""
-    from microveil.numerics.neighbours.nearest import Table, Terms
+    from microveil.numerics.neighbours.mixed_distance import Table, Terms
 
     if not attributes:
         nothing = Table(np.zeros((0, len(pair))), np.zeros((0, len(pair)), dtype=np.uint8))

@@ -59,7 +59,7 @@ class Columns:
         self, metric: Metric, scale: Scale, sources: IntArray, direction: Literal["original", "masked"] = "original"
     ) -> Cells:
         """What distances are taken on, from these records of one file to all of the other."""
-        from microveil.numerics.neighbours.nearest import ABSOLUTE, CATEGORY, SQUARED
+        from microveil.numerics.neighbours.mixed_distance import ABSOLUTE, CATEGORY, SQUARED
         from microveil.numerics.neighbours.range_search import Cells
 
         numeric = np.array([kind == "numeric" for kind in self.kinds])

@@ -14,11 +14,6 @@ from microveil.numerics.statistics.moments import complete_rows, with_moments_of
 from microveil.typing import FloatArray
 
 
-def numbers_of(data: Microdata, attributes: Sequence[str]) -> FloatArray:
-    """The values of some attributes, NaN where missing."""
-    return np.column_stack([data.numbers(name).values for name in attributes])
-
-
 def columns_of(data: Microdata, attributes: Sequence[str], values: FloatArray) -> dict[str, pa.Array]:
     """Masked values as columns of the table."""
     return {name: data.number_column(name, column) for name, column in zip(attributes, values.T, strict=True)}

@@ -9,7 +9,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.columns import columns_of, numbers_of
+from microveil.masking.columns import columns_of
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
@@ -68,7 +68,7 @@ class Mending(Method):
             )
         if len(original) != len(data):
             raise DataError(f"the original has {count(len(original), 'record')} and the release {len(data):,}")
-        before, after = numbers_of(original, attributes), numbers_of(data, attributes)
+        before, after = original.matrix(attributes), data.matrix(attributes)
         notes: tuple[str, ...] = ()
         untouched = _untouched(attributes, before, after)
         if untouched:
@@ -78,7 +78,7 @@ class Mending(Method):
                     f"{self.name} cannot correct a release of {self.first.name}: it needs all records, and numbers"
                 )
             data = data.with_columns(masked.columns)
-            after = numbers_of(data, attributes)
+            after = data.matrix(attributes)
             what = "nothing was" if untouched == attributes else f"{', '.join(untouched)} had not been"
             notes = (f"{self.name}: {what} masked before, so {self.first.name} was applied first", *masked.notes)
         mended, said = self._mend(data, attributes, before, after, Part(progress, 0.5, 1.0))

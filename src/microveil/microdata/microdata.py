@@ -212,6 +212,10 @@ class Microdata:
         self._refuse_unusable(attribute, values, state, whole=whole)
         return Numbers(name, values, state)
 
+    def matrix(self, names: Sequence[str]) -> FloatArray:
+        """The numbers of some attributes side by side, a column for each; NaN where a cell is missing."""
+        return np.column_stack([self.numbers(name).values for name in names])
+
     def _missing_state(self, attribute: Attribute, column: pa.Array, values: FloatArray) -> npt.NDArray[np.uint8]:
         state = np.zeros(len(values), dtype=np.uint8)
         state[np.isnan(values)] = SYSTEM_MISSING

@@ -226,7 +226,7 @@ def _correlations(table: Microdata, names: Sequence[str], fewest: int = 2) -> Fl
     """Means, standard deviations and covariances all over the records that have both values; none with a constant, and
     none of fewer records.
     """
-    scaled = standardise(np.column_stack([table.numbers(name).values for name in names]))
+    scaled = standardise(table.matrix(names))
     present = (~np.isnan(scaled)).astype(np.float64)
     cells = np.nan_to_num(scaled)
     both = present.T @ present

@@ -59,7 +59,7 @@ EIA_AS_RUN = (
 FIXED: Mapping[str, Any] = {"partition": "fixed", "remainder": "middle"}
 RUN: dict[str, tuple[str, Mapping[str, Any]]] = {
     "mdav-z": ("mdav", {}),
-    "mdav-raw": ("mdav", {"scale": "raw"}),
+    "mdav-raw": ("mdav", {"scale": "none"}),
     "zscores-fixed": ("projection", {"axis": "z-sum", **FIXED}),
     "zscores-opt": ("projection", {"axis": "z-sum"}),
     "pcp-fixed": ("projection", {"axis": "component", "component_scale": "minmax", **FIXED}),
@@ -105,7 +105,7 @@ def nine(file: str, scheme: str) -> tuple[Microdata, Names]:
     """The nine attributes a1 to a9 of Water or EIA, and their order block after block."""
     columns = matrix(table(f"{file}-nine"))
     if (file, scheme) == ("eia", "S2"):
-        columns = np.column_stack([table("eia").numbers(name).values for name in EIA_AS_RUN])
+        columns = table("eia").matrix(EIA_AS_RUN)
     names = tuple(f"a{j}" for j in range(1, 10))
     data = Microdata.of(dict(zip(names, columns.T, strict=True)))
     return data, names if scheme == "S1" else tuple(names[j] for j in (0, 3, 6, 1, 4, 7, 2, 5, 8))

@@ -136,7 +136,7 @@ class File:
 @cache
 def diabetes() -> File:
     data = datasets.load("pima_diabetes")
-    values = np.column_stack([data.numbers(name).values for name in data.names[:8]])
+    values = data.matrix(data.names[:8])
     return File(values, data.categories("diabetes").codes)
 
 

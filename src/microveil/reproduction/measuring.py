@@ -51,7 +51,7 @@ def table(name: str) -> Microdata:
 
 
 def matrix(data: Microdata) -> FloatArray:
-    return np.column_stack([data.numbers(name).values for name in data.names])
+    return data.matrix(data.names)
 
 
 def releases(data: Microdata, made: Method, repeats: int) -> list[Release]:

@@ -28,7 +28,7 @@ from microveil.reproduction.measuring import (
 METHODS: dict[str, Callable[[int, int], Method]] = {
     "pcp": lambda k, v: method("projection", k=k, block=v),
     "zscores": lambda k, v: method("projection", k=k, block=v, axis="z-sum"),
-    "mdav": lambda k, v: method("mdav", k=k, block=v, scale="raw"),
+    "mdav": lambda k, v: method("mdav", k=k, block=v, scale="none"),
 }
 # the projection that comes nearest to print
 NEAREST: dict[str, tuple[str, str]] = {

@@ -21,7 +21,7 @@ from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.comparison.labels import Labels
-    from microveil.numerics.neighbours.nearest import Table
+    from microveil.numerics.neighbours.mixed_distance import Table
 
 Standardisation = Literal["separate", "joint", "minmax", "none"]
 # for each record attacked and each counter, the chance that its link is right
@@ -161,7 +161,7 @@ def columns_of(
     pair: Pair, attributes: Sequence[str], columns: Sequence[tuple[FloatArray, FloatArray]]
 ) -> tuple[Table, Table]:
     """The known and the released cells of attributes with values; missing ones are 0 and have their state."""
-    from microveil.numerics.neighbours.nearest import Table
+    from microveil.numerics.neighbours.mixed_distance import Table
 
     tables = []
     for side, data in enumerate((pair.original, pair.masked)):

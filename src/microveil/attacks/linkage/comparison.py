@@ -17,7 +17,8 @@ import numpy.typing as npt
 from microveil.comparison.labels import Labels
 from microveil.numerics.core.compiled import over_blocks
 from microveil.numerics.linkage.pair_sums import add_from_table
-from microveil.numerics.neighbours.nearest import Links, Places, Table, Terms, distances, distinct, link, places_of_own
+from microveil.numerics.neighbours.mixed_distance import Table, Terms
+from microveil.numerics.neighbours.nearest import Links, Places, distances, distinct, link, places_of_own
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 

@@ -230,7 +230,7 @@ class DistanceLinkage(Linkage):
 
     def _comparison(self, pair: Pair, attributes: tuple[str, ...]) -> Comparison:
         from microveil.attacks.linkage.comparison import Comparison
-        from microveil.numerics.neighbours.nearest import Terms
+        from microveil.numerics.neighbours.mixed_distance import Terms
 
         if self.weights is not None and len(self.weights) != len(attributes):
             raise ParameterError(
@@ -259,7 +259,7 @@ class DistanceLinkage(Linkage):
         return comparison
 
     def _compared(self, pair: Pair, name: str, weight: float) -> Compared:
-        from microveil.numerics.neighbours.nearest import CATEGORY
+        from microveil.numerics.neighbours.mixed_distance import CATEGORY
 
         kind, wildcard = pair.original[name].kind, pair.masked[name].missing == "wildcard"
         if kind == "numeric":
@@ -280,7 +280,7 @@ class DistanceLinkage(Linkage):
         )
 
     def _numbers(self, before: FloatArray, after: FloatArray, name: str, weight: float, wildcard: bool) -> Compared:
-        from microveil.numerics.neighbours.nearest import ABSOLUTE, SQUARED
+        from microveil.numerics.neighbours.mixed_distance import ABSOLUTE, SQUARED
 
         if self.metric == "mahalanobis" and np.isnan([before, after]).any():
             raise DataError(
@@ -388,7 +388,7 @@ def _whitened(comparison: Comparison, *, joint: bool) -> Comparison:
     A direction in which neither file varies is left out, which is the pseudo-inverse. One in which they vary and do
     not differ would be infinitely telling; it is stretched a millionfold.
     """
-    from microveil.numerics.neighbours.nearest import SQUARED, Table
+    from microveil.numerics.neighbours.mixed_distance import SQUARED, Table
 
     numbers = np.flatnonzero(comparison.terms.form == SQUARED)
     if len(numbers) == 0:

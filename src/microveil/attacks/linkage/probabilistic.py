@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from microveil.comparison.labels import Labels
     from microveil.numerics.linkage.agreement import Patterns, Scheme
     from microveil.numerics.linkage.fellegi_sunter import Classes
-    from microveil.numerics.neighbours.nearest import Table
+    from microveil.numerics.neighbours.mixed_distance import Table
 
 Agreement = Literal["tolerance", "equal", "round", "nearest", "bins", "quantile"]
 

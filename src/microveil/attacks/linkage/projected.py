@@ -20,7 +20,8 @@ from microveil.progress import Progress, parts
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from microveil.numerics.neighbours.nearest import Links, Table
+    from microveil.numerics.neighbours.mixed_distance import Table
+    from microveil.numerics.neighbours.nearest import Links
 
 Projected = Literal["component", "component-raw", "z-sum", "loadings"]
 From = Literal["masked", "original", "own"]
@@ -163,7 +164,8 @@ class ProjectedLinkage(Attack):
     def _linked(
         self, mode: Mode, columns: Columns, blocks: list[list[int]], own: IntArray, progress: Progress
     ) -> Links:
-        from microveil.numerics.neighbours.nearest import SQUARED, Terms, link
+        from microveil.numerics.neighbours.mixed_distance import SQUARED, Terms
+        from microveil.numerics.neighbours.nearest import link
 
         scores = [self._scores(mode, columns.before[block], columns.after[block], block) for block in blocks]
         r = len(blocks)
@@ -198,7 +200,7 @@ class ProjectedLinkage(Attack):
 
 
 def _table(scores: list[FloatArray]) -> Table:
-    from microveil.numerics.neighbours.nearest import Table
+    from microveil.numerics.neighbours.mixed_distance import Table
 
     cells = np.stack(scores)
     absent = np.isnan(cells)

@@ -29,9 +29,9 @@ from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
 Operator = Literal["owa", "sugeno", "twofold", "structure", "component", "z-sum"]
-Scale = Literal["standard", "range", "rank", "none"]
+Scale = Literal["z", "minmax", "rank", "none"]
 _BASELINES: tuple[Operator, ...] = ("component", "z-sum")
-_SCALES: dict[Operator, Scale] = {"sugeno": "range", "twofold": "range", "structure": "rank"}
+_SCALES: dict[Operator, Scale] = {"sugeno": "minmax", "twofold": "minmax", "structure": "rank"}
 
 
 @parameterised
@@ -189,7 +189,7 @@ class RepresentativeLinkage(Attack):
 
     def _comparable(self, sources: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Both files as numbers that mean the same."""
-        scale = self.scale or _SCALES.get(self.operator, "standard")
+        scale = self.scale or _SCALES.get(self.operator, "z")
         one, other = _scaled(sources, scale), _scaled(targets, scale)
         if self.missing_cells == "zero":
             one, other = np.nan_to_num(one), np.nan_to_num(other)
@@ -255,7 +255,7 @@ def _scaled(columns: FloatArray, scale: Scale) -> FloatArray:
     """Each column on the scale; NaN stays NaN, and a constant lies in the middle."""
     if scale == "none":
         return columns
-    if scale == "standard":
+    if scale == "z":
         return standardise(columns)
     if scale == "rank":
         columns = np.column_stack([_ranks(column) for column in columns.T])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.numerics.grouping.sums_of_squares import squares, squares_lost
-from microveil.numerics.statistics.scaling import Scaling
+from microveil.numerics.statistics.scaling import Scale, Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray
-
-Scale = Literal["z", "minmax", "raw"]
 
 
 @parameterised
@@ -68,7 +66,7 @@ class SSE(LossMeasure):
         """What is taken off the values and what they are divided by; a constant is only centred."""
         scaling = Scaling.of(column[:, None])
         centre, deviation = float(scaling.mean[0]), float(scaling.deviation[0])
-        if self.scale == "raw" or deviation == 0:
+        if self.scale == "none" or deviation == 0:
             return centre, 1.0
         return centre, deviation if self.scale == "z" else float(np.nanmax(column) - np.nanmin(column))
 

@@ -34,7 +34,7 @@ def published_columns(
     columns: dict[str, pa.Array] = {}
     notes: tuple[str, ...] = ()
     if numeric:
-        matrix = np.column_stack([data.numbers(name).values for name in numeric])
+        matrix = data.matrix(numeric)
         values, notes = published_values(matrix, partition, publish, weights, rng)
         for name, column in zip(numeric, values.T, strict=True):
             columns[name] = data.number_column(name, column, suppressed[name])

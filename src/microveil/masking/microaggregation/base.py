@@ -22,14 +22,14 @@ import pyarrow as pa
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.microaggregation.aggregators import Publish, published_columns
-from microveil.masking.microaggregation.coordinates import Scale, coordinates, scaled
+from microveil.masking.microaggregation.coordinates import coordinates
 from microveil.masking.microaggregation.incomplete import Emptied, blocks_by_pattern, cells_to_empty
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records, count
 from microveil.numerics.grouping.chunks import similar_blocks
 from microveil.numerics.grouping.sums_of_squares import squares_lost
-from microveil.numerics.statistics.scaling import Scaling
+from microveil.numerics.statistics.scaling import Scale, Scaling
 from microveil.parameters import LARGEST_NUMBER, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -37,7 +37,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 _MOST_CHOICES = 50  # tied choices of attributes that are tried
 _MOST_SUBSETS = 10_000  # all choices of attributes that are tried
-__all__ = ["FloatArray", "IntArray", "Microaggregation", "Partitioner", "Records", "Scale", "scaled", "strata_of"]
+__all__ = ["Microaggregation", "Partitioner", "Records", "strata_of"]
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,7 @@ class _Published:
         """The squared changes of the numbers in units of their standard deviations."""
         released = data.with_columns(self.columns)
         numeric = [name for name in self.columns if data[name].kind == "numeric"]
-        before, after = (
-            np.column_stack([table.numbers(name).values for name in numeric]) if numeric else np.empty((len(data), 0))
-            for table in (data, released)
-        )
+        before, after = (table.matrix(numeric) if numeric else np.empty((len(data), 0)) for table in (data, released))
         scaling = Scaling.of(before)
         return squares_lost(scaling.apply(before), scaling.apply(after))
 
@@ -214,7 +211,7 @@ class Microaggregation(Method):
                 f"{self.name}: {asking} = '{getattr(self, asking)}' is not allowed with attribute '{other}', which is "
                 f"{data[other].kind}; it works on numeric attributes only"
             )
-        matrix = np.column_stack([data.numbers(name).values for name in attributes])
+        matrix = data.matrix(attributes)
         matrix = matrix[~np.isnan(matrix).any(axis=1)]
         if len(matrix) < 2:
             raise DataError(f"{self.name} with {asking} needs at least two records without missing cells")

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.crest import Crest
-from microveil.masking.microaggregation.perturbation import NoiseMode, columns_drawn, drawn_values, matrix_of
+from microveil.masking.microaggregation.perturbation import NoiseMode, columns_drawn, drawn_values
 from microveil.masking.partition import Partition
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.microdata import count
@@ -78,7 +78,7 @@ class CampCrest(Crest):
             numeric = tuple(name for name in block if data[name].kind == "numeric")
             if numeric:
                 rng = streams.generator("drawn", *block)
-                drawn, remarks = drawn_values(matrix_of(data, numeric), partition, self.noise, self.shape, rng)
+                drawn, remarks = drawn_values(data.matrix(numeric), partition, self.noise, self.shape, rng)
                 columns |= columns_drawn(data, numeric, drawn, [masked])
                 notes += remarks
             for name in block:
@@ -110,7 +110,7 @@ class CampCrest(Crest):
         columns: dict[str, pa.Array] = {}
         for block in self._blocks(data, attributes):
             groupings = [run.partitions[block].labels for run in runs]
-            drawn = perturb_average(matrix_of(data, block), groupings, streams.generator("drawn", *block))
+            drawn = perturb_average(data.matrix(block), groupings, streams.generator("drawn", *block))
             columns |= columns_drawn(data, block, drawn, runs)
         notes = [f"run {number}: {note}" for number, run in enumerate(runs, start=1) for note in run.notes]
         return Masked(columns, notes=(f"the average of {count(len(runs), 'grouping')}, with independent noise", *notes))

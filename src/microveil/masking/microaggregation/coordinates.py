@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from microveil.errors import DataError
 from microveil.microdata import Microdata
-from microveil.numerics.statistics.scaling import min_max, standardise
+from microveil.numerics.statistics.scaling import Scale, min_max, standardise
 from microveil.typing import FloatArray
 
-Scale = Literal["z", "minmax", "raw"]
 _MOST_CELLS = 200_000_000  # 1.6 GB
 
 
@@ -24,7 +22,7 @@ def coordinates(data: Microdata, names: Sequence[str], scale: Scale) -> tuple[Fl
     kind, has variance 1.
     """
     numeric = [name for name in names if data[name].kind == "numeric"]
-    numbers = scaled(np.column_stack([data.numbers(name).values for name in numeric]), scale) if numeric else None
+    numbers = scaled(data.matrix(numeric), scale) if numeric else None
     pieces = [
         _category_columns(data, name, scale) if numbers is None or name not in numeric else numbers[:, [place]]
         for name, place in zip(names, np.cumsum([name in numeric for name in names]) - 1, strict=True)
@@ -46,8 +44,8 @@ def _category_columns(data: Microdata, name: str, scale: Scale) -> FloatArray:
     column = data.categories(name)
     codes = np.where(data.missing_states(name) > 0, -1, column.codes)
     if data[name].kind == "ordinal":
-        return scaled(positions(codes, len(column.domain)), "z" if scale == "z" else "raw")
-    centred = scaled(indicators(codes), "raw")
+        return scaled(positions(codes, len(column.domain)), "z" if scale == "z" else "none")
+    centred = scaled(indicators(codes), "none")
     spread = np.sqrt(np.nanmean((centred**2).sum(axis=1))) if (codes >= 0).any() else 0.0
     return centred / spread if scale == "z" and spread > 0 else centred
 

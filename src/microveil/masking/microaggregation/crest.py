@@ -10,10 +10,11 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
-from microveil.masking.microaggregation.base import Microaggregation, Partitioner, Records, Scale
+from microveil.masking.microaggregation.base import Microaggregation, Partitioner, Records
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
+from microveil.numerics.statistics.scaling import Scale
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams

@@ -8,7 +8,8 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
-from microveil.masking.microaggregation.base import Microaggregation, Records, scaled
+from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.coordinates import scaled
 from microveil.masking.microaggregation.incomplete import cells_to_suppress
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata, Numbers

@@ -106,7 +106,7 @@ class MDAVGeneric(Generic):
     )
 
     def _mixed_groups(self, columns: FloatArray, axes: Axes, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.neighbours.mixed_distance import mdav_generic
+        from microveil.numerics.grouping.mdav_generic import mdav_generic
 
         label = f"{self.name}: grouping records"
         if self.ties != "random":

@@ -46,7 +46,7 @@ class Mic1D(Method):
     clip: bool = parameter(False, help="keep every value within the original range of its attribute")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        original = np.column_stack([data.numbers(name).values for name in attributes])
+        original = data.matrix(attributes)
         published = mic1d(original, self.kappa)
         low = np.fmin.reduce(original, axis=0)
         high = np.fmax.reduce(original, axis=0)

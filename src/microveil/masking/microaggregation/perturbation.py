@@ -37,11 +37,6 @@ def drawn_values(
     return drawn, shared_noise_notes(fallen_back)
 
 
-def matrix_of(data: Microdata, block: tuple[str, ...]) -> FloatArray:
-    """The numbers of some attributes side by side, NaN where missing."""
-    return np.column_stack([data.numbers(name).values for name in block])
-
-
 def columns_drawn(
     data: Microdata, block: tuple[str, ...], drawn: FloatArray, runs: Sequence[Masked]
 ) -> dict[str, pa.Array]:

@@ -9,6 +9,7 @@ import numpy as np
 from microveil.errors import ParameterError
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.individual_ranking import Remainder, own_values
+from microveil.numerics.statistics.scaling import Scale
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -47,9 +48,7 @@ class Projection(Microaggregation):
     variable: str | None = parameter(
         None, help="with axis=variable: the attribute by which the records are sorted; unset: the first"
     )
-    component_scale: Literal["z", "minmax", "raw"] = parameter(
-        "z", help="scale of the attributes for the first principal component"
-    )
+    component_scale: Scale = parameter("z", help="scale of the attributes for the first principal component")
     alpha: float = parameter(
         1.0, help="quantifier Q(x) = x^alpha of owa, choquet, sugeno and twofold without a measure", gt=0, le=1_000
     )

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.base import Masked, Method
-from microveil.masking.columns import columns_of, numbers_of
+from microveil.masking.columns import columns_of
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import paired_covariance
 from microveil.numerics.statistics.scaling import min_max, standardise
@@ -52,7 +52,7 @@ class Lossy(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         from microveil.numerics.perturbing.jpeg import squeezed
 
-        values = numbers_of(data, attributes)
+        values = data.matrix(attributes)
         places = self._places(values)
         masked = values.copy()
         if places:

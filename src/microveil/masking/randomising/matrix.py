@@ -9,7 +9,7 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.columns import columns_of, numbers_of
+from microveil.masking.columns import columns_of
 from microveil.masking.randomising.noise import independent_noise
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import covariance_root
@@ -60,7 +60,7 @@ class Matrix(Method):
         object.__setattr__(self, "joint", self.mixing is not None or self.covariance is not None)
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        values = numbers_of(data, attributes)
+        values = data.matrix(attributes)
         size = len(attributes)
         mixed = values
         if self.mixing is not None:

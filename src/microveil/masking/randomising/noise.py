@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.columns import columns_of, numbers_of, restored_moments
+from microveil.masking.columns import columns_of, restored_moments
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import covariance_root, paired_covariance
 from microveil.numerics.statistics.scaling import Scaling
@@ -72,7 +72,7 @@ class Noise(Method):
         object.__setattr__(self, "joint", self.exact or self.form in ("correlated", "linear", "non-linear"))
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        values = numbers_of(data, attributes)
+        values = data.matrix(attributes)
         drawn = np.empty_like(values)
         for j, (name, part) in enumerate(zip(attributes, parts(progress, len(attributes)), strict=True)):
             drawn[:, j] = streams.generator(name).standard_normal(len(values))

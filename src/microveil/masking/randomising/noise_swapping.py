@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.columns import columns_of, numbers_of
+from microveil.masking.columns import columns_of
 from microveil.masking.partition import Partition
 from microveil.masking.randomising.noise import correlated_noise
 from microveil.microdata import Microdata
@@ -70,7 +70,7 @@ class NoiseSwapping(Method):
         from microveil.numerics.perturbing.nearest_swap import exchange, recognised
         from microveil.numerics.statistics.normal_scores import scored_columns, unscored_columns
 
-        values = numbers_of(data, attributes)
+        values = data.matrix(attributes)
         check_records(data, len(attributes) + 2, f"{self.name} on {count(len(attributes), 'attribute')}")
         original = values
         if self.scores:

@@ -124,7 +124,7 @@ def _sample(pair: Tables, records: int | None, streams: Streams) -> IntArray:
 
 def _distances(pair: Tables, sample: IntArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
     """From originals to their two nearest others, and from released records to their two nearest originals."""
-    from microveil.numerics.neighbours.nearest import Table, Terms
+    from microveil.numerics.neighbours.mixed_distance import Table, Terms
     from microveil.numerics.neighbours.nearest_distances import two_nearest
 
     before, after, form, start, slope, penalty = zip(*(_compared(pair, name) for name in pair.attributes), strict=True)
@@ -143,7 +143,7 @@ def _distances(pair: Tables, sample: IntArray, progress: Progress) -> tuple[Floa
 
 def _compared(pair: Tables, name: str) -> tuple[FloatArray, FloatArray, int, float, float, float]:
     """The cells of both tables, and how the attribute adds to a squared distance."""
-    from microveil.numerics.neighbours.nearest import CATEGORY, SQUARED
+    from microveil.numerics.neighbours.mixed_distance import CATEGORY, SQUARED
 
     if pair.original[name].kind == "numeric":
         one, other = (column.values[:, None] for column in pair.numbers(name))

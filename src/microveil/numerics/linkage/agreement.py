@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from microveil.numerics.neighbours.nearest import STEP, Table, Terms, distances
+from microveil.numerics.neighbours.mixed_distance import STEP, Table, Terms
+from microveil.numerics.neighbours.nearest import distances
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 

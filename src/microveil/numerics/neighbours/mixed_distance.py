@@ -1,7 +1,12 @@
-"""Distances over columns of any kind, and groups of at least k rows made by them.
+"""Distances between records over attributes of any kind, in the two forms that searches and groupings need.
 
-On every axis two equal values have distance 0; other values have distance 1 where the axis has no order (size 0), else
-`(offset + |difference|) / size`. The distance of two rows is the sum over the axes, or the sum of squares.
+`Terms` say what each attribute adds to the distance of two records of a `Table`: squared and absolute differences,
+distances of categories, steps; with a state for each missing cell. The distances of one record to many are taken column
+by column (`distances_from`), so that the compiler can use vector units.
+
+`Axes` are for groupings, which need sums that do not depend on rounding: on every axis two equal values have distance
+0; other values have distance 1 where the axis has no order (size 0), else `(offset + |difference|) / size`, divided
+only once. The distance of two rows is the sum over the axes, or the sum of squares.
 """
 
 from __future__ import annotations
@@ -10,15 +15,144 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.distinct_rows import number_rows
-from microveil.progress import Progress
-from microveil.typing import FloatArray, IntArray
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 MEAN, MEDIAN, MODE = 0, 1, 2
 _GRID = 2.0**40  # sums that differ only by rounding are equal on it
-_STEPS_BETWEEN_REPORTS = 2.0e8
+StateArray = npt.NDArray[np.uint8]
+SQUARED, ABSOLUTE, CATEGORY, STEP = 0, 1, 2, 3
+Settings = tuple[IntArray, FloatArray, FloatArray, BoolArray | FloatArray, FloatArray, BoolArray]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by attribute: `cells[j, i]` and `states[j, i]` of record i; 0 is the state of a present cell."""
+
+    cells: FloatArray
+    states: StateArray
+
+    def of(self, chosen: list[int]) -> Table:
+        """Some of the attributes."""
+        return Table(self.cells[chosen], self.states[chosen])
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How each attribute adds to a distance.
+
+    Its form: SQUARED and ABSOLUTE differences, CATEGORY (`start + slope * difference` unless equal), or STEP (`slope`
+    if the difference exceeds `start`). For missing cells, whether they match anything (`wildcard`: left out and the
+    rest scaled up by the `weight` of what is left, or in a STEP, always `penalty`), else `penalty` when only one is
+    missing. Sums may be whole numbers that stand for a place in a `table` of distances.
+    """
+
+    form: IntArray
+    start: FloatArray
+    slope: FloatArray
+    wildcard: BoolArray
+    penalty: FloatArray
+    weight: FloatArray | None = None
+    table: FloatArray | None = None
+
+    def of(self, chosen: list[int]) -> Terms:
+        """The terms of some of the attributes."""
+        return Terms(
+            self.form[chosen],
+            self.start[chosen],
+            self.slope[chosen],
+            self.wildcard[chosen],
+            self.penalty[chosen],
+            None if self.weight is None else self.weight[chosen],
+            self.table,
+        )
+
+    @property
+    def lookup(self) -> FloatArray:
+        return np.empty(0) if self.table is None else self.table
+
+    @property
+    def is_squared(self) -> bool:
+        return bool((self.form == SQUARED).any())
+
+    def between(self, one: Table, other: Table) -> Settings:
+        """What the kernels need; the weight a wildcard leaves out is in units of one attribute."""
+        weight = np.ones(len(self.form)) if self.weight is None else self.weight
+        left_out = np.where(self.wildcard, weight * len(weight) / max(float(weight.sum()), 1e-300), 0.0)
+        incomplete = np.asarray(one.states.any(axis=1) | other.states.any(axis=1))
+        return self.form, self.start, self.slope, left_out, self.penalty, incomplete
+
+
+@kernel
+def distances_from(
+    source: tuple[FloatArray, StateArray],
+    target_cells: FloatArray,
+    target_states: StateArray,
+    begin: int,
+    settings: Settings,
+    sums: FloatArray,
+    in_common: FloatArray,
+) -> None:
+    """Distances of one record to the targets from `begin` on, as many as there are sums.
+
+    Whole contiguous columns at a time, so that the compiler can use vector units.
+    """
+    cells, states = source
+    form, start, slope, wildcard, penalty, incomplete = settings
+    d, size = target_cells.shape[0], sums.shape[0]
+    end = begin + size
+    sums[:] = 0.0
+    any_wildcard = False
+    for j in range(d):
+        column, cell = target_cells[j, begin:end], cells[j]
+        if incomplete[j]:
+            column_states, state = target_states[j, begin:end], states[j]
+            if wildcard[j] and form[j] != STEP and not any_wildcard:
+                any_wildcard = True
+                in_common[:] = d
+            for i in range(size):
+                if state == 0 and column_states[i] == 0:
+                    sums[i] += term(cell, column[i], form[j], start[j], slope[j])
+                elif wildcard[j] and form[j] != STEP:
+                    in_common[i] -= wildcard[j]
+                elif wildcard[j] or state != column_states[i]:
+                    sums[i] += penalty[j]
+        elif form[j] == SQUARED:
+            for i in range(size):
+                difference = cell - column[i]
+                sums[i] += difference * difference
+        elif form[j] == ABSOLUTE:
+            for i in range(size):
+                sums[i] += abs(cell - column[i])
+        elif form[j] == STEP:
+            limit, step = start[j], slope[j]
+            for i in range(size):
+                sums[i] += step if abs(cell - column[i]) > limit else 0.0
+        else:
+            base, step = start[j], slope[j]
+            for i in range(size):
+                difference = abs(cell - column[i])
+                sums[i] += base + step * difference if difference > 0.0 else 0.0
+    if any_wildcard:
+        for i in range(size):
+            if in_common[i] != d:
+                sums[i] = sums[i] * (d / in_common[i]) if in_common[i] > 1e-9 else np.inf
+
+
+@kernel
+def term(one: float, other: float, form: int, start: float, slope: float) -> float:
+    """What two present cells add to a distance."""
+    difference = abs(one - other)
+    if form == SQUARED:
+        return difference * difference
+    if form == ABSOLUTE:
+        return difference
+    if form == STEP:
+        return slope if difference > start else 0.0
+    return start + slope * difference if difference > 0.0 else 0.0
 
 
 class Axes(NamedTuple):
@@ -78,205 +212,3 @@ def distances(points: FloatArray, point: FloatArray, axes: Axes) -> FloatArray:
     for i in range(len(points)):
         made[i] = distance(points[i], point, axes)
     return made
-
-
-def mdav_generic(matrix: FloatArray, axes: Axes, k: int, progress: Progress, label: str) -> IntArray:
-    """Labels of groups of k to 2k-1 rows: those around the row farthest from the centre, those around the row farthest
-    from that one, and so on. Of equally far rows the first is taken.
-
-    Equal rows are treated together, so files of few distinct rows are quick.
-
-    >>> axes = Axes(np.array([1.0, 0.0]), np.array([5.0, 0.0]), np.array([MEDIAN, MODE]))
-    >>> rows = np.array([[0, 0], [0, 0], [1, 0], [2, 1], [4, 2], [4, 2], [3, 2]], dtype=float)
-    >>> mdav_generic(rows, axes, 2, lambda fraction, label: None, "").tolist()
-    [1, 1, 2, 2, 0, 0, 2]
-    """
-    n = len(matrix)
-    left_over = _all_left(Distinct.of(matrix))
-    labels = np.full(n, -1, dtype=np.int64)
-    made, left, active = 0, n, np.arange(len(left_over.points))
-    while left > 0:
-        rounds = max(1, int(_STEPS_BETWEEN_REPORTS / max(1, 4 * len(active) * matrix.shape[1])))
-        active, made, left = _grow(left_over, axes, active, labels, k, made, left, rounds)
-        progress((n - left) / n, label)
-    return labels
-
-
-class _Left(NamedTuple):
-    """The rows in no group yet. The rows `members[head[u]:end[u]]` are equal to point u, the first of them first.
-
-    `values[first[j]:first[j + 1]]` are the values of column j, `held` how many rows have each, `place[u, j]` where that
-    of point u stands; `sums` are the sums of the columns.
-    """
-
-    points: FloatArray
-    members: IntArray
-    head: IntArray
-    end: IntArray
-    values: FloatArray
-    first: IntArray
-    place: IntArray
-    held: IntArray
-    sums: FloatArray
-
-
-def _all_left(distinct: Distinct) -> _Left:
-    points, counts = distinct.points, distinct.counts
-    columns = [np.unique(column, return_inverse=True) for column in points.T]
-    first = np.cumsum([0, *(len(values) for values, _ in columns)])
-    place = np.column_stack([place.reshape(-1) for _, place in columns]).astype(np.int64) + first[:-1]
-    held = sum(np.bincount(places, weights=counts, minlength=first[-1]) for places in place.T)
-    return _Left(
-        points,
-        members=np.argsort(distinct.of_row, kind="stable"),
-        head=np.cumsum(counts) - counts,
-        end=np.cumsum(counts),
-        values=np.concatenate([values for values, _ in columns]),
-        first=first,
-        place=place,
-        held=np.asarray(held).astype(np.int64),
-        sums=counts @ points,
-    )
-
-
-@kernel
-def _grow(
-    left_over: _Left, axes: Axes, active: IntArray, labels: IntArray, k: int, made: int, left: int, rounds: int
-) -> tuple[IntArray, int, int]:
-    """Some rounds of two groups each; the last one also places what remains."""
-    points, head, end = left_over.points, left_over.head, left_over.end
-    away = np.empty(len(points))
-    middle = np.empty(points.shape[1])
-    for _ in range(rounds):
-        active = active[head[active] < end[active]]
-        if left < 2 * k:
-            for u in active:
-                while head[u] < end[u]:
-                    _take(left_over, u, labels, made)
-            return active, made + 1, 0
-        _find_centre(left_over, axes, left, middle)
-        for u in active:
-            away[u] = distance(points[u], middle, axes)
-        r = _farthest(left_over, active, away)
-        _take(left_over, r, labels, made)
-        for u in active:
-            away[u] = distance(points[u], points[r], axes)
-        if left < 3 * k:
-            _gather(left_over, active, away, k - 1, labels, made)
-            made, left = made + 1, left - k
-            continue
-        s = _farthest(left_over, active, away)
-        _take(left_over, s, labels, made + 1)
-        _gather(left_over, active, away, k - 1, labels, made)
-        for u in active:
-            away[u] = distance(points[u], points[s], axes)
-        _gather(left_over, active, away, k - 1, labels, made + 1)
-        made, left = made + 2, left - 2 * k
-    return active, made, left
-
-
-@kernel
-def _find_centre(left_over: _Left, axes: Axes, left: int, middle: FloatArray) -> None:
-    values, first, held = left_over.values, left_over.first, left_over.held
-    for j in range(len(middle)):
-        if axes.centre[j] == MEAN:
-            middle[j] = left_over.sums[j] / left
-        elif axes.centre[j] == MEDIAN:
-            v = first[j]
-            below = held[v]
-            while 2 * below < left:
-                v += 1
-                below += held[v]
-            middle[j] = values[v]
-        else:
-            best = first[j]
-            for v in range(first[j] + 1, first[j + 1]):
-                if held[v] > held[best]:
-                    best = v
-            middle[j] = values[best]
-
-
-@kernel
-def _farthest(left_over: _Left, active: IntArray, away: FloatArray) -> int:
-    """The point farthest away; of several the one whose next row comes first."""
-    members, head, end = left_over.members, left_over.head, left_over.end
-    best = -1
-    for u in active:
-        if head[u] == end[u] or (best >= 0 and away[u] < away[best]):
-            continue
-        if best < 0 or away[u] > away[best] or members[head[u]] < members[head[best]]:
-            best = u
-    return best
-
-
-@kernel
-def _take(left_over: _Left, u: int, labels: IntArray, label: int) -> None:
-    """The next row equal to point u goes into a group."""
-    labels[left_over.members[left_over.head[u]]] = label
-    left_over.head[u] += 1
-    for j in range(left_over.points.shape[1]):
-        left_over.held[left_over.place[u, j]] -= 1
-        left_over.sums[j] -= left_over.points[u, j]
-
-
-@kernel
-def _gather(left_over: _Left, active: IntArray, away: FloatArray, wanted: int, labels: IntArray, label: int) -> None:
-    """The nearest rows in no group yet; of equally near ones those that come first."""
-    members, head, end = left_over.members, left_over.head, left_over.end
-    reach = _distance_of_the_last(left_over, active, away, wanted)
-    level = np.empty(len(active), dtype=np.int64)
-    at_reach = 0
-    for u in active:
-        if away[u] < reach:
-            while head[u] < end[u]:
-                _take(left_over, u, labels, label)
-                wanted -= 1
-        elif away[u] == reach and head[u] < end[u]:
-            level[at_reach] = u
-            at_reach += 1
-    while wanted > 0:
-        best = -1
-        for u in level[:at_reach]:
-            if head[u] < end[u] and (best < 0 or members[head[u]] < members[head[best]]):
-                best = u
-        _take(left_over, best, labels, label)
-        wanted -= 1
-
-
-@kernel
-def _distance_of_the_last(left_over: _Left, active: IntArray, away: FloatArray, wanted: int) -> float:
-    """How far the last of so many nearest rows is, from a heap of the nearest points seen so far."""
-    head, end = left_over.head, left_over.end
-    heap = np.empty(wanted + 1, dtype=np.int64)
-    size, inside = 0, 0
-    for u in active:
-        here = end[u] - head[u]
-        if here == 0 or (inside >= wanted and away[u] >= away[heap[0]]):
-            continue
-        place = size
-        size += 1
-        inside += here
-        while place > 0 and away[heap[(place - 1) // 2]] < away[u]:
-            heap[place] = heap[(place - 1) // 2]
-            place = (place - 1) // 2
-        heap[place] = u
-        while inside - (end[heap[0]] - head[heap[0]]) >= wanted:
-            inside -= end[heap[0]] - head[heap[0]]
-            size -= 1
-            _sink(heap, size, heap[size], away)
-    return float(away[heap[0]])
-
-
-@kernel
-def _sink(heap: IntArray, size: int, u: int, away: FloatArray) -> None:
-    """Put a point in the place of the first of a heap."""
-    place = 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and away[heap[child + 1]] > away[heap[child]]:
-            child += 1
-        if away[heap[child]] <= away[u]:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = u

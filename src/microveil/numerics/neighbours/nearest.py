@@ -11,80 +11,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.neighbours.mixed_distance import (
+    ABSOLUTE,
+    SQUARED,
+    Settings,
+    StateArray,
+    Table,
+    Terms,
+    distances_from,
+)
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-StateArray = npt.NDArray[np.uint8]
-
-
-SQUARED, ABSOLUTE, CATEGORY, STEP = 0, 1, 2, 3
 _BLOCK = 512
 # measured with 100,000 records against as many: below, the tree wins on independent numbers, its worst case
 _TREE_DIMENSIONS = 8
 _FEWEST_IN_TREE = 1000
 _MARGIN = 1e-9  # by how much the tree's own arithmetic is not trusted
-Settings = tuple[IntArray, FloatArray, FloatArray, BoolArray | FloatArray, FloatArray, BoolArray]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns by attribute: `cells[j, i]` and `states[j, i]` of record i; 0 is the state of a present cell."""
-
-    cells: FloatArray
-    states: StateArray
-
-    def of(self, chosen: list[int]) -> Table:
-        """Some of the attributes."""
-        return Table(self.cells[chosen], self.states[chosen])
-
-
-@dataclass(frozen=True)
-class Terms:
-    """How each attribute adds to a distance.
-
-    Its form: SQUARED and ABSOLUTE differences, CATEGORY (`start + slope * difference` unless equal), or STEP (`slope`
-    if the difference exceeds `start`). For missing cells, whether they match anything (`wildcard`: left out and the
-    rest scaled up by the `weight` of what is left, or in a STEP, always `penalty`), else `penalty` when only one is
-    missing. Sums may be whole numbers that stand for a place in a `table` of distances.
-    """
-
-    form: IntArray
-    start: FloatArray
-    slope: FloatArray
-    wildcard: BoolArray
-    penalty: FloatArray
-    weight: FloatArray | None = None
-    table: FloatArray | None = None
-
-    def of(self, chosen: list[int]) -> Terms:
-        """The terms of some of the attributes."""
-        return Terms(
-            self.form[chosen],
-            self.start[chosen],
-            self.slope[chosen],
-            self.wildcard[chosen],
-            self.penalty[chosen],
-            None if self.weight is None else self.weight[chosen],
-            self.table,
-        )
-
-    @property
-    def lookup(self) -> FloatArray:
-        return np.empty(0) if self.table is None else self.table
-
-    @property
-    def is_squared(self) -> bool:
-        return bool((self.form == SQUARED).any())
-
-    def between(self, one: Table, other: Table) -> Settings:
-        """What the kernels need; the weight a wildcard leaves out is in units of one attribute."""
-        weight = np.ones(len(self.form)) if self.weight is None else self.weight
-        left_out = np.where(self.wildcard, weight * len(weight) / max(float(weight.sum()), 1e-300), 0.0)
-        incomplete = np.asarray(one.states.any(axis=1) | other.states.any(axis=1))
-        return self.form, self.start, self.slope, left_out, self.penalty, incomplete
 
 
 @dataclass(frozen=True)
@@ -356,74 +301,6 @@ def _places_of(
 
 
 @kernel
-def _distances_from(
-    source: tuple[FloatArray, StateArray],
-    target_cells: FloatArray,
-    target_states: StateArray,
-    begin: int,
-    settings: Settings,
-    sums: FloatArray,
-    in_common: FloatArray,
-) -> None:
-    """Distances of one record to the targets from `begin` on, as many as there are sums.
-
-    Whole contiguous columns at a time, so that the compiler can use vector units.
-    """
-    cells, states = source
-    form, start, slope, wildcard, penalty, incomplete = settings
-    d, size = target_cells.shape[0], sums.shape[0]
-    end = begin + size
-    sums[:] = 0.0
-    any_wildcard = False
-    for j in range(d):
-        column, cell = target_cells[j, begin:end], cells[j]
-        if incomplete[j]:
-            column_states, state = target_states[j, begin:end], states[j]
-            if wildcard[j] and form[j] != STEP and not any_wildcard:
-                any_wildcard = True
-                in_common[:] = d
-            for i in range(size):
-                if state == 0 and column_states[i] == 0:
-                    sums[i] += _term(cell, column[i], form[j], start[j], slope[j])
-                elif wildcard[j] and form[j] != STEP:
-                    in_common[i] -= wildcard[j]
-                elif wildcard[j] or state != column_states[i]:
-                    sums[i] += penalty[j]
-        elif form[j] == SQUARED:
-            for i in range(size):
-                difference = cell - column[i]
-                sums[i] += difference * difference
-        elif form[j] == ABSOLUTE:
-            for i in range(size):
-                sums[i] += abs(cell - column[i])
-        elif form[j] == STEP:
-            limit, step = start[j], slope[j]
-            for i in range(size):
-                sums[i] += step if abs(cell - column[i]) > limit else 0.0
-        else:
-            base, step = start[j], slope[j]
-            for i in range(size):
-                difference = abs(cell - column[i])
-                sums[i] += base + step * difference if difference > 0.0 else 0.0
-    if any_wildcard:
-        for i in range(size):
-            if in_common[i] != d:
-                sums[i] = sums[i] * (d / in_common[i]) if in_common[i] > 1e-9 else np.inf
-
-
-@kernel
-def _term(one: float, other: float, form: int, start: float, slope: float) -> float:
-    difference = abs(one - other)
-    if form == SQUARED:
-        return difference * difference
-    if form == ABSOLUTE:
-        return difference
-    if form == STEP:
-        return slope if difference > start else 0.0
-    return start + slope * difference if difference > 0.0 else 0.0
-
-
-@kernel
 def _distances_between(
     source_cells: FloatArray,
     source_states: StateArray,
@@ -473,7 +350,7 @@ def _measure_from(
     in_common: FloatArray,
 ) -> None:
     """Distances of one record to the targets from `begin` on, looked up where sums stand for places in a table."""
-    _distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
+    distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
     if len(lookup) > 0:
         for i in range(len(sums)):
             if sums[i] < len(lookup):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel, over_blocks
-from microveil.numerics.neighbours.nearest import Settings, StateArray, Table, Terms, _distances_from
+from microveil.numerics.neighbours.mixed_distance import Settings, StateArray, Table, Terms, distances_from
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -58,7 +58,7 @@ def _two_nearest_of(
         sums, in_common = distances[: end - begin], shared[: end - begin]
         for q in range(len(left_out)):
             source = source_cells[:, q], source_states[:, q]
-            _distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
+            distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
             if begin <= left_out[q] < end:
                 sums[left_out[q] - begin] = np.inf
             if sums.min() < nearest[q, 1]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microveil.numerics.neighbours.nearest import Table, Terms, distances, distinct, link
+from microveil.numerics.neighbours.mixed_distance import Table, Terms
+from microveil.numerics.neighbours.nearest import distances, distinct, link
 from microveil.progress import Part, Progress, silent
 from microveil.typing import FloatArray, IntArray
 

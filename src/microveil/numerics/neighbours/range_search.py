@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_blocks
-from microveil.numerics.neighbours.nearest import ABSOLUTE, SQUARED
+from microveil.numerics.neighbours.mixed_distance import SQUARED, term
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -269,10 +269,5 @@ def _distance(
         if np.isnan(difference):
             continue
         shared += 1
-        if form[j] == SQUARED:
-            total += difference * difference
-        elif form[j] == ABSOLUTE:
-            total += difference
-        elif difference > 0.0:
-            total += start[j] + slope[j] * difference
+        total += term(sources[q, j], targets[t, j], form[j], start[j], slope[j])
     return total * (d / shared) if shared > 0 else np.inf

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel, threads
-from microveil.numerics.neighbours.nearest import SQUARED, Table, Terms, link
+from microveil.numerics.neighbours.mixed_distance import SQUARED, Table, Terms
+from microveil.numerics.neighbours.nearest import link
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from microveil.typing import FloatArray
+
+Scale = Literal["z", "minmax", "none"]  # z-scores, from 0 to 1, or the values as they are
 
 
 @dataclass(frozen=True)
