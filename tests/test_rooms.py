@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
+DOCS = Path(__file__).parents[1] / "docs"
+sys.path.insert(0, str(DOCS))
 
 from import_graph import ORDER, SOURCE, Graph, drawing, modules, rooms_used, table
 
@@ -22,6 +24,13 @@ def package(folder: Path, **sources: str) -> Path:
 
 def test_every_room_has_its_place_in_the_order() -> None:
     assert {room for _, room in modules()} == set(ORDER)
+
+
+def test_the_page_on_architecture_lists_the_rooms_in_their_order() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    listed = re.search(r"^\| room \|.*?\n\n", page, re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    assert tuple(re.findall(r"^\| `(\w+)` \|", listed[0], re.MULTILINE)) == ORDER
 
 
 def test_rooms_import_only_from_rooms_above_them() -> None:
