@@ -7,10 +7,11 @@ import re
 import sys
 from pathlib import Path
 
-DOCS = Path(__file__).parents[1] / "docs"
-sys.path.insert(0, str(DOCS))
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 
 from import_graph import ORDER, SOURCE, Graph, drawing, modules, rooms_used, table
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def package(folder: Path, **sources: str) -> Path:
