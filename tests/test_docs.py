@@ -46,6 +46,15 @@ def test_the_texts_of_the_registry_use_the_words_of_the_literature() -> None:
                 assert not private.search(text), f"{name}: {text}"
 
 
+def test_the_glossary_is_in_order_and_explains_the_words_it_refers_to() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("entry of their own.")[2]
+    words = [word.lower() for word in re.findall(r"^\*\*(.+?)\.\*\*", text, re.MULTILINE)]
+    assert words == sorted(set(words))
+    several = {form for word in words for form in (f"{word}s", f"{word}es")}
+    for word in re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", text):
+        assert " ".join(word.lower().split()) in several.union(words), word
+
+
 def test_every_public_name_can_be_imported() -> None:
     for name in microveil.__all__:
         assert getattr(microveil, name) is not None
