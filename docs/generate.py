@@ -1,4 +1,5 @@
-"""Write the parts of the documentation that follow from the code: reference pages and the map of the specifications.
+"""Write the parts of the documentation that follow from the code: reference pages, the map of the specifications and
+the drawing of the rooms.
 
 A test compares what this makes with what lies in the repository, so neither can fall behind the other.
 """
@@ -6,9 +7,14 @@ A test compares what this makes with what lies in the repository, so neither can
 from __future__ import annotations
 
 import ast
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from import_graph import Graph, drawing
 
 from microveil.registry import SHELVES, describe, find, names
 
@@ -103,6 +109,7 @@ def pages() -> dict[Path, str]:
     """Every generated file with its content."""
     made = {ROOT / "docs" / "reference" / f"{FILES[sort]}.md": reference_page(sort) for sort in SHELVES}
     made[ROOT / "docs" / "coverage.md"] = coverage_page()
+    made[ROOT / "docs" / "images" / "rooms.svg"] = drawing(Graph.of())
     return made
 
 

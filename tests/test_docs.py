@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,47 @@ def test_the_texts_of_the_registry_use_the_words_of_the_literature() -> None:
             texts += [parameter["help"] for parameter in entry["parameters"]]
             for text in texts:
                 assert not private.search(text), f"{name}: {text}"
+
+
+def test_the_glossary_is_in_order_and_explains_the_words_it_refers_to() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("entry of their own.")[2]
+    words = [word.lower() for word in re.findall(r"^\*\*(.+?)\.\*\*", text, re.MULTILINE)]
+    assert words == sorted(set(words))
+    several = {form for word in words for form in (f"{word}s", f"{word}es")}
+    for word in re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", text):
+        assert " ".join(word.lower().split()) in several.union(words), word
+
+
+def test_every_link_between_pages_leads_to_a_file() -> None:
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.md")):
+        for target in re.findall(r"\]\(([^()\s#]+)(?:#[\w-]+)?\)", page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_list_of_contents_names_every_page() -> None:
+    docs = ROOT / "docs"
+    listed = re.findall(r"^[\w/]+$", (docs / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = {page.relative_to(docs).with_suffix("").as_posix() for page in docs.rglob("*.md")} - {"index"}
+    assert sorted(listed) == sorted(page for page in pages if not page.startswith("_build"))
+
+
+def test_one_version_and_one_licence_are_told_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert microveil.__version__ == project["version"]
+    assert f"\nversion: {project['version']}\n" in cited
+    assert f"\nlicense: {project['license']}\n" in cited
+    assert f"\n## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_contributors_are_told_commands_that_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for page in ("CONTRIBUTING.md", ".github/pull_request_template.md", ".github/workflows/test.yml"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target in re.findall(r"(?:^|`|run: )make ([\w-]+)", text, re.MULTILINE):
+            assert f"\n{target}:" in makefile, f"{page}: make {target}"
+        for path in re.findall(r"(?:tests|benchmarks|docs|src)/[\w/.-]+\w", text):
+            assert (ROOT / path).exists(), f"{page}: {path}"
 
 
 def test_every_public_name_can_be_imported() -> None:

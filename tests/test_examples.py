@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib.util
 import re
 import shlex
 import shutil
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,10 +15,11 @@ from typing import Any
 
 import pytest
 
+from microveil import registry
 from microveil.microdata import Schema
 
 ROOT = Path(__file__).parents[1]
-_GUIDES = ("guide", "choosing", "release", "missing", "studies", "deciding", "reporting")
+_GUIDES = ("guide", "choosing", "release", "missing", "studies", "deciding", "reporting", "adding")
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _GUIDES)]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SET_UP = ("make demo", "make test")  # these two are run by whoever runs this test
@@ -26,13 +30,17 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_example_of_a_page_runs_as_printed(page: Path, tmp_path: Path, run: Callable[..., Any]) -> None:
+def test_every_example_of_a_page_runs_as_printed(
+    page: Path, tmp_path: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for file in (ROOT / "docs" / "examples").iterdir():
         if file.is_file():
             shutil.copy(file, tmp_path)
     names: dict[str, Any] = {}
     for language, text in blocks(page):
-        if language == "python":
+        if language == "python" and text.startswith("# src/microveil/"):
+            _add_to_package(text, tmp_path, monkeypatch)
+        elif language == "python":
             exec(compile(text, f"{page.name}: {text.splitlines()[0]}", "exec"), names)
         elif language == "toml":
             _keep(text, tmp_path)
@@ -40,6 +48,30 @@ def test_every_example_of_a_page_runs_as_printed(page: Path, tmp_path: Path, run
             assert language == "", f"{page.name} has a block of {language}, which no test runs"
             for line in filter(None, text.splitlines()):
                 _carry_out(line, page, run)
+
+
+def _add_to_package(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that begins with `# src/microveil/...` is that module of the package, whose doctests are run, or with the
+    name of a shelf of the registry some lines in it."""
+    head, _, body = text.partition("\n")
+    place, _, shelf = head.removeprefix("# src/").partition(", ")
+    if shelf:
+        for name, target in re.findall(r'^    "(.+)": "(.+)",$', body, re.MULTILINE):
+            monkeypatch.setitem(getattr(registry, shelf), name, target)
+        return
+    assert not (ROOT / "src" / place).exists(), f"the page adds {place}, which is there already"
+    name = place.removesuffix(".py").replace("/", ".")
+    file = folder / Path(place).name
+    file.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    tried = doctest.testmod(module)
+    assert tried.attempted
+    assert not tried.failed, name
 
 
 def _keep(text: str, folder: Path) -> None:
@@ -73,8 +105,6 @@ def test_the_help_of_every_command_has_an_example_that_names_only_options_it_has
 
 
 def test_the_example_of_every_method_runs_as_printed(tmp_path: Path, run: Callable[..., Any]) -> None:
-    from microveil import registry
-
     for file in (ROOT / "docs" / "examples").iterdir():
         if file.is_file():
             shutil.copy(file, tmp_path)
