@@ -38,7 +38,7 @@ def chosen_attributes(
 
     `matrix` holds the values in their own units, `width` the width of the intervals they are cut into (not for
     `normal`). An attribute whose values all fall into one interval depends on nothing: it is left out of the tree
-    unless there are too few others, or, as in the source, attached to the first attribute.
+    unless there are too few others, or, as in Fayyoumi (2008), attached to the first attribute.
 
     >>> rng = np.random.default_rng(1)
     >>> a, noise = rng.normal(size=500), rng.normal(size=(500, 3))

@@ -37,9 +37,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("OTHREVENUE", "OTHRSALES", "TOTREVENUE"),
         *("INDREVENUE", "INDSALES", "TOTSALES"),
     ),
-    # water_treatment: three blocks of three; the source prints DQO-E for COND-E
+    # water_treatment: three blocks of three; Nin (2008), Table 3.1, prints DQO-E for COND-E
     "water": ("PH-E", "PH-P", "PH-D", "COND-E", "COND-P", "COND-D", "DBO-S", "SS-S", "SED-S"),
-    # census: the source lists ERNVAL and PEARNVAL as ERINVAL and PEARVAL, and by these names the order is alphabetical
+    # census: Nin (2008) lists ERNVAL and PEARNVAL as ERINVAL and PEARVAL, and by these names the order is alphabetical
     "census-alphabetical": (
         *("AFNLWGT", "AGI", "EMCONTRB", "ERNVAL", "FEDTAX", "FICA", "INTVAL"),
         *("PEARNVAL", "POTHVAL", "PTOTVAL", "STATETAX", "TAXINC", "WSALVAL"),
