@@ -1,7 +1,7 @@
 """EMAD: choosing the few attributes on which distances are taken, by the tree of their strongest dependences.
 
 An attribute that many others hang on in the tree stands for them. Groups are formed on the chosen attributes only;
-the loss is still that of all attributes.
+the loss is still that of all attributes. Oommen and Fayyoumi (2008); Fayyoumi (2008), section 6.2, Algorithm 13.
 """
 
 from __future__ import annotations
