@@ -22,7 +22,12 @@ FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "s
 
 def reference_page(sort: str) -> str:
     """All entries of one shelf of the registry."""
-    lines = [f"# {TITLES[sort]}", ""]
+    lines = [
+        f"# {TITLES[sort]}",
+        "",
+        "The works that are named as sources stand in full in [References](../references.md).",
+        "",
+    ]
     for name in names(sort):
         entry = describe(sort, name)
         module, cls = SHELVES[sort][name].split(":")
