@@ -1,5 +1,5 @@
-"""Write the parts of the documentation that follow from the code: reference pages, the map of the specifications and
-the drawing of the rooms.
+"""Write the parts of the documentation that follow from the code: reference pages, references, capabilities and the
+drawing of the rooms.
 
 A test compares what this makes with what lies in the repository, so neither can fall behind the other.
 """
@@ -7,10 +7,13 @@ A test compares what this makes with what lies in the repository, so neither can
 from __future__ import annotations
 
 import ast
+import re
 import sys
+import tomllib
+import unicodedata
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -25,7 +28,12 @@ FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "s
 
 def reference_page(sort: str) -> str:
     """All entries of one shelf of the registry."""
-    lines = [f"# {TITLES[sort]}", ""]
+    lines = [
+        f"# {TITLES[sort]}",
+        "",
+        "The works that are named as sources stand in full in [References](../references.md).",
+        "",
+    ]
     for name in names(sort):
         entry = describe(sort, name)
         module, cls = SHELVES[sort][name].split(":")
@@ -58,19 +66,106 @@ def _at_most(limit: float | None, words: str) -> str:
     return words if limit is None else f"at most {words}"
 
 
-def marked_tests() -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
-    """For each specification id the tests that carry it: file, name, and the modules of Microveil the file imports."""
-    found: dict[str, list[tuple[str, str, tuple[str, ...]]]] = defaultdict(list)
+class Work(NamedTuple):
+    """A work of the bibliography: how it is cited, such as `Domingo-Ferrer and Mateo-Sanz (2002)`, and in full."""
+
+    citation: str
+    full: str
+
+
+def works() -> dict[str, Work]:
+    """The bibliography by key: docs/references.bib, which has one field a line."""
+    text = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
+    found = {}
+    for key, body in re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", text, re.DOTALL | re.MULTILINE):
+        fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", body, re.MULTILINE))
+        found[key] = _work(fields, letter=key.split(fields["year"])[-1])
+    return found
+
+
+def _work(fields: dict[str, str], letter: str) -> Work:
+    """`letter` tells works of the same authors and year apart."""
+    authors = [author.strip("{}").split(", ") for author in fields["author"].split(" and ")]
+    year = fields["year"] + letter
+    names = [author[0] for author in authors]
+    short = _listed(names) if len(names) <= 3 else f"{names[0]} et al."
+    where = next(
+        fields[field] for field in ("journal", "booktitle", "school", "institution", "publisher") if field in fields
+    )
+    volume = fields.get("volume", "") + (f"({fields['number']})" if "volume" in fields and "number" in fields else "")
+    if "number" in fields and "volume" not in fields:
+        volume = f"no. {fields['number']}"
+    pages = f", {fields['pages']}" if "pages" in fields else ""
+    doi = f", [doi:{fields['doi']}](https://doi.org/{fields['doi']})" if "doi" in fields else ""
+    full = _listed([", ".join(author) for author in authors])
+    place = f"{where} {volume}".strip() + pages + doi
+    return Work(f"{short} ({year})", f"{full} ({year}). *{fields['title']}*. {place}.")
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def references_page() -> str:
+    """The works that are cited, in the order of their citations."""
+    lines = [
+        "# References",
+        "",
+        "The works that methods, attacks, losses and scores name as their source. As BibTeX: `docs/references.bib`.",
+        "",
+    ]
+    return "\n".join([*lines, *(f"- {work.full}" for work in sorted(works().values(), key=_alphabetical)), ""])
+
+
+def _alphabetical(work: Work) -> str:
+    return unicodedata.normalize("NFKD", work.citation).encode("ascii", "ignore").decode().lower()
+
+
+class Shown(NamedTuple):
+    """A test that shows a capability: its file, its name, and the modules of Microveil that it uses."""
+
+    path: str
+    test: str
+    modules: tuple[str, ...]
+
+
+def marked_tests() -> dict[str, list[Shown]]:
+    """For each mark the tests that carry it."""
+    found: dict[str, list[Shown]] = defaultdict(list)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        modules = tuple(
-            sorted({n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and _is_ours(n.module)})
-        )
+        uses = {name: node for node in tree.body for name in _defined(node)}
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                for name in _ids(node):
-                    found[name].append((path.relative_to(ROOT).as_posix(), node.name, modules))
+                for mark in _marks(node):
+                    modules = _modules(node, uses) or _modules(tree, {})
+                    found[mark].append(Shown(path.relative_to(ROOT).as_posix(), node.name, modules))
     return found
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """The names that a statement of a test file defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    return [name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
+
+
+def _modules(start: ast.AST, uses: dict[str, ast.stmt]) -> tuple[str, ...]:
+    """The modules of Microveil that a part of a test file uses, also by the functions and values it calls upon."""
+    seen: set[str] = set()
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for node in ast.walk(waiting.pop()):
+            if isinstance(node, ast.ImportFrom) and _is_ours(node.module):
+                found.add(str(node.module))
+            name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else None
+            if name in uses and name not in seen:
+                seen.add(name)
+                waiting.append(uses[name])
+    return tuple(sorted(found))
 
 
 def _is_ours(module: str | None) -> bool:
@@ -79,36 +174,45 @@ def _is_ours(module: str | None) -> bool:
     )
 
 
-def _ids(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
-    ids: list[str] = []
+def _marks(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
+    marks: list[str] = []
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.spec":
-            ids += [argument.value for argument in decorator.args if isinstance(argument, ast.Constant)]
-    return ids
+            marks += [argument.value for argument in decorator.args if isinstance(argument, ast.Constant)]
+    return marks
 
 
-def coverage_page() -> str:
-    """Which code and which tests cover which id of the specifications' checklists."""
+def capabilities_page() -> str:
+    """What of each work is here, section by section: the code that does it and the tests that show it."""
+    tests = marked_tests()
+    bibliography = works()
     lines = [
-        "# Coverage of the specifications",
+        "# Capabilities by source",
         "",
-        "Each id of a specification's checklist that is covered, with the code that does it and the tests that carry",
-        "the id. An id that is not listed is not covered yet.",
+        "What Microveil has of the works it builds upon, in the order of their sections, with the code that does it",
+        "and the tests that show it. Where a work is corrected, the place says so. [References](references.md) has the",
+        "works in full.",
         "",
-        "| id | code | tests |",
-        "|---|---|---|",
     ]
-    for name, tests in sorted(marked_tests().items()):
-        code = ", ".join(f"`{m}`" for m in sorted({m for _, _, modules in tests for m in modules}))
-        places = "<br>".join(f"`{path}::{test}`" for path, test, _ in tests)
-        lines.append(f"| {name} | {code} | {places} |")
-    return "\n".join([*lines, ""])
+    for key, places in tomllib.loads((ROOT / "docs" / "sources.toml").read_text(encoding="utf-8")).items():
+        lines += [f"## {bibliography[key].citation}", "", "| where | what | code | tests |", "|---|---|---|---|"]
+        for mark, (place, what) in places.items():
+            shown = tests.pop(mark, [])
+            if not shown:
+                raise LookupError(f"docs/sources.toml: no test carries the mark {mark}")
+            code = ", ".join(f"`{module}`" for module in sorted({m for test in shown for m in test.modules}))
+            lines.append(f"| {place} | {what} | {code} | {'<br>'.join(f'`{t.path}::{t.test}`' for t in shown)} |")
+        lines.append("")
+    if tests:
+        raise LookupError(f"docs/sources.toml has no place for the marks {', '.join(sorted(tests))}")
+    return "\n".join(lines)
 
 
 def pages() -> dict[Path, str]:
     """Every generated file with its content."""
     made = {ROOT / "docs" / "reference" / f"{FILES[sort]}.md": reference_page(sort) for sort in SHELVES}
-    made[ROOT / "docs" / "coverage.md"] = coverage_page()
+    made[ROOT / "docs" / "references.md"] = references_page()
+    made[ROOT / "docs" / "capabilities.md"] = capabilities_page()
     made[ROOT / "docs" / "images" / "rooms.svg"] = drawing(Graph.of())
     return made
 

@@ -69,7 +69,7 @@ def test_it_finds_more_than_the_intersection_where_windows_miss(method: Method) 
 def test_census_comes_near_the_printed_links(
     reference: Reference, p: float, printed: tuple[float, float, float]
 ) -> None:
-    """Table 4.6, half of the attributes known: within 7 per cent, as the specification says; three files."""
+    """Table 4.6, half of the attributes known: within 7 per cent; three files."""
     census = reference("census").select(COLUMNS["census-alphabetical"])
     releases = [RankSwappingDistribution(p=p).mask(census, seed=seed) for seed in (1, 2, 3)]
     for attack, links in zip(

@@ -87,7 +87,7 @@ def test_missing_true_values_are_not_attacked_and_missing_released_ones_disclose
 
 @pytest.mark.spec("07:CR-01", "07:CR-04", "07:CR-05", "07:CR-22")
 def test_the_nine_records_in_homogeneous_and_in_mixed_groups() -> None:
-    """TV-04 and TV-06: the longest edges give three groups of one class, CREST three mixed ones."""
+    """The longest edges give three groups of one class, CREST three mixed ones."""
     longest = Crest(k=3, alpha=1.0, cut="longest").mask(NINE)
     risk = ClassDisclosure().assess(NINE, longest)
     assert isinstance(risk, ClassRisk)

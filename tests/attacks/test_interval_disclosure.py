@@ -21,7 +21,7 @@ from .test_distance_linkage import toy
 @pytest.mark.spec("05:DR-01")
 @pytest.mark.parametrize(("width", "expected"), [(1.0, 75.0), (20.0, 75.0), (30.0, 100 * 11 / 12)])
 def test_the_categorical_example(width: float, expected: float) -> None:
-    """TV-20 of specification 05: (4/6, 5/6) up to a width of 20, (1, 5/6) at 30."""
+    """Computed independently: (4/6, 5/6) up to a width of 20, (1, 5/6) at 30."""
     original, masked = toy()
     risk = IntervalDisclosure(widths=(width,), counted="all").assess(original, masked)
     assert risk.value == pytest.approx(expected)

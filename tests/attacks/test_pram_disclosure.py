@@ -43,7 +43,7 @@ def people(records: int = 400, seed: int = 3) -> Microdata:
 
 @pytest.mark.spec("05:DR-06")
 def test_the_expected_ratios_of_the_first_printed_row() -> None:
-    """TV-19, "Initial": a symmetric matrix has one form; 1.599 of category 5 is truncated from 1.5997."""
+    """Marés (2013), Table 4.8, "Initial": a symmetric matrix has one form; 1.599 is truncated from 1.5997."""
     found = expected_ratios(entropy_matrix(6, 0.6), SIX)
     assert found.by_category == pytest.approx([0.846, 1.634, 2.629, 1.894, 1.5997, 0.676], abs=6e-4)
     assert found.mean == pytest.approx(1.780, abs=5e-4)
@@ -53,7 +53,7 @@ def test_the_expected_ratios_of_the_first_printed_row() -> None:
 
 @pytest.mark.spec("05:DR-06")
 def test_the_row_of_the_invariant_matrix_is_printed_with_transposed_indices() -> None:
-    """TV-19, "Only invariance": as printed by the source's convention, and what is right (D-26)."""
+    """Marés (2013), Table 4.8, "Only invariance": as printed with transposed indices, and what is right."""
     matrix = invariant_within_range(entropy_matrix(6, 0.6), SIX).matrix
     printed = expected_ratios(matrix, SIX, "source")
     assert printed.by_category == pytest.approx([0.981, 2.356, 4.838, 2.911, 2.287, 0.740], abs=5e-4)
@@ -67,7 +67,7 @@ def test_the_row_of_the_invariant_matrix_is_printed_with_transposed_indices() ->
 
 @pytest.mark.spec("05:DR-06")
 def test_the_evolved_matrix_keeps_little_and_gives_away_much() -> None:
-    """TV-18: 2.1 % of the values stay, and 71.4 % can be recovered, against 52.4 % before the evolution."""
+    """Marés (2013), Table 4.6: 2.1 % of the values stay, 71.4 % can be recovered, 52.4 % before the evolution."""
     shares = DEGREE / DEGREE.sum()
     assert float(shares @ np.diag(TABLE_4_6)) == pytest.approx(0.021, abs=5e-4)
     assert map_disclosure(TABLE_4_6, DEGREE) == pytest.approx(0.714, abs=5e-4)

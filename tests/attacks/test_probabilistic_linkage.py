@@ -1,4 +1,4 @@
-"""Probabilistic linkage: weights, thresholds, assignments and the traps that the specifications name."""
+"""Probabilistic linkage: weights, thresholds, assignments and known traps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def flare(reference: Reference) -> tuple[Microdata, list[str]]:
     return Microdata.of(data, nominal=list(data.names[:3])), list(data.names[:3])
 
 
-# --- what the specifications demand -----------------------------------------------------------------------------------
+# --- what the literature demands ------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("05:DR-03")
@@ -46,7 +46,7 @@ def flare(reference: Reference) -> tuple[Microdata, list[str]]:
 def test_an_unmasked_file_is_linked_as_often_as_it_has_different_records(
     reference: Reference, assignment: str, interactions: str
 ) -> None:
-    """Specification 05, 5.6: the solver's 100 per cent on files in the same order is a trap; German gives 8.5."""
+    """The solver's 100 per cent on files in the same order is a trap; German gives 8.5."""
     data, columns = german(reference)
     attack = ProbabilisticLinkage(assignment=assignment, interactions=interactions)  # type: ignore[arg-type]
     risk = attack.assess(data, data, columns)
@@ -59,7 +59,7 @@ def test_an_unmasked_file_is_linked_as_often_as_it_has_different_records(
 def test_disclosure_risk_of_an_unmasked_file(
     reference: Reference, load: Callable[[Reference], tuple[Microdata, list[str]]], expected: float
 ) -> None:
-    """Specification 05, 11.3: (ID + max(DBRL, PRL)) / 2 of the identity is 54.25 on German and 52.25 on Flare."""
+    """Marés (2013), section 4.2.4: (ID + max(DBRL, PRL)) / 2 of the identity is 54.25 on German and 52.25 on Flare."""
     data, columns = load(reference)
     interval = IntervalDisclosure().assess(data, data, columns).value
     links = [attack.assess(data, data, columns).value for attack in (DistanceLinkage(), ProbabilisticLinkage())]
@@ -69,7 +69,7 @@ def test_disclosure_risk_of_an_unmasked_file(
 
 @pytest.mark.spec("03:RL-3")
 def test_no_link_where_no_true_pair_agrees_on_anything() -> None:
-    """Specification 04, Table 4.2, row P-RL: 0, 0, 0, 0 right links with one to four attributes known."""
+    """Nin (2008), Table 4.2, row P-RL: 0, 0, 0, 0 right links with one to four attributes known."""
     attack = ProbabilisticLinkage(agreement="equal", standardisation="none")
     for known in (1, 2, 3, 4):
         names = [f"attr{j + 1}" for j in range(known)]

@@ -60,7 +60,7 @@ def of_blocks(attack: ProjectedLinkage | DistanceLinkage, data: Microdata, metho
 def test_the_sum_of_z_scores_gives_the_known_disclosure(
     reference: Reference, name: str, v: int, k: int, printed: float, first: float, optimistic: float
 ) -> None:
-    """Within 8 points of print, as the specification says, and what it computed by itself to its last digit."""
+    """Within 8 points of print, and an independent recomputation to its last digit."""
     data = reference(name.split("-")[0]).select(COLUMNS[name])
     made = of_blocks(Z, data, Projection(k=k, block=v, axis="z-sum"))
     assert made.mean("first") == pytest.approx(first, abs=0.06)

@@ -66,7 +66,7 @@ def test_the_worked_example_has_its_corrected_counts() -> None:
         (4, [1, 1, 1, 1, 2, 1, 1, 1, 2, 2]),
     ],
 )
-def test_the_candidates_of_the_example_are_as_many_as_the_specification_counts(known: int, counts: list[int]) -> None:
+def test_the_candidates_of_the_example_are_as_many_as_counted_independently(known: int, counts: list[int]) -> None:
     from microveil.attacks.linkage.windows import window
     from microveil.numerics.neighbours.range_search import Boxes, Order, list_inside
 
@@ -90,7 +90,7 @@ def test_certain_links_are_those_with_one_candidate() -> None:
 
 
 def test_leaving_out_the_own_rank_gives_the_known_counts() -> None:
-    """Specification 04, 1.5: 0, 7, 8, 10; with one attribute no link is the only nearest one."""
+    """Recomputed independently: 0, 7, 8, 10; with one attribute no link is the only nearest one."""
     assert example("strict", exclude_self=True) == [0, 7, 8, 10]
     assert example(exclude_self=True)[1:] == [7, 8, 10]
 
@@ -124,7 +124,7 @@ def test_distance_linkage_finds_fewer_on_the_example() -> None:
 
 @pytest.mark.spec("04:RSLD", "04:RSRL")
 @pytest.mark.parametrize(("p", "rsld", "dld"), [(2.0, 75.99, 72.17), (4.0, 66.47, 58.73), (8.0, 43.97, 30.43)])
-def test_census_is_linked_as_often_as_the_specification_found(
+def test_census_is_linked_as_often_as_in_an_independent_recomputation(
     reference: Reference, p: float, rsld: float, dld: float
 ) -> None:
     """Mean over one to seven attributes; over files the means vary by 0.2 to 1.0, so 2.5 points are allowed.

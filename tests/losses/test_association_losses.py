@@ -1,4 +1,4 @@
-"""Joint counts of two attributes, and their chi-square, against TV-16 of specification 05."""
+"""Joint counts of two attributes, and their chi-square, against an example computed independently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DBIL and CTBIL against the worked example of specification 05 (TV-20)."""
+"""DBIL and CTBIL against an example computed independently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clustering-based loss (specification 06, section 3)."""
+"""Clustering-based loss (Marés 2013, section 5.4.3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def people(seed: int, size: int = 240) -> Microdata:
 
 @pytest.mark.spec("06:PC-12")
 def test_the_partitions_of_a_worked_example() -> None:
-    """TV-02 of specification 06 (c = 3): clusters {1,2,3}, {4,5,6}, {7,8}; released, record 8 becomes record 4."""
+    """Three clusters: {1,2,3}, {4,5,6}, {7,8}; released, record 8 becomes record 4."""
     rows = [(0, 0), (0, 1), (1, 0), (4, 4), (4, 3), (3, 4), (0, 4), (1, 4)]
     v, w = zip(*rows, strict=True)
     before = Microdata.of({"v": v, "w": w}, ordinal=["v", "w"])

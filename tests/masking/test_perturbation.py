@@ -33,7 +33,7 @@ from microveil.numerics.perturbing.perturbation import (
 NINE = np.array(
     [[55, 75], [64, 84], [59, 70], [56, 54], [59, 58], [48, 60], [56, 92], [55, 90], [58, 100]], dtype=float
 )
-MIXED = np.array([0, 2, 1, 1, 1, 0, 2, 0, 2])  # the groups of CREST (specification 07, TV-04)
+MIXED = np.array([0, 2, 1, 1, 1, 0, 2, 0, 2])  # the groups of CREST
 ALIKE = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])  # those of longest-edge cutting
 MODES: tuple[Mode, ...] = ("centred", "iid", "exact", "paper")
 
@@ -320,7 +320,7 @@ def test_the_bias_of_the_printed_rule_on_the_diabetes_file(reference: Callable[.
     data = reference("pima_diabetes")
     data = Microdata.of(data, keys=data.names[:8], confidential=["diabetes"])
     values = np.column_stack([data.numbers(name).values for name in data.names[:8]])
-    for m, predicted in ((3, 5.14), (5, 3.89), (10, 2.51)):  # percent, specification 07, 4.3
+    for m, predicted in ((3, 5.14), (5, 3.89), (10, 2.51)):  # percent: the bias of Theorem 2 of Li and Sarkar (2013)
         partition = Crest(k=m).mask(data).partition
         assert partition is not None
         biased = np.diag(expected_covariance(values, partition.labels, "paper"))

@@ -220,7 +220,7 @@ def test_a_range_of_the_diagonal_is_a_range() -> None:
 
 @pytest.mark.spec("05:PM-01")
 def test_missing_can_be_left_out_where_it_is_a_category() -> None:
-    """D-37: those cells are untouched and not counted."""
+    """Those cells are untouched and not counted."""
     values = ["a", "b", "b", None, "REF"] * 40
     data = Microdata.of({"x": values})
     data = data.with_schema(data.schema.replacing(data["x"].changed(missing_codes=("REF",), missing="own category")))

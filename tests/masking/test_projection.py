@@ -83,7 +83,7 @@ def test_table_3_10_comes_out(reference) -> None:  # type: ignore[no-untyped-def
         assert round(measured, 2) == printed
         assert measured == pytest.approx(computed, abs=5.1e-5)
     assert loss(data, k=3, axis="z-sum", partition="kwr", threshold=0.8) == pytest.approx(30.1337, abs=5.1e-5)
-    # printed 25.35; the specification computes 25.3382 too
+    # printed 25.35; an independent recomputation has 25.3382 too
     assert loss(data, k=3, axis="component", partition="kwr", threshold=0.8) == pytest.approx(25.3382, abs=5.1e-5)
 
 

@@ -36,7 +36,7 @@ def distances(original: FloatArray, masked: FloatArray) -> FloatArray:
 
 
 def discrepancy(original: FloatArray, masked: FloatArray) -> float:
-    """The sum of the specification, without any moment near 0."""
+    """The sum of squared relative differences, without any moment near 0."""
     covariances = [np.cov(t.T, ddof=0) for t in (original, masked)]
     upper = np.triu_indices(original.shape[1])
     second = np.square((covariances[1] - covariances[0]) / covariances[0])[upper].sum()
@@ -107,7 +107,7 @@ def test_less_is_lost_and_no_more_records_are_linked(
 
 
 @pytest.mark.spec("01:TR-3")
-def test_the_discrepancy_is_noted_and_is_the_formula_of_the_specification() -> None:
+def test_the_discrepancy_is_noted_and_is_its_formula() -> None:
     data = sample()
     release = MDAV(k=5).mask(data)
     note = Restore().mask(release, original=data).provenance.notes[-1]

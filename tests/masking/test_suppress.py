@@ -29,11 +29,11 @@ IntArray = npt.NDArray[np.int64]
 
 def _baseline() -> Any:
     path = Path(__file__).parents[2] / "benchmarks" / "plain_suppress.py"
-    specification = importlib.util.spec_from_file_location("plain_suppress", path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    found = importlib.util.spec_from_file_location("plain_suppress", path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
     return module
 
 

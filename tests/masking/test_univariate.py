@@ -105,7 +105,7 @@ def test_the_order_runs_against_the_long_tail() -> None:
     assert (fixed_groups(high, 3, direction="descending") == fixed_groups(high, 3, direction="auto")).all()
 
 
-def test_the_third_vector_of_the_specification_loses_most_in_fixed_sizes() -> None:
+def test_a_long_tail_loses_most_in_fixed_sizes() -> None:
     w = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 18, 25, 40, 90, 200], dtype=float)
     assert spread_within(w[:, None], fixed_groups(w, 3)) == pytest.approx(18849.416667)
     assert il(w, fixed_groups(w, 3)) == pytest.approx(48.349891, abs=5e-7)

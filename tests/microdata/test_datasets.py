@@ -1,4 +1,4 @@
-"""Reference data are found where they lie, and those of the specification are the ones the papers used."""
+"""Reference data are found where they lie, and they are the ones the papers used."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_each_nine_column_choice_falls_into_three_blocks() -> None:
 
 @needs_reference
 @pytest.mark.spec("05:DS-01")
-def test_german_credit_has_the_frequencies_of_the_specification(reference: Path) -> None:
+def test_german_credit_has_the_frequencies_of_the_literature(reference: Path) -> None:
     german = [load("german_credit")]
     assert frequencies(german, "checking_status", ["A11", "A12", "A13", "A14"]) == [274, 269, 63, 394]
     assert frequencies(german, "savings", ["A61", "A62", "A63", "A64", "A65"]) == [603, 103, 63, 48, 183]
@@ -155,7 +155,7 @@ def test_german_credit_has_the_frequencies_of_the_specification(reference: Path)
 
 @needs_reference
 @pytest.mark.spec("05:DS-01")
-def test_solar_flare_has_the_frequencies_of_the_specification(reference: Path) -> None:
+def test_solar_flare_has_the_frequencies_of_the_literature(reference: Path) -> None:
     second = [load("solar_flare2")]
     both = [load("solar_flare1"), *second]
     assert frequencies(second, "zurich_class", "ABCDEFH") == [0, 147, 211, 239, 95, 43, 331]

@@ -1,4 +1,4 @@
-"""Aggregation functions: the computed values of the specification, their identities, and what is refused."""
+"""Aggregation functions: values computed independently, their identities, and what is refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_means_are_what_they_say() -> None:
 
 
 @pytest.mark.spec("03:AGG-2", "03:AGG-4", "03:AGG-5", "03:AGG-6")
-def test_the_computed_values_of_the_specification_come_out() -> None:
+def test_the_values_computed_independently_come_out() -> None:
     squared = FuzzyMeasure.symmetric(SQUARE, 4)
     assert owa(A, SQUARE) == pytest.approx([0.43125])
     assert choquet(A, squared) == pytest.approx([0.43125])

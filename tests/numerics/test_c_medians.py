@@ -11,7 +11,7 @@ from microveil.numerics.clustering.c_medians import c_medians, c_medians_from, c
 from microveil.numerics.neighbours.mixed_distance import MEDIAN, MODE, Axes, distance
 from microveil.progress import silent
 
-# the test vector of the specification: two ordered attributes of five categories
+# two ordered attributes of five categories
 EIGHT = np.array([[0, 0], [0, 1], [1, 0], [4, 4], [4, 3], [3, 4], [0, 4], [1, 4]], dtype=float)
 INCLUSIVE = Axes(np.ones(2), np.full(2, 5.0), np.array([MEDIAN, MEDIAN]))
 HALF_OPEN = INCLUSIVE._replace(offset=np.zeros(2))

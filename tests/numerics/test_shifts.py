@@ -9,7 +9,7 @@ from microveil.numerics.perturbing.rank_shift import bucket_shares, shift_weight
 
 
 @pytest.mark.spec("04:RS-PD")
-def test_normal_moves_have_the_probabilities_of_the_specification() -> None:
+def test_normal_moves_have_the_probabilities_computed_independently() -> None:
     """Mean and deviation p/2: below 0 with 0.1587, up to p with 0.6827; moves are whole, so p is large here."""
     p = 100_000
     weights = shift_weights("normal", p, 4 * p)

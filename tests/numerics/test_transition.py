@@ -95,7 +95,7 @@ def test_a_category_without_probability_is_never_drawn() -> None:
 
 @pytest.mark.spec("05:PM-03")
 def test_the_uniform_matrix_of_the_printed_frequencies() -> None:
-    """TV-05: the rarest category has 33 records; the empty one stays."""
+    """The rarest category has 33 records; the empty one stays."""
     matrix = uniform_matrix(DEGREE, 0.5)
     assert np.diag(matrix).round(4).tolist() == [0.8316, 0.9046, 0.9343, 0.9154, 0.9029, 0.7938, 0.5, 1.0]
     for k in range(7):
@@ -144,8 +144,8 @@ INVARIANT = """
 
 
 @pytest.mark.spec("05:PM-05", "05:PM-06")
-def test_the_invariant_matrix_of_the_specification_and_its_diagonal_control() -> None:
-    """TV-06: six categories, diagonal 0.6; the smallest factor on the grid with no diagonal above 0.75 is 0.49."""
+def test_the_invariant_matrix_of_six_categories_and_its_diagonal_control() -> None:
+    """Six categories, diagonal 0.6; the smallest factor on the grid with no diagonal above 0.75 is 0.49."""
     known = np.array([[float(x) for x in row.split()] for row in INVARIANT.strip().splitlines()])
     start = entropy_matrix(6, 0.6)
     invariant = invariant_matrix(start, SIX)

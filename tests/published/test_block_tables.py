@@ -49,7 +49,7 @@ def by_figure(rows: Iterable[Any]) -> dict[str, list[float]]:
 
 
 def differences(rows: Iterable[Any]) -> dict[str, float]:
-    """From print, or from what the specification found where nothing is printed."""
+    """From print, or from an independent recomputation where nothing is printed."""
     return {row.label: abs(row.measured - (row.recomputed if row.printed is None else row.printed)) for row in rows}
 
 

@@ -46,7 +46,7 @@ def three(reference: Reference, file: str, kind: str) -> Microdata:
 def test_the_printed_losses_of_pram_come_out_with_the_preset(
     reference: Reference, file: str, parameters: dict[str, Any], printed: float, tolerance: float
 ) -> None:
-    """Tables 4.12 and 4.13; the parameters are those that specification 05, 5.9 found to give the printed risk."""
+    """Tables 4.12 and 4.13; the parameters are those found to give the printed risk."""
     data = three(reference, file, "ordinal" if file == "german_credit" else "nominal")
     preset = ILCategorical(preset="source-ch4-2")
     found = [preset.measure(data, PRAM(**parameters).mask(data, seed=seed)).value for seed in range(DRAWS)]
@@ -55,7 +55,7 @@ def test_the_printed_losses_of_pram_come_out_with_the_preset(
 
 @pytest.mark.spec("05:IL-05")
 def test_the_losses_of_section_4_1_are_on_another_scale(reference: Reference) -> None:
-    """The printed 80.36 for p = 0.5 on German is about twice what any bounded mean of the three gives (D-18)."""
+    """The printed 80.36 for p = 0.5 on German is about twice what any bounded mean of the three gives."""
     data = three(reference, "german_credit", "ordinal")
     loss = ILCategorical().measure(data, PRAM(p=0.5).mask(data, seed=1))
     assert 38 < loss.value < 48

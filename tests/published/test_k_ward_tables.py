@@ -45,7 +45,7 @@ def test_table_3_3_comes_out_in_all_columns(k_ward: ModuleType, file: str, metho
 @pytest.mark.spec("01:EX-2", "01:EX-3", "01:EX-4")
 @pytest.mark.parametrize("file", ["tarragona", "census"])
 def test_the_distances_that_each_version_computes(k_ward: ModuleType, file: str) -> None:
-    """What stands for the printed times: merges and distances of kW, kWD and kWR, as the specification counted them."""
+    """What stands for the printed times: merges and distances of kW, kWD and kWR, as recomputed independently."""
     lines = list(k_ward.efforts(file))
     assert len(lines) == 5 * 13
     assert missed(lines) == {}
@@ -104,12 +104,12 @@ def test_the_projected_tables_come_out_but_for_one_value(k_ward: ModuleType) -> 
     off = missed(k_ward.projected("tarragona"))
     assert list(off) == ["tarragona component kwr 0.8"]
     assert abs(off["tarragona component kwr 0.8"]) < 0.015
-    # of the lost Table 3.11 the values the specification computed
+    # of the lost Table 3.11 independent recomputations
     assert missed(k_ward.projected("census")) == {}
 
 
 @pytest.mark.spec("01:EX-3", "01:EX-4")
-def test_columns_are_divided_as_the_specification_divides_them(k_ward: ModuleType) -> None:
+def test_columns_are_divided_as_in_the_independent_recomputation(k_ward: ModuleType) -> None:
     found = list(k_ward.trees())
     assert len(found) == 4 * 13
     assert missed(found) == {}

@@ -1,4 +1,4 @@
-"""The experiments on linkage without common attributes, against the specification's own computation of them."""
+"""The experiments on linkage without common attributes, against an independent computation of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-NEAR = 3.0  # records of 100: what the specification holds for near, with 10 draws
+NEAR = 3.0  # records of 100: near, with 10 draws
 DRAWS = 10
 
 

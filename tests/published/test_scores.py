@@ -42,7 +42,7 @@ def misses(rule: str, rows: list[Row], column: str = "score", figure: str = "val
     return found
 
 
-# --- specification 03 --------------------------------------------------------------------------------------------
+# --- Nin (2008), chapters 2 and 3 -----------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("03:ME-7")
@@ -63,19 +63,19 @@ def test_the_scores_of_tables_3_3_and_3_4_are_printed_again_in_3_12_and_3_13() -
             assert float(row["score"]) == pytest.approx(float(other["score"]), abs=0.0101)
 
 
-# --- specification 02 --------------------------------------------------------------------------------------------
+# --- Fayyoumi (2008) ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("02:LM20", "01:TR-1")
 def test_the_score_index_of_printed_parts_is_the_corrected_one() -> None:
-    """The printed index of Census has the constant 39 in the place of G_DR; the specification gives the right one."""
+    """The printed index of Census has the constant 39 in the place of G_DR; the right one stands beside it."""
     for row in rows_of("learning_scores"):
         right = float(row["si_right"] or row["si"])
         assert scored("score-index", row).value == pytest.approx(right, abs=6e-5), row
         assert scored("score-index", row).risk == pytest.approx(float(row["g_dr"]), abs=6e-5)
 
 
-# --- specification 04 --------------------------------------------------------------------------------------------
+# --- Nin (2008), chapters 4 and 6 -----------------------------------------------------------------------------------
 
 MISPRINTED = {
     "scores_4_3": {("census", "16"): 27.92},  # printed 27.97
@@ -189,7 +189,7 @@ def test_the_scores_of_time_series_and_their_parts(table: str) -> None:
         assert misses("time-series", rows, column, figure) == {}
 
 
-# --- specification 05 --------------------------------------------------------------------------------------------
+# --- Marés (2013), chapters 3 and 4 ---------------------------------------------------------------------------------
 
 
 def of_search(*tables: str) -> list[Row]:
@@ -233,7 +233,7 @@ def test_on_german_the_formula_found_by_the_mean_beats_that_found_by_the_maximum
     assert found["gp mean"].loss < found["gp max"].loss
 
 
-# --- specification 06 --------------------------------------------------------------------------------------------
+# --- Marés (2013), chapter 5 ----------------------------------------------------------------------------------------
 
 PRECLUSTERING = {
     ("5.1", "housing"): (25.04, 26.775, 22.79),

@@ -307,7 +307,7 @@ def test_more_noise_loses_more_and_risks_less(people: Microdata) -> None:
 
 # --- categorical rules -------------------------------------------------------------------------------------------
 
-# TV-20 of specification 05
+# an example computed independently
 BEFORE = ((0, 0), (0, 1), (1, 1), (2, 1), (3, 2), (3, 2))
 AFTER = ((0, 0), (1, 1), (1, 1), (2, 0), (3, 2), (2, 2))
 

@@ -78,7 +78,7 @@ def _codes(data: Microdata, name: str, decimals: int) -> IntArray:
 def random_file_anonymity(records: int, k: int, blocks: int) -> float:
     """The real anonymity of a file whose groups of k are random in every block: n over the distinct records expected.
 
-    The sum printed in the source is 1, whatever the file; this is the closed form.
+    The sum printed in Nin (2008), section 3.1.1, is 1, whatever the file; this is the closed form.
 
     >>> round(random_file_anonymity(380, 25, 2), 5)
     1.91776
@@ -94,7 +94,7 @@ def expected_distinct(draws: int, possible: float) -> float:
 
 
 def random_file_bounds(records: int, k: int, blocks: int) -> tuple[float, float]:
-    """The source's approximate bounds on the same, with the exponent put right; the exact value can miss one narrowly.
+    """The approximate bounds of Nin (2008) with the exponent put right; the exact value can miss one narrowly.
 
     >>> [round(bound, 4) for bound in random_file_bounds(380, 25, 2)]
     [1.9158, 1.9176]

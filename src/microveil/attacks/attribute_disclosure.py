@@ -49,7 +49,7 @@ class AttributeDisclosure(ConfidentialAttack):
     formula: ClassVar[str] = "mean over i of #{ l in C_i : z'_l = z_i } / #C_i, C_i the released records nearest to x_i"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
-    source: ClassVar[str] = "specification 01, 3.1 and DR-1; Machanavajjhala et al. (2007) on homogeneous candidates"
+    source: ClassVar[str] = "Fayyoumi (2008), section 2.4.1; Machanavajjhala et al. (2007) on homogeneous candidates"
 
     confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
     width: float = parameter(10.0, help=WIDTH, ge=0, le=1e6)

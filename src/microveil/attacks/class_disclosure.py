@@ -79,7 +79,7 @@ class ClassDisclosure(ConfidentialAttack):
     formula: ClassVar[str] = "mean over i of [ all members of the group of i have the class of i ]"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
-    source: ClassVar[str] = "specification 07, sections 1, 2 and 7: CR-01, CR-04, CR-05, CR-22"
+    source: ClassVar[str] = "Li and Sarkar (2013), sections 3, 4, 6.1 and 7, Definitions 2 and 4, Eq. 13"
 
     confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
     groups: Literal["partition", "values"] | None = parameter(

@@ -51,7 +51,7 @@ class Inference(ConfidentialAttack):
     missing: ClassVar[str] = (
         "records without a true confidential value are not attacked; a missing predictor is a value of its own"
     )
-    source: ClassVar[str] = "specification 01, 11 and AP-5 (model attack)"
+    source: ClassVar[str] = "Fayyoumi (2008), section 2.6.6.2"
 
     confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
     learner: Literal["tree", "ridge"] = parameter("tree", help="model: a decision tree, or a ridge regression")

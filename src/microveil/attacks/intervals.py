@@ -55,8 +55,8 @@ class IntervalDisclosure(Attack):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell discloses nothing"
     source: ClassVar[str] = (
-        "Domingo-Ferrer and Torra (2001); specification 01, 3.2 and DR-2; specification 02, LM19; specification 03, "
-        "ME-6; specification 05, DR-01"
+        "Domingo-Ferrer and Torra (2001b); Fayyoumi (2008), sections 2.4.1 and 4.4; Nin (2008), section 2.5.2; Marés "
+        "(2013), section 2.4.2"
     )
 
     widths: tuple[float, ...] = parameter(

@@ -151,8 +151,8 @@ class ExpectedRatio(_MatrixAttack):
     k that were k to those that were not. The risk is the chance ER / (1 + ER) that a published category is the true
     one; the ratios themselves, and their mean by frequency, are in `ratios`.
 
-    Tables of the source have the indices of the matrix transposed; `convention="source"` gives these again. The counter
-    `unbounded` is the share of values whose category nobody else is published as: their ratio is infinite.
+    Tables of Marés (2013) have the indices of the matrix transposed; `convention="source"` gives these again. The
+    counter `unbounded` is the share of values whose category nobody else is published as: their ratio is infinite.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"sex": ["f", "f", "f", "m"]})
@@ -171,12 +171,14 @@ class ExpectedRatio(_MatrixAttack):
     formula: ClassVar[str] = "ER(k) = v_k p_kk / sum over j != k of v_j p_jk; risk = mean of ER / (1 + ER)"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = _MISSING
-    source: ClassVar[str] = "Gouweleeuw et al. (1998); specification 05, 8.7, DR-06 and D-26"
+    source: ClassVar[str] = (
+        "Gouweleeuw et al. (1998); Marés (2013), section 4.1.5; corrects the transposed indices of its Table 4.8"
+    )
 
     given: dict[str, Any] | None = parameter(None, help=_GIVEN)
     convention: Convention = parameter(
         "column",
-        help="how the matrix is read: correctly (column), or with transposed indices as in the tables of the source",
+        help="how the matrix is read: correctly (column), or with transposed indices as in Marés (2013)",
     )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
@@ -234,7 +236,9 @@ class MapDisclosure(_MatrixAttack):
     )
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = _MISSING
-    source: ClassVar[str] = "specification 05, 8.9 (TV-18): beyond the source"
+    source: ClassVar[str] = (
+        "Microveil's own: an answer to what the evolved matrix of Marés (2013), Table 4.6, gives away"
+    )
 
     given: dict[str, Any] | None = parameter(None, help=_GIVEN)
     frequencies: Literal["original", "estimated"] = parameter(

@@ -43,7 +43,7 @@ class RankingIntervals(Attack):
     formula: ClassVar[str] = "x_ij in [m_(g-1), m_(g+1)] for group g, and m_(g+1) - m_(g-1) < narrow * sd_j"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell discloses nothing"
-    source: ClassVar[str] = "specification 01, 3.7 and DR-8"
+    source: ClassVar[str] = "Domingo-Ferrer et al. (2002); Fayyoumi (2008), section 2.6.3.1"
 
     narrow: float = parameter(
         0.1,

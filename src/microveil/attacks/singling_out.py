@@ -41,7 +41,7 @@ class SinglingOut(Attack):
     formula: ClassVar[str] = "share of (l, S) with #{ i : |x_ij - x'_lj| <= w_j for all j in S } = 1"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "a missing cell fulfils no predicate; a predicate that needs one isolates nobody"
-    source: ClassVar[str] = "Article 29 Working Party, opinion 05/2014 on singling out; Cohen and Nissim (2020)"
+    source: ClassVar[str] = "Article 29 Working Party (2014) on singling out; Cohen and Nissim (2020)"
 
     size: int = parameter(3, help="number of attributes in a predicate", ge=1, le=MOST_ATTRIBUTES)
     predicates: int = parameter(10, help="number of predicates made from each released record", ge=1, le=10_000)

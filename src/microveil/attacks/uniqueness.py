@@ -60,8 +60,8 @@ class Uniqueness(Attack):
         "with its like"
     )
     source: ClassVar[str] = (
-        "Benedetti and Franconi (1998); Polettini and Stander (2004) on the negative binomial form; specification 01, "
-        "3.3 and DR-3"
+        "Benedetti and Franconi (1998); Polettini and Stander (2004) on the negative binomial form; Elliot (2002) on "
+        "file and record level; Fayyoumi (2008), section 2.4.1"
     )
 
     estimate: Literal["negative-binomial", "ratio", "none"] = parameter(

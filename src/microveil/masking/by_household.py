@@ -57,8 +57,7 @@ class ByHousehold(Method):
     missing: ClassVar[str] = "as the method inside treats them; members who all lack a value share that they do"
     weights: ClassVar[str] = "a household has its first member's; otherwise as the method inside treats them"
     source: ClassVar[str] = (
-        "Templ, Kowarik, Meindl (2015), Statistical disclosure control for micro-data using the R package sdcMicro, "
-        "Journal of Statistical Software 67(4): household variables are anonymised on a file of households and merged"
+        "Templ, Kowarik and Meindl (2015): household variables are anonymised on a file of households and merged"
     )
     random: ClassVar[bool] = False  # no more than the method inside
     joint: ClassVar[bool] = True

@@ -1,7 +1,8 @@
 """What a table of records guarantees, found by counting: k-anonymity, l-diversity in its forms, t-closeness.
 
 The equivalence class of a record is all records that agree with it on the keys. Where a missing value is a wildcard it
-agrees with every value; where it is a category of its own, or not applicable, only with its like.
+agrees with every value; where it is a category of its own, or not applicable, only with its like. Samarati and Sweeney
+(1998); Machanavajjhala et al. (2007); Li, Li and Venkatasubramanian (2007).
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Within(Method):
         "rare in a part may still tell its records apart"
     )
     weights: ClassVar[str] = "not used to make clusters; otherwise as the method inside treats them"
-    source: ClassVar[str] = "pre-clustering protection; specification 06, PC-01 to PC-06"
+    source: ClassVar[str] = "Marés and Torra (2012); Marés (2013), sections 5.1 to 5.3, Algorithms 9 to 11"
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({"starts": 1})
 
     method: Method = parameter(MDAVGeneric(), help="the method that masks each part")  # type: ignore[call-arg]

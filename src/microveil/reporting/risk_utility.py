@@ -1,4 +1,7 @@
-"""The risk-utility map: every candidate a point, risk to the right, loss upwards, the ideal at the origin."""
+"""The risk-utility map: every candidate a point, risk to the right, loss upwards, the ideal at the origin.
+
+After Duncan, Keller-McNulty and Stokes (2001), with loss in the place of utility as in Marés (2013), section 3.5.
+"""
 
 from __future__ import annotations
 

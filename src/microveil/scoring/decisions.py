@@ -1,7 +1,8 @@
 """Choosing among candidates: by a bound on the risk, by balance, by the knee of the front; and whether to publish.
 
 A candidate is anything with a `loss` and a `risk`, such as an `Outcome`; what is chosen is one of those given. One
-whose loss or risk is no finite number was not measured, and is never chosen.
+whose loss or risk is no finite number was not measured, and is never chosen. Zaslavsky and Horton (1998) on whether to
+publish.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from microveil.scoring.scores import Score
 if TYPE_CHECKING:
     from microveil.scoring.rules.base import ScoreRule
 
-REPEATS = 5  # as many as the source takes
+REPEATS = 5  # as many as Marés (2013), Eq. 4.4, takes
 
 
 @dataclass(frozen=True)

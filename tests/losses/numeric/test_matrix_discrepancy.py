@@ -1,4 +1,4 @@
-"""The six matrices and three ways of averaging, against the toy vector of specification 01, section 4.3."""
+"""The six matrices and three ways of averaging, against four records computed independently."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class AlignmentLinkage(Attack):
     missing: ClassVar[str] = (
         f"{MISSING}; an attribute with suppressed cells cannot be aligned by positions, so it only adds to the distance"
     )
-    source: ClassVar[str] = "Nin and Torra (2009); specification 04, ARL-OPT, ARL-CONT and ARL-TIES"
+    source: ClassVar[str] = "Nin (2008), section 4.2.1"
 
     align: Literal["positions", "warping", "neighbours"] = parameter(
         "positions",

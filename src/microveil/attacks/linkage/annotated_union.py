@@ -23,7 +23,7 @@ class AnnotatedUnionLinkage(Attack):
     So a value that moved farther than the window costs the right record one note and does not lose it, which suits
     rank-swapping-distribution and rank-swapping-buckets, and any p that is uncertain. The window reaches `share` times
     p up and down, with p as in rank-swapping-linkage. One half is what a normal move of mean p/2 suggests, but such a
-    window holds a third of the values only, and that of the whole p three quarters (the source says 68 and 96 per
+    window holds a third of the values only, and that of the whole p three quarters (Nin (2008) says 68 and 96 per
     cent).
 
     >>> from microveil.microdata import Microdata
@@ -43,7 +43,7 @@ class AnnotatedUnionLinkage(Attack):
     formula: ClassVar[str] = "link = nearest l with most attributes j such that x'_lj is within h ranks of x_ij"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, AU-RL"
+    source: ClassVar[str] = "Nin (2008), section 4.1.4"
 
     p: float | None = parameter(
         None,

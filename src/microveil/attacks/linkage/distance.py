@@ -98,8 +98,8 @@ class DistanceLinkage(Linkage):
         "metric mahalanobis refuses missing numbers"
     )
     source: ClassVar[str] = (
-        "Pagliuca and Seri (1999); specification 01, 3.4; specification 02, LM18; specification 03, RL-2; "
-        "specification 04, 0.3 and 0.4; specification 05, 5.5"
+        "Pagliuca and Seri (1999); Torra, Abowd and Domingo-Ferrer (2006) on the Mahalanobis distance; Fayyoumi "
+        "(2008), sections 2.4.1 and 4.4; Nin (2008), section 2.3.1, Algorithm 1; Marés (2013), section 2.4.2"
     )
 
     metric: Literal["euclidean", "manhattan", "mahalanobis", "gower"] = parameter(

@@ -88,7 +88,8 @@ class ProbabilisticLinkage(Linkage):
         "are missing for the same reason, and never with a value"
     )
     source: ClassVar[str] = (
-        "Fellegi and Sunter (1969); specification 01, 3.5; specification 03, 4.2; specification 05, 5.6"
+        "Fellegi and Sunter (1969), Jaro (1989); Fayyoumi (2008), section 2.4.1; Nin (2008), section 2.3.2; Marés "
+        "(2013), section 2.4.2"
     )
 
     agreement: Agreement = parameter(

@@ -70,7 +70,7 @@ class ProjectedLinkage(Attack):
     )
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "a block with a missing cell has no score: distances leave it out and scale up the rest"
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, PRORL-PCP, PRORL-Z, PRORL-GEN and PROJLD"
+    source: ClassVar[str] = "Nin, Herranz and Torra (2008b); Nin (2008), section 4.3.2, Algorithm 5"
 
     projections: tuple[Projected, ...] = parameter(
         ("component", "component-raw", "z-sum"),

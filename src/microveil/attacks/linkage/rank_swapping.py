@@ -62,9 +62,7 @@ class RankSwappingLinkage(Attack):
     formula: ClassVar[str] = "B_i = ∩_j { l : x'_lj within p ranks of x_ij }; link = nearest record of B_i"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
-    source: ClassVar[str] = (
-        "Nin, Herranz and Torra (2008); specification 04, RSRL, RSRL-UNK and RSRL-VAR; specification 05, DR-04"
-    )
+    source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), sections 4.1.1 and 4.1.3"
 
     p: float | None = parameter(
         None,

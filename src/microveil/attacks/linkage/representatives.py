@@ -79,7 +79,7 @@ class RepresentativeLinkage(Attack):
         "none; baselines and correlations replace missing cells by the mean"
     )
     source: ClassVar[str] = (
-        "Torra (2004); Nin and Torra (2006); specification 04, 8 and FZ-SCEN to FZ-CHANCE; specification 01, DR-7"
+        "Torra (2004b), Torra and Nin (2008); Nin (2008), chapter 5, Algorithm 6; Fayyoumi (2008), section 2.4.1"
     )
 
     operator: Operator = parameter("owa", help="what makes records comparable: aggregations, structure, or one score")

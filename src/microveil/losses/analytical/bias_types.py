@@ -51,7 +51,9 @@ class BiasTypes(LossMeasure):
         "moments are taken over the cells present in each file, shapes over complete records; a missing predictor of a "
         "tree is a value of its own"
     )
-    source: ClassVar[str] = "Muralidhar, Parsa and Sarathy (1999), Wilson and Rosen (2003); specification 01, IL-8"
+    source: ClassVar[str] = (
+        "Muralidhar, Parsa and Sarathy (1999), Wilson and Rosen (2003); Fayyoumi (2008), section 2.5.1"
+    )
     usual: ClassVar[bool] = False
 
     confidential: tuple[str, ...] | None = parameter(

@@ -49,7 +49,7 @@ class SurveyEstimates(LossMeasure):
     missing: ClassVar[str] = (
         "an estimate is that of the records that have the attribute; missing sub-domains are left out"
     )
-    source: ClassVar[str] = "Karr et al. (2006); Särndal, Swensson and Wretman (1992), 5"
+    source: ClassVar[str] = "Karr et al. (2006); Särndal, Swensson and Wretman (1992), chapter 5"
     usual: ClassVar[bool] = False
 
     by: str | None = parameter(None, help="a categorical attribute: estimates for each of its categories")

@@ -62,7 +62,9 @@ class Regression(LossMeasure):
         "the original is analysed by the records that have every attribute of all the regressions, the release by "
         "those of them that have all still"
     )
-    source: ClassVar[str] = "Karr et al. (2006); specification 01, AP-2"
+    source: ClassVar[str] = (
+        "Karr et al. (2006); Feige and Watts (1970) and Fayyoumi (2008), section 2.6.5, on grouped data"
+    )
     scope: ClassVar[Scope] = "specific"
     usual: ClassVar[bool] = False
 

@@ -54,7 +54,7 @@ class Validity(LossMeasure):
     missing: ClassVar[str] = (
         "moments and distributions are those of the cells present in each file; a missing category counts as one more"
     )
-    source: ClassVar[str] = "Winkler (1998); specification 01, IL-7"
+    source: ClassVar[str] = "Winkler (1998); Fayyoumi (2008), section 2.4.2"
     usual: ClassVar[bool] = False
 
     subdomains: tuple[str, ...] | None = parameter(

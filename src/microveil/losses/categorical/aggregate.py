@@ -25,7 +25,7 @@ SOURCE_CH4_2: dict[str, Any] = {"dimension": 1, "ordinal_distance": "nominal", "
 class ILCategorical(LossMeasure):
     """(CTBIL + DBIL + EBIL) / 3, each as a percentage; the details have the three.
 
-    The source prints the mean but not how its parts are scaled. The preset `source-ch4-2` has the conventions that
+    Marés (2013) prints the mean but not how its parts are scaled. The preset `source-ch4-2` has the conventions that
     come nearest to its printed tables: one-way tables, a distance that ignores the order, and one more category, for
     missing cells, in every domain. A domain whose category for missing is declared as such in the schema (as a missing
     code that is a category of its own) is not given another.
@@ -45,7 +45,7 @@ class ILCategorical(LossMeasure):
     usual: ClassVar[bool] = False  # its three parts are
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = "each of the three treats missing cells in its own way"
-    source: ClassVar[str] = "specification 05, IL-05 (Eq. 4.9) and 5.9; specification 06, PC-08 (Eq. 5.1)"
+    source: ClassVar[str] = "Marés (2013), sections 4.2.3 and 5.4, Eq. 4.9 and 5.1"
 
     dimension: int | None = parameter(
         None, help="largest number of attributes crossed in a table; unset: 2, or that of the preset", ge=1, le=10

@@ -66,7 +66,7 @@ class BivariateCounts(_PairwiseLoss):
     name: ClassVar[str] = "bivariate-counts"
     summary: ClassVar[str] = "differences between the joint counts of two attributes"
     meaning: ClassVar[str] = "share of the records that are in another cell of a two-way table; lower is better"
-    source: ClassVar[str] = "specification 05, IL-06 (Eq. 4.5)"
+    source: ClassVar[str] = "Marés (2013), section 4.1.3, Eq. 4.5"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         from microveil.numerics.counting.contingency import cell_counts
@@ -105,7 +105,7 @@ class ChiSquare(_PairwiseLoss):
     name: ClassVar[str] = "chi-square"
     summary: ClassVar[str] = "relative change of the chi-square statistic of two attributes"
     meaning: ClassVar[str] = "relative change of the associations of two attributes; lower is better"
-    source: ClassVar[str] = "specification 05, IL-07 (Eq. 4.8)"
+    source: ClassVar[str] = "Marés (2013), section 4.1.5, Eq. 4.8"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         from microveil.numerics.counting.contingency import chi_square

@@ -41,7 +41,9 @@ class DBIL(LossMeasure):
         "a missing cell that is a category counts as 1 away from all others; other cells missing in the original are "
         "left out, and a suppressed cell counts as 1"
     )
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 05, IL-02; specification 01, IL-4"
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Torra (2001a); Marés (2013), section 2.4.1, Eq. 2.8 and 2.9; Fayyoumi (2008), section 2.4.2"
+    )
 
     ordinal_distance: OrdinalDistance = parameter("inclusive", help=ORDINAL_DISTANCES)
     add_missing_category: bool = parameter(False, help=ADD_MISSING)

@@ -125,7 +125,8 @@ class EBIL(_EntropyLoss):
     )
     route: ClassVar[Route] = "mechanism"
     source: ClassVar[str] = (
-        "Kooiman, Willenborg and Gouweleeuw (1998); specification 05, IL-04 (Eq. 2.12, 2.13); specification 01, IL-6"
+        "Kooiman, Willenborg and Gouweleeuw (1997); Marés (2013), section 2.4.1, Eq. 2.12 and 2.13; Fayyoumi (2008), "
+        "section 2.4.2"
     )
 
     def _happened(self, columns: Coded) -> float:
@@ -146,10 +147,10 @@ class RecordEntropy(_EntropyLoss):
     """For every record -log2 of the probability of its own true category, given its released one (PRIL).
 
     It counts the transition that happened to a record, where EBIL takes the mean over all that may have. By the
-    transitions that happened both have the same sum; with `mode="matrix"` they differ. As printed in the source
-    (`direction="forward"`) the probability is that of the released category given the true one, which measures the
-    method rather than the analyst's loss. A record with probability 0 has no bound: `infinite` counts them, and `raw`
-    is infinite then.
+    transitions that happened both have the same sum; with `mode="matrix"` they differ. As printed in Fayyoumi
+    (2008), which is `direction="forward"`, the probability is that of the released category given the true one: this
+    measures the method rather than the analyst's loss. A record with probability 0 has no bound: `infinite` counts
+    them, and `raw` is infinite then.
 
     >>> from microveil.microdata import Microdata
     >>> one, other = ({"sex": list(text)} for text in ("ffmm", "ffmf"))
@@ -166,7 +167,10 @@ class RecordEntropy(_EntropyLoss):
     )
     route: ClassVar[Route] = "mechanism"
     usual: ClassVar[bool] = False
-    source: ClassVar[str] = "specification 01, 4.2 (d), IL-6"
+    source: ClassVar[str] = (
+        "corrects the measure of a single record in Fayyoumi (2008), section 2.4.2, which is printed with the "
+        "probabilities the other way round"
+    )
 
     direction: Literal["posterior", "forward"] = parameter(
         "posterior", help="the probability of the true category given the released one, or the other way as printed"

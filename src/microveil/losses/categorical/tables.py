@@ -34,7 +34,10 @@ class CTBIL(LossMeasure):
     meaning: ClassVar[str] = "differences between the counts of contingency tables; lower is better"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = "missing cells are counted in a cell of their own"
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 05, IL-03; specification 01, IL-5"
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Torra (2001a); Marés (2013), section 2.4.1, Eq. 2.10 and 2.11; Fayyoumi (2008), section "
+        "2.4.2"
+    )
 
     dimension: int = parameter(2, help="largest number of attributes crossed in a table", ge=1, le=10)
     mode: Literal["counts", "cells"] = parameter(

@@ -86,7 +86,7 @@ class Clustering(LossMeasure):
         "a missing cell takes the mean or median of its attribute, and differs from cells that are present by an "
         "indicator of missing cells"
     )
-    source: ClassVar[str] = "specification 06, 3 (Eq. 5.3), PC-11 and PC-12; specification 05, CL-01"
+    source: ClassVar[str] = "Marés (2013), sections 2.5 and 5.4.3, Eq. 5.3; Rand (1971), Wallace (1983)"
 
     clusters: int = parameter(10, help="number of clusters", ge=1, le=1_000_000)
     method: Literal["c-medians", "k-means"] | None = parameter(

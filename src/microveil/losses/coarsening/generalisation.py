@@ -41,7 +41,7 @@ class Generalisation(LossMeasure):
     reads_labels: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell leaves everything open"
-    source: ClassVar[str] = "Xu and others (2006), the normalised certainty penalty"
+    source: ClassVar[str] = "Xu et al. (2006), the normalised certainty penalty"
 
     @classmethod
     def suited(cls, pair: Pair) -> bool:

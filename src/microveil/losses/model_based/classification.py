@@ -103,7 +103,10 @@ class Classification(LossMeasure):
     missing: ClassVar[str] = (
         "a missing predictor is a state of its own; records without a response are neither learnt from nor tested"
     )
-    source: ClassVar[str] = "specification 01, 4.1 (bias DM); train on the release, test on the original"
+    source: ClassVar[str] = (
+        "Wilson and Rosen (2003) and Fayyoumi (2008), section 2.5.1, on the bias of data mining; trained on the "
+        "release, tested on the original"
+    )
 
     target: tuple[str, ...] | None = parameter(
         None,

@@ -74,7 +74,7 @@ class Propensity(LossMeasure):
     usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "a missing cell is a state of its own"
-    source: ClassVar[str] = "Woo, Reiter, Oganian and Karr (2009); Snoke, Raab, Nowok, Dibben and Slavkovic (2018)"
+    source: ClassVar[str] = "Woo et al. (2009); Snoke et al. (2018)"
 
     model: Literal["logistic", "tree"] = parameter(
         "logistic", help="model of the propensity scores: logistic regression or decision tree"

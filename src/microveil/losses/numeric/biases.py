@@ -20,7 +20,7 @@ class _MeanBias(LossMeasure):
     family: ClassVar[str] = "numeric"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "moments are taken over the cells, or pairs of cells, present in each file"
-    source: ClassVar[str] = "Li and Sarkar (2013); specification 07, CR-23"
+    source: ClassVar[str] = "Li and Sarkar (2013), section 6.1, Eq. 14 to 16"
     usual: ClassVar[bool] = False
     _by_attribute: ClassVar[bool] = True
 

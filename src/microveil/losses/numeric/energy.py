@@ -35,7 +35,7 @@ class EnergyLoss(LossMeasure):
     meaning: ClassVar[str] = "change of the joint distribution of the attributes; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell counts as the mean"
-    source: ClassVar[str] = "Székely and Rizzo (2013); specification 07, 12"
+    source: ClassVar[str] = "Székely and Rizzo (2013)"
     usual: ClassVar[bool] = False
 
     sample: int | None = parameter(

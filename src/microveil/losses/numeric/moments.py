@@ -144,7 +144,7 @@ class _MomentLoss(LossMeasure):
     missing: ClassVar[str] = (
         "moments are taken over the cells present in each file; a suppressed cell counts as a loss of 100 %"
     )
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 03, ME-4"
+    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001b); Nin (2008), section 2.5.1"
 
     zero: Zero = parameter(
         "ignore",
@@ -302,7 +302,7 @@ class GIL(_MomentLoss):
     summary: ClassVar[str] = "plain mean of the changes of values, means, variances, covariances and correlations"
     meaning: ClassVar[str] = "changes of values and moments, dominated by small values; lower is better"
     route: ClassVar[Route] = "data"
-    source: ClassVar[str] = "Fayyoumi and Oommen (2009), G_IL; specification 02, LM17"
+    source: ClassVar[str] = "Fayyoumi (2008), section 4.4, Table 4.1, there called G_IL"
     usual: ClassVar[bool] = False
 
     zero: Zero = parameter(
@@ -312,7 +312,7 @@ class GIL(_MomentLoss):
     )
     decimals: int | None = parameter(
         None,
-        help="first round each of the five fractions to this number of decimals, as in the tables of the source",
+        help="first round each of the five fractions to this number of decimals, as in the tables of Fayyoumi (2008)",
         ge=0,
         le=15,
     )

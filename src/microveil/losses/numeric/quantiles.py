@@ -34,7 +34,7 @@ class Quantiles(LossMeasure):
     meaning: ClassVar[str] = "mean relative shift of the quantiles; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "quantiles are taken over the cells present in each file"
-    source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005), quantiles; specification 01, IL-3"
+    source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005), quantiles; Fayyoumi (2008), section 2.4.2"
     usual: ClassVar[bool] = False
 
     percents: tuple[Percent, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)

@@ -38,7 +38,7 @@ class SeparateSSE(LossMeasure):
     missing: ClassVar[str] = (
         "cells missing in the original are left out; a suppressed cell counts as replaced by the mean"
     )
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 03, ME-1"
+    source: ClassVar[str] = "Nin (2008), section 3.1.1, as its Table 4.7 is computed"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         total, cells, per_attribute = 0.0, 0, {}

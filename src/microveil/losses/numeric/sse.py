@@ -42,7 +42,9 @@ class SSE(LossMeasure):
     missing: ClassVar[str] = (
         "cells missing in the original are left out; a suppressed cell counts as replaced by the mean"
     )
-    source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002); specifications 03, ME-1; 02, LM02; 01, IL-2"
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Mateo-Sanz (2002); Fayyoumi (2008), section 2.6.2; Nin (2008), section 2.4.2"
+    )
 
     scale: Scale = parameter(
         "z", help="values are divided by the original's standard deviation (z) or range (minmax), or are taken raw"

@@ -25,6 +25,6 @@ class GlobalMedian(Mondrian):
     name: ClassVar[str] = "global-median"
     summary: ClassVar[str] = "median cuts into regions of at least k records, which publish the middle of their range"
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
-    source: ClassVar[str] = "specification 06, PC-07"
+    source: ClassVar[str] = "Marés (2013), section 5.3.1; Marés and Torra (2012)"
 
     publish: Literal["middle"] = parameter("middle", help="regions always publish the middle of their range")

@@ -56,7 +56,7 @@ class Mondrian(Method):
         "of a pooled region only is suppressed for all of them, missing codes included"
     )
     weights: ClassVar[str] = "sampling weights are not used: k counts records; they are released as they are"
-    source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); specification 05, PM-08"
+    source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); Marés (2013), section 2.3.3"
 
     k: int = parameter(3, help="fewest records in a region", ge=2, le=MOST_RECORDS)
     publish: Literal["median", "mean", "middle", "mode", "interval", "set"] = parameter(

@@ -69,7 +69,7 @@ class Recode(Method):
         "missing cells and missing codes stay as they are and are never merged; automatic recoding counts them as the "
         "schema says"
     )
-    source: ClassVar[str] = "Willenborg and de Waal (2001); specifications 01, 6.2.2, MK-8 and 05, 4.5, PM-10"
+    source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2; Marés (2013), section 2.3.5"
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "leave": 0.5}
 

@@ -39,7 +39,7 @@ class Sampling(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "missing cells are released as they are; a missing stratum is a stratum of its own"
     weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"
-    source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.2.1, MK-7"
+    source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
 
     share: float = parameter(0.5, help="share of the records to release, rounded up", gt=0, le=1)
     size: int | None = parameter(None, help="number of records to release, instead of a share", ge=1, le=MOST_RECORDS)

@@ -63,7 +63,7 @@ class Suppress(Method):
     weights: ClassVar[str] = (
         "with `weighted`, the population that sampling weights estimate decides; they are not changed"
     )
-    source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.2.4, MK-10"
+    source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "most_values": 1000}
 

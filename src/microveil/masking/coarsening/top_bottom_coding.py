@@ -28,7 +28,7 @@ class EndCoding(Method):
     family: ClassVar[str] = "coarsening"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "missing cells and missing codes stay as they are and are not counted"
-    source: ClassVar[str] = "Willenborg and de Waal (2001); specifications 01, 6.2.3, MK-9 and 05, 4.5, PM-11"
+    source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2; Marés (2013), section 2.3.5"
     random: ClassVar[bool] = False
     top: ClassVar[bool]
 
@@ -56,7 +56,7 @@ class EndCoding(Method):
         "representative", help="categories: one of the merged categories stands for all, or a label that names them"
     )
     naming: Literal["common", "source"] = parameter(
-        "common", help="common: top is the high end; source: the specification's source calls the first categories top"
+        "common", help="common: top is the high end; source: the first categories are the top, as in Marés (2013)"
     )
 
     def __post_init__(self) -> None:

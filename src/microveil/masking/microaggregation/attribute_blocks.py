@@ -1,7 +1,8 @@
 """Which attributes are masked together when they are masked in blocks, and two files that show what it matters.
 
 Correlated attributes in one block lose little; correlated attributes spread over the blocks make the same records
-fall together again and again, so that more of them share a released record.
+fall together again and again, so that more of them share a released record. Nin, Herranz and Torra (2008a); Nin (2008),
+sections 3.1.2 and 3.1.3.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ class Best(Microaggregation):
 
     name: ClassVar[str] = "best"
     summary: ClassVar[str] = "mdav, then exchanges of records between groups that lower the loss (local search)"
-    source: ClassVar[str] = "Microveil's own: simulated annealing over exchanges between neighbouring groups"
+    source: ClassVar[str] = (
+        "Microveil's own: simulated annealing over exchanges between neighbouring groups, with the objective of "
+        "Domingo-Ferrer and Mateo-Sanz (2002)"
+    )
     random: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})
 

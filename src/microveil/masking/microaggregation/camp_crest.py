@@ -43,7 +43,7 @@ class CampCrest(Crest):
 
     name: ClassVar[str] = "camp-crest"
     summary: ClassVar[str] = "as crest, but groups publish random draws around their means that preserve covariances"
-    source: ClassVar[str] = "CAMP-CREST; specification 07, CR-11 to CR-15"
+    source: ClassVar[str] = "Li and Sarkar (2013), section 5, Fig. 5; corrects Theorem 2"
     random: ClassVar[bool] = True
 
     publish: Literal["mean"] = parameter("mean", help="records are always drawn around the mean of the group")

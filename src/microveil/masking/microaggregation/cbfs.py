@@ -28,7 +28,7 @@ class CBFS(Microaggregation):
 
     name: ClassVar[str] = "cbfs"
     summary: ClassVar[str] = "groups of k records around the record farthest from the centroid, one group at a time"
-    source: ClassVar[str] = "centroid-based fixed-size microaggregation; specification 02, 2.2"
+    source: ClassVar[str] = "Fayyoumi (2008), sections 2.6.3.2 and 4.5.2, where it is called MDAV"
 
     centroid: Literal["recomputed", "fixed"] = parameter(
         "recomputed", help="centroid: that of the records still without a group, or that of all records throughout"

@@ -51,7 +51,7 @@ class Crest(Microaggregation):
 
     name: ClassVar[str] = "crest"
     summary: ClassVar[str] = "groups of similar records that differ in their confidential class publish their mean"
-    source: ClassVar[str] = "class-restricted clustering (CREST); specification 07, CR-06 to CR-10"
+    source: ClassVar[str] = "Li and Sarkar (2013), section 4, Fig. 4"
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
     scale: Scale = parameter("minmax", help="scale of the distances: z-scores, min-max, or raw values")

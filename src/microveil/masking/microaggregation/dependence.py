@@ -1,7 +1,7 @@
 """EMAD: choosing the few attributes on which distances are taken, by the tree of their strongest dependences.
 
 An attribute that many others hang on in the tree stands for them. Groups are formed on the chosen attributes only;
-the loss is still that of all attributes.
+the loss is still that of all attributes. Oommen and Fayyoumi (2008); Fayyoumi (2008), section 6.2, Algorithm 13.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def chosen_attributes(
 
     `matrix` holds the values in their own units, `width` the width of the intervals they are cut into (not for
     `normal`). An attribute whose values all fall into one interval depends on nothing: it is left out of the tree
-    unless there are too few others, or, as in the source, attached to the first attribute.
+    unless there are too few others, or, as in Fayyoumi (2008), attached to the first attribute.
 
     >>> rng = np.random.default_rng(1)
     >>> a, noise = rng.normal(size=500), rng.normal(size=(500, 3))

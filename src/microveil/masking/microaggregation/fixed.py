@@ -29,7 +29,7 @@ class Fixed(OneByOne):
 
     name: ClassVar[str] = "fixed"
     summary: ClassVar[str] = "each attribute by itself: groups of k consecutive values in rank order publish their mean"
-    source: ClassVar[str] = "Defays and Nanopoulos (1993); specification 01, 8.1"
+    source: ClassVar[str] = "Defays and Nanopoulos (1993); Fayyoumi (2008), section 2.6.3.1"
 
     remainder: Remainder = parameter("last", help="which group takes the n mod k values left over")
     direction: Direction = parameter("ascending", help="order of the values; auto: from the end with the longer tail")

@@ -41,7 +41,9 @@ class Fuzzy(Microaggregation):
 
     name: ClassVar[str] = "fuzzy"
     summary: ClassVar[str] = "each record publishes the centre of a fuzzy cluster drawn by its degrees of membership"
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2003) and later, fuzzy c-means; specification 01, 9.10"
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Torra (2003), Torra and Miyamoto (2004); Fayyoumi (2008), section 2.6.3.2"
+    )
     random: ClassVar[bool] = True
     weights: ClassVar[str] = "not used for clustering; with weighted=true centres and means are weighted by them"
     missing: ClassVar[str] = (

@@ -31,7 +31,7 @@ class Hanani(Microaggregation):
     summary: ClassVar[str] = (
         "groups of k records between parallel hyperplanes, whose direction is chosen to lower the loss"
     )
-    source: ClassVar[str] = "Defays and Nanopoulos (1993), Hanani; specification 01, 8.5"
+    source: ClassVar[str] = "Defays and Nanopoulos (1993); Fayyoumi (2008), section 2.6.3.1"
     random: ClassVar[bool] = True
 
     starts: int = parameter(10, help="number of initial directions that are tried", ge=1, le=10_000)

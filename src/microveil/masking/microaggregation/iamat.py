@@ -29,7 +29,7 @@ class IAMAT(Microaggregation):
 
     name: ClassVar[str] = "iamat"
     summary: ClassVar[str] = "groups of k records that grow by the record nearest to all members"
-    source: ClassVar[str] = "interactive-associative microaggregation (IAMAT); specification 02, 6"
+    source: ClassVar[str] = "Oommen and Fayyoumi (2007), Algorithm 1; Fayyoumi (2008), section 5.3.2, Algorithm 12"
 
     centroid: Literal["fixed", "recomputed"] = parameter(
         "fixed",

@@ -66,7 +66,7 @@ class IndividualRanking(OneByOne):
 
     name: ClassVar[str] = "individual-ranking"
     summary: ClassVar[str] = "individual ranking: each attribute is sorted and microaggregated by itself"
-    source: ClassVar[str] = "Defays and Anwar (1998); specification 01, 8.3 and MA-20"
+    source: ClassVar[str] = "Defays and Anwar (1998); Fayyoumi (2008), sections 2.6.3.1 and 2.6.4"
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
 
     partition: Literal["fixed", "optimal"] = parameter(

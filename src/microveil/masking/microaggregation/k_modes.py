@@ -29,7 +29,7 @@ class KModes(Generic):
 
     name: ClassVar[str] = "k-modes"
     summary: ClassVar[str] = "clusters around the most frequent categories, joined until each has k records"
-    source: ClassVar[str] = "Huang (1998), k-modes; specification 01, MA-20"
+    source: ClassVar[str] = "Huang (1998); Torra (2004a); Fayyoumi (2008), section 2.6.4"
 
     def _mixed_groups(self, columns: FloatArray, axes: Axes, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.clustering.c_medians import c_medians_from, dissimilar_centres, merge_small

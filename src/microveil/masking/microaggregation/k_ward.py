@@ -32,7 +32,9 @@ class KWard(Microaggregation):
 
     name: ClassVar[str] = "k-ward"
     summary: ClassVar[str] = "hierarchical clustering by Ward's method until each group has at least k records"
-    source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002), k-Ward; specification 01, 9.5 and 12.2"
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Mateo-Sanz (2002); Fayyoumi (2008), sections 2.6.3.2 and 3.3, Algorithm 2"
+    )
 
     rule: Rule = parameter("contiguous", help="for a single attribute: which groups may be merged")
     extremes: Literal["md", "fpc", "zs"] = parameter(
@@ -56,7 +58,7 @@ class KWard(Microaggregation):
 class KWD(OneByOne):
     """k-Ward that only looks at neighbouring groups, or over complete groups to the right: far fewer distances.
 
-    The source claims the same groups as k-Ward; that holds nearly always, not always.
+    Fayyoumi (2008) claims the same groups as k-Ward; that holds nearly always, not always.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"a": [1, 2, 3, 10, 11, 12]})
@@ -66,7 +68,7 @@ class KWD(OneByOne):
 
     name: ClassVar[str] = "kwd"
     summary: ClassVar[str] = "k-Ward on each attribute by itself, comparing neighbouring groups only"
-    source: ClassVar[str] = "the diagonal k-Ward; specification 01, 12.3"
+    source: ClassVar[str] = "Fayyoumi and Oommen (2006b); Fayyoumi (2008), section 3.4.1, Algorithm 3"
 
     exact: bool = parameter(
         False, help="also compare across complete groups to the left, which always gives the groups of k-Ward"
@@ -93,7 +95,7 @@ class KWR(OneByOne):
 
     name: ClassVar[str] = "kwr"
     summary: ClassVar[str] = "k-Ward on each attribute by itself, in recursively halved parts"
-    source: ClassVar[str] = "the recursive k-Ward; specification 01, 12.4"
+    source: ClassVar[str] = "Fayyoumi and Oommen (2006b); Fayyoumi (2008), section 3.4.2, Algorithm 4"
 
     threshold: float | None = parameter(
         None,
@@ -123,6 +125,6 @@ class KWDR(KWR):
 
     name: ClassVar[str] = "kwdr"
     summary: ClassVar[str] = "the recursive k-Ward, comparing neighbouring groups only"
-    source: ClassVar[str] = "the diagonal recursive k-Ward; specification 01, 12.5"
+    source: ClassVar[str] = "Fayyoumi (2008), section 3.5.3"
 
     rule: Rule = parameter("kwd", help="which groups may be merged")

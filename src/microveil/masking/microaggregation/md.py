@@ -29,7 +29,7 @@ class MD(Microaggregation):
 
     name: ClassVar[str] = "md"
     summary: ClassVar[str] = "groups of at least k records around the two records that are farthest apart"
-    source: ClassVar[str] = "Mateo-Sanz and Domingo-Ferrer (1999), maximum distance; specification 01, 9.1"
+    source: ClassVar[str] = "Mateo-Sanz and Domingo-Ferrer (1999), maximum distance; Fayyoumi (2008), section 2.6.3.2"
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.maximum_distance import maximum_distance_groups

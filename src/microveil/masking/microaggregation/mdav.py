@@ -28,7 +28,9 @@ class MDAV(Microaggregation):
 
     name: ClassVar[str] = "mdav"
     summary: ClassVar[str] = "groups of at least k similar records publish their mean"
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2005), MDAV; specification 03, MA-6"
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Torra (2005); Nin (2008), section 2.4.2, Algorithm 3; Fayyoumi (2008), section 2.6.3.2"
+    )
 
     remainder: Literal["standard", "literal"] = parameter(
         "standard",

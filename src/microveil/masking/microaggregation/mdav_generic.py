@@ -97,7 +97,9 @@ class MDAVGeneric(Generic):
 
     name: ClassVar[str] = "mdav-generic"
     summary: ClassVar[str] = "mdav for categories and mixed attributes: groups publish medians, modes and means"
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2005), MDAV-generic; specification 05, PM-07"
+    source: ClassVar[str] = (
+        "Domingo-Ferrer and Torra (2005); Marés (2013), section 2.3.2, Algorithm 4; Fayyoumi (2008), section 2.6.4"
+    )
 
     ties: Literal["first", "computed", "random"] = parameter(
         "first",

@@ -27,9 +27,7 @@ class MDAVGenetic(Microaggregation):
 
     name: ClassVar[str] = "mdav-genetic"
     summary: ClassVar[str] = "a genetic search improves the groups inside larger groups made by mdav"
-    source: ClassVar[str] = (
-        "Martínez-Ballesté, Solanas et al. (2007), hybrid of MDAV and genetics; specification 01, 9.8"
-    )
+    source: ClassVar[str] = "Martínez-Ballesté et al. (2007); Fayyoumi (2008), section 2.6.3.2"
     random: ClassVar[bool] = True
 
     multiple: int = parameter(5, help="size of the groups that mdav makes first, as a multiple of k", ge=2, le=1_000)

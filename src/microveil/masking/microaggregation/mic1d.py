@@ -36,7 +36,7 @@ class Mic1D(Method):
     summary: ClassVar[str] = "averages all values of the table together, across attributes, in partitions of kappa"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes take no part and stay as they are"
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008), Mic1D-kappa; specification 03, MA-8"
+    source: ClassVar[str] = "Nin (2008), section 3.3.1"
     random: ClassVar[bool] = False
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"kappa": 30, "clip": True})
 

@@ -35,7 +35,7 @@ class MovingAverage(Method):
     summary: ClassVar[str] = "each value becomes a weighted average of itself and its two neighbours in rank order"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are and do not count as neighbours"
-    source: ClassVar[str] = "weighted moving average; specification 01, 8.4"
+    source: ClassVar[str] = "Fayyoumi (2008), section 2.6.3.1, weighted moving average"
     random: ClassVar[bool] = False
 
     shares: tuple[float, float, float] = parameter(

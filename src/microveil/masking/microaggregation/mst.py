@@ -28,7 +28,7 @@ class MST(Microaggregation):
 
     name: ClassVar[str] = "mst"
     summary: ClassVar[str] = "groups are what is left of the minimum spanning tree when its longest edges are cut"
-    source: ClassVar[str] = "Laszlo and Mukherjee (2005), minimum spanning tree partitioning; specification 01, 9.4"
+    source: ClassVar[str] = "Laszlo and Mukherjee (2005); Fayyoumi (2008), section 2.6.3.2"
 
     post: Literal["mdav", "md", "none"] = parameter("mdav", help="how groups of 2k records or more are divided")
 

@@ -29,7 +29,7 @@ class MuApprox(Microaggregation):
 
     name: ClassVar[str] = "mu-approx"
     summary: ClassVar[str] = "groups are parts of a forest in which records point at their nearest neighbours"
-    source: ClassVar[str] = "Domingo-Ferrer, Sebé and Solanas (2008), mu-Approx; specification 01, 9.6"
+    source: ClassVar[str] = "Domingo-Ferrer, Sebé and Solanas (2008); Fayyoumi (2008), section 2.6.3.2"
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.mu_approximation import forest_groups

@@ -52,7 +52,7 @@ class OMMA(Microaggregation):
 
     name: ClassVar[str] = "omma"
     summary: ClassVar[str] = "a learning automaton exchanges records between groups until the loss falls no more"
-    source: ClassVar[str] = "Fayyoumi and Oommen (2009), OMMA; specification 02, LM09 to LM16"
+    source: ClassVar[str] = "Fayyoumi and Oommen (2006a); Fayyoumi (2008), section 4.3, Algorithms 6 to 10"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     random: ClassVar[bool] = True
 

@@ -27,7 +27,7 @@ class OptimalUnivariate(OneByOne):
 
     name: ClassVar[str] = "optimal-univariate"
     summary: ClassVar[str] = "each attribute by itself: groups of at least k values with the least sum of squares"
-    source: ClassVar[str] = "Hansen and Mukherjee (2003); specification 01, 8.6 and 03, 6.1"
+    source: ClassVar[str] = "Hansen and Mukherjee (2003); Fayyoumi (2008), section 2.6.3.1; Nin (2008), section 2.4.2"
 
     partition: Literal["optimal", "fixed"] = parameter("optimal", help="the optimum, or groups of k")
     remainder: Remainder = parameter("middle", help="with fixed: which group takes the n mod k values left over")

@@ -36,7 +36,8 @@ class Projection(Microaggregation):
     name: ClassVar[str] = "projection"
     summary: ClassVar[str] = "records are sorted by one score and divided into groups of at least k"
     source: ClassVar[str] = (
-        "Mateo-Sanz and Domingo-Ferrer (1998); Torra and Nin; specification 01, 8.2 and 03, 6.2, 6.3"
+        "Mateo-Sanz and Domingo-Ferrer (1998); Nin and Torra (2008); Nin (2008), sections 2.4.2 and 3.2, Algorithms 2 "
+        "and 4; Fayyoumi (2008), section 2.6.3.1"
     )
 
     axis: Axis = parameter("component", help="score by which the records are sorted")

@@ -35,7 +35,7 @@ class SecureKWard(OneByOne):
 
     name: ClassVar[str] = "secure-k-ward"
     summary: ClassVar[str] = "k-Ward whose published values keep a distance from every original value of the group"
-    source: ClassVar[str] = "Li, Zhu, Wang and Jajodia (2002), Secure-k-Ward; specification 01, 8.9"
+    source: ClassVar[str] = "Li et al. (2002); Fayyoumi (2008), section 2.6.3.1"
 
     publish: Literal["mean"] = parameter("mean", help="the mean, moved away from the original values of the group")
     epsilon: float = parameter(

@@ -32,7 +32,7 @@ class TwoApprox(Microaggregation):
 
     name: ClassVar[str] = "two-approx"
     summary: ClassVar[str] = "groups of two or three records from an edge cover of least cost, for k = 2"
-    source: ClassVar[str] = "Domingo-Ferrer and Sebé (2006), 2-approximation for k = 2; specification 01, 9.7"
+    source: ClassVar[str] = "Domingo-Ferrer and Sebé (2006); Fayyoumi (2008), section 2.6.3.2"
 
     k: int = parameter(2, help="smallest size of a group; this method is made for 2 only", ge=2, le=MOST_RECORDS)
     chunk: int | None = parameter(

@@ -28,7 +28,7 @@ class UnivariateGenetic(OneByOne):
 
     name: ClassVar[str] = "univariate-genetic"
     summary: ClassVar[str] = "each attribute by itself: groups of at least k values found by a genetic algorithm"
-    source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002), genetic heuristic; specification 01, 8.8"
+    source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (2002), genetic heuristic; Fayyoumi (2008), section 2.6.3.1"
     random: ClassVar[bool] = True
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({"population": 10, "generations": 20})
 

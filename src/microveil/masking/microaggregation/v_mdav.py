@@ -31,7 +31,7 @@ class VMDAV(Microaggregation):
     summary: ClassVar[str] = (
         "mdav with groups of variable size, k to 2k-1 records, that follow the clusters in the data"
     )
-    source: ClassVar[str] = "Solanas and Martínez-Ballesté (2006), V-MDAV; specification 01, 9.3"
+    source: ClassVar[str] = "Solanas and Martínez-Ballesté (2006); Fayyoumi (2008), section 2.6.3.2"
 
     gamma: float = parameter(
         0.2,

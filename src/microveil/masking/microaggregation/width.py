@@ -27,7 +27,7 @@ class Width(OneByOne):
 
     name: ClassVar[str] = "width"
     summary: ClassVar[str] = "each attribute by itself: groups of at least k values, divided at wide gaps"
-    source: ClassVar[str] = "the width criterion for skewed data; specification 01, 8.10"
+    source: ClassVar[str] = "Sande (2002); Fayyoumi (2008), section 2.6.3.1"
 
     search: Literal["optimal", "split"] = parameter("optimal", help="least total width, or the widest gap first")
 

@@ -42,7 +42,7 @@ class Lossy(Method):
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; in the image they have the mean of their attribute"
     )
-    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001), JPEG; specification 01, 6.1.7 (MK-6)"
+    source: ClassVar[str] = "Domingo-Ferrer and Torra (2001b), JPEG; Fayyoumi (2008), section 2.5.1"
 
     quality: int = parameter(50, help="JPEG quality of the image, in per cent", ge=1, le=100)
     order: Literal["given", "correlated"] = parameter(

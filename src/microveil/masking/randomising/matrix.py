@@ -43,7 +43,7 @@ class Matrix(Method):
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; into other attributes they are mixed with their mean"
     )
-    source: ClassVar[str] = "Duncan and Pearson (1991), Cox (1994); specification 01, equation 2.1 (MK-0)"
+    source: ClassVar[str] = "Duncan and Pearson (1991), Cox (1994); Fayyoumi (2008), section 2.5.1, Eq. 2.1"
 
     mixing: tuple[tuple[float, ...], ...] | None = parameter(
         None, help="B: a row for each attribute in, a column for each attribute out; unset: nothing is mixed"

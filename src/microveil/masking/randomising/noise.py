@@ -52,7 +52,7 @@ class Noise(Method):
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; a covariance is taken over the records that have both values"
     )
-    source: ClassVar[str] = "Kim (1986), Sullivan (1989), Tendick (1991); specification 01, 6.1.1"
+    source: ClassVar[str] = "Kim (1986), Sullivan and Fuller (1989), Tendick (1991); Fayyoumi (2008), section 2.5.1"
 
     alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6)
     form: Literal["uncorrelated", "correlated", "linear", "non-linear", "multiplicative"] = parameter(

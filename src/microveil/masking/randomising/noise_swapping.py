@@ -54,7 +54,7 @@ class NoiseSwapping(Method):
         "missing cells and missing codes stay as they are; records are swapped with records that lack the same cells, "
         "and linked on the cells they have"
     )
-    source: ClassVar[str] = "Kim and Winkler (1995); specification 01, 5.3 (TR-2)"
+    source: ClassVar[str] = "Kim and Winkler (1995); Fayyoumi (2008), section 2.4.3"
 
     alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6)
     within: Literal["auto", "strata", "clusters", "file"] = parameter(

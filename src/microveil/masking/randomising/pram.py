@@ -117,7 +117,7 @@ class PRAM(Method):
         "cells stay as they are and are not counted (in a compound: records with any)"
     )
     weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
-    source: ClassVar[str] = "Gouweleeuw, Kooiman, Willenborg and de Wolf (1998); specification 05, PM-01 to PM-06"
+    source: ClassVar[str] = "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1 and 4.1.4; corrects its Eq. 4.7"
 
     p: float = parameter(
         0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1

@@ -38,7 +38,7 @@ class Resampling(Method):
     )
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are; samples are drawn from the values"
-    source: ClassVar[str] = "Heer (1993), Domingo-Ferrer and Mateo-Sanz (1999); specification 01, 6.1.6 (MK-5)"
+    source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (1999); Fayyoumi (2008), section 2.5.1"
 
     t: int = parameter(3, help="number of bootstrap samples", ge=1, le=10_000)
 

@@ -46,9 +46,7 @@ class Restore(Mending):
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; moments are taken over the cells and pairs of cells present"
     )
-    source: ClassVar[str] = (
-        "Sebé, Domingo-Ferrer, Mateo-Sanz and Torra (2002), post-masking optimisation; specification 01, 5.3 (TR-3)"
-    )
+    source: ClassVar[str] = "Sebé et al. (2002); Fayyoumi (2008), section 2.4.3"
 
     alike: Literal["together", "apart"] = parameter(
         "together", help="records that are alike in the release stay alike, or are moved each by itself"

@@ -43,7 +43,7 @@ class Rounding(Method):
     summary: ClassVar[str] = "values are rounded to multiples of a base, to the nearest or at random"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are"
-    source: ClassVar[str] = "Willenborg and de Waal (2001); specification 01, 6.1.5 (MK-4)"
+    source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.1"
 
     base: float | None = parameter(
         None, help="publish multiples of this number; unset: chosen from the data", gt=0, le=LARGEST_NUMBER

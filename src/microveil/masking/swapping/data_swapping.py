@@ -43,7 +43,7 @@ class DataSwapping(Method):
         "schema says"
     )
     weights: ClassVar[str] = WEIGHTS.replace("ranks count", "shares count")
-    source: ClassVar[str] = "Dalenius and Reiss (1982); specification 01, MK-3"
+    source: ClassVar[str] = "Dalenius and Reiss (1982); Fayyoumi (2008), section 2.5.1"
 
     share: float = parameter(0.2, help="share of the records that take part in an exchange", ge=0, le=1)
     within: tuple[str, ...] | None = parameter(

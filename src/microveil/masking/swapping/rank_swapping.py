@@ -48,7 +48,7 @@ class RankSwapping(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
     weights: ClassVar[str] = WEIGHTS
-    source: ClassVar[str] = "Moore (1996); specification 04, RS-BASE"
+    source: ClassVar[str] = "Moore (1996); Nin (2008), section 2.4.1; Marés (2013), section 2.3.4"
 
     p: float = parameter(
         5.0,

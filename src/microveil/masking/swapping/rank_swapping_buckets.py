@@ -44,7 +44,7 @@ class RankSwappingBuckets(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
     weights: ClassVar[str] = WEIGHTS
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008), rank swapping p-buckets; specification 04, RS-PB"
+    source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), section 4.1.2"
 
     buckets: int = parameter(25, help="number of buckets that the ranks are divided into", ge=1, le=1_000_000)
     bucket_weights: Shape | tuple[float, ...] | Callable[[int], float] = parameter(

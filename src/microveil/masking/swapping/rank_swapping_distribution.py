@@ -59,7 +59,7 @@ class RankSwappingDistribution(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
     weights: ClassVar[str] = WEIGHTS
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008), rank swapping p-distribution; specification 04, RS-PD"
+    source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), section 4.1.2"
 
     p: float = parameter(
         5.0,

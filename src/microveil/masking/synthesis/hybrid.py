@@ -44,7 +44,7 @@ class Hybrid(Mending):
         "missing cells and missing codes stay as they are; means and covariances are those of the records without "
         "missing cells, and other records are mapped by the attributes they have"
     )
-    source: ClassVar[str] = "Dandekar, Domingo-Ferrer and Sebé (2002); specification 01, 6.4 (MK-12)"
+    source: ClassVar[str] = "Dandekar, Domingo-Ferrer and Sebé (2002); Fayyoumi (2008), section 2.5"
 
     def _mask_beside(
         self,

@@ -54,7 +54,7 @@ class Synthetic(Method):
         "sampling weights are not used as weights; they are released as they are, and records are drawn given them"
     )
     source: ClassVar[str] = (
-        "Rubin (1993), Reiter (2005), Burridge (2003), Iman and Conover (1982); specification 01, 6.3"
+        "Rubin (1993), Reiter (2005), Burridge (2003), Iman and Conover (1982); Fayyoumi (2008), section 2.5"
     )
 
     model: Literal["trees", "normal", "copula", "latin-hypercube"] = parameter(

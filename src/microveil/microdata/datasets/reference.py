@@ -1,4 +1,7 @@
-"""Reference data sets of disclosure control, read from a folder where they lie; nothing is copied or downloaded."""
+"""Reference data sets of disclosure control, read from a folder where they lie; nothing is copied or downloaded.
+
+Brand, Domingo-Ferrer and Mateo-Sanz (2002) describe Census, EIA and Tarragona.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("OTHREVENUE", "OTHRSALES", "TOTREVENUE"),
         *("INDREVENUE", "INDSALES", "TOTSALES"),
     ),
-    # water_treatment: three blocks of three; the source prints DQO-E for COND-E
+    # water_treatment: three blocks of three; Nin (2008), Table 3.1, prints DQO-E for COND-E
     "water": ("PH-E", "PH-P", "PH-D", "COND-E", "COND-P", "COND-D", "DBO-S", "SS-S", "SED-S"),
-    # census: the source lists ERNVAL and PEARNVAL as ERINVAL and PEARVAL, and by these names the order is alphabetical
+    # census: Nin (2008) lists ERNVAL and PEARNVAL as ERINVAL and PEARVAL, and by these names the order is alphabetical
     "census-alphabetical": (
         *("AFNLWGT", "AGI", "EMCONTRB", "ERNVAL", "FEDTAX", "FICA", "INTVAL"),
         *("PEARNVAL", "POTHVAL", "PTOTVAL", "STATETAX", "TAXINC", "WSALVAL"),

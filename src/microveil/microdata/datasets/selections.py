@@ -29,7 +29,7 @@ SELECTIONS: dict[str, Selection] = {
     "eia": Selection("eia", COLUMNS["eia"]),
     "eia-nine": Selection("eia", COLUMNS["eia-nine"]),
     "water-nine": Selection("water_treatment", COLUMNS["water"], complete=True),
-    # the source says twelve attributes and lists these
+    # Nin (2008) says twelve attributes and lists these
     "water": Selection(
         "water_treatment",
         (

@@ -2,7 +2,8 @@
 
 Two records are associated by their distance; in every epoch two records that are associated with the same others are
 drawn together and the rest are driven apart, until nothing changes. It needs the distances of all pairs and a matrix
-product an epoch, so it is a diagnosis of files up to some thousand records, not a way of masking.
+product an epoch, so it is a diagnosis of files up to some thousand records, not a way of masking. Yao, Chen and Chen
+(2001); Fayyoumi (2008), section 5.2, Algorithm 11.
 """
 
 from __future__ import annotations

@@ -91,6 +91,8 @@ def c_medians_from(
 def dissimilar_rows(matrix: FloatArray, axes: Axes, first: int, count: int) -> IntArray:
     """So many rows of maximum dissimilarity: the one given, then always the row farthest from its nearest chosen one.
 
+    Kennard and Stone (1969); Marés (2013), section 5.2, Algorithm 11.
+
     Of equally far rows the first is taken; there are fewer where every row equals one that is chosen.
     """
     return _dissimilar(np.ascontiguousarray(matrix, dtype=np.float64), axes, first, count)

@@ -1,4 +1,4 @@
-"""Dividing records into blocks of similar ones."""
+"""Dividing records into blocks of similar ones, after the blocking of Solanas et al. (2006)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 Every object has a class and a depth in it: at depth 1 it is certain of its class, at the greatest depth it stands at
 the boundary and may leave. In the object migrating automaton (OMA) a stream of pairs that belong together moves the
 objects; in its form for records (OMMA) the pairs are records that lie near each other, and a record leaves its group
-only in an exchange that lowers the squared distances within the two groups.
+only in an exchange that lowers the squared distances within the two groups. Oommen and Ma (1988); Fayyoumi (2008),
+sections 4.2.3 and 4.3.
 """
 
 from __future__ import annotations

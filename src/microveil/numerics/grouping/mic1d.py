@@ -14,7 +14,7 @@ def one_dimension(values: FloatArray, kappa: int) -> FloatArray:
     """Two passes of sorting and cutting into partitions of kappa; the last partition may be shorter.
 
     In the first pass each partition is scaled to [0, 1]; in the second the scaled values are averaged and go back to
-    the scale of their first partition. (The source scales once more in the second pass, which averaging cancels.)
+    the scale of their first partition. (Nin (2008) scales once more in the second pass, which averaging cancels.)
     """
     n = len(values)
     starts = np.arange(0, n, kappa)

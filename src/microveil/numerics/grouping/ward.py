@@ -3,7 +3,8 @@
 The Ward distance of two groups is the growth of the sum of squares when they merge: n m / (n + m) times the squared
 distance of their means. k-Ward never merges two groups that both have k records already. In one dimension four rules
 say which pairs may merge: all pairs (`kw`), neighbours with a jump to the right over complete groups (`kwd`, as
-printed), with jumps both ways (`kwd-exact`, which equals `kw`), and neighbours only (`contiguous`, O(n log n)).
+printed), with jumps both ways (`kwd-exact`, which equals `kw`), and neighbours only (`contiguous`, O(n log n)). Ward
+(1963); Domingo-Ferrer and Mateo-Sanz (2002); Fayyoumi (2008), chapter 3.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 All of them keep unanimity (N equal numbers give that number) and monotonicity. The integrals of Sugeno and the twofold
 one need numbers in [0, 1], that of Choquet numbers from 0 up. A quantifier says how much any number of sources weigh
-together, and makes a measure for any N.
+together, and makes a measure for any N. Yager (1988) on ordered averages, Sugeno (1974), Narukawa and Torra (2004) on
+the twofold integral; Nin (2008), section 2.1.
 """
 
 from __future__ import annotations

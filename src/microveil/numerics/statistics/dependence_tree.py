@@ -1,4 +1,7 @@
-"""How attributes depend on each other: pairwise measures, the strongest tree they make, and files drawn from a tree."""
+"""How attributes depend on each other: pairwise measures, the strongest tree they make, and files drawn from a tree.
+
+Chow and Liu (1968) on the tree; Fayyoumi (2008), chapter 6, on the measures and files.
+"""
 
 from __future__ import annotations
 

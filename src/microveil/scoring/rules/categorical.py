@@ -61,7 +61,7 @@ class Categorical(CategoricalRule):
     meaning: ClassVar[str] = "mean of loss and risk of categories; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, IL = (CTBIL + DBIL + EBIL)/3, DR = (ID + max(DBRL, PRL))/2"
     symbols: ClassVar[tuple[str, ...]] = ("ctbil", "dbil", "ebil", "id", "dbrl", "prl")
-    source: ClassVar[str] = "specification 05, DR-05 and 5.8; specification 06, PC-08 to PC-10 (Eq. 5.1 to 5.4)"
+    source: ClassVar[str] = "Marés (2013), sections 4.2.3 and 5.4, Eq. 4.9, 4.10, 5.1, 5.2 and 5.4"
 
     add_missing_category: bool = parameter(False, help=ADD_MISSING)
 
@@ -92,7 +92,9 @@ class CategoricalSource(Categorical):
     summary: ClassVar[str] = (
         "the same as categorical, with the conventions that fit published tables best (source_ch4_2)"
     )
-    source: ClassVar[str] = "specification 05, 5.9 (source_ch4_2); specification 06, 1.2"
+    source: ClassVar[str] = (
+        "Marés (2013), section 4.2.4, with the conventions that come nearest to Tables 4.12 and 4.13"
+    )
 
     add_missing_category: bool = parameter(SOURCE_CH4_2["add_missing_category"], help=ADD_MISSING)
 
@@ -119,7 +121,7 @@ class Clustering(CategoricalRule):
     meaning: ClassVar[str] = "mean of what clustering loses and of the risk of categories; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, IL = 1 - (Rand + Jaccard + Wallace)/3, DR = (ID + max(DBRL, PRL))/2"
     symbols: ClassVar[tuple[str, ...]] = ("clustering", "id", "dbrl", "prl")
-    source: ClassVar[str] = "specification 06, 3 (Eq. 5.3) and PC-12"
+    source: ClassVar[str] = "Marés (2013), sections 5.4 and 5.4.3, Eq. 5.3"
 
     def losses(self, pair: Pair) -> dict[str, LossMeasure]:
         return {"clustering": make("loss", "clustering")}

@@ -98,8 +98,7 @@ class Classic(NumericRule):
     formula: ClassVar[str] = "(IL + DR)/2, DR = (DLD + PLD)/4 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il", "dld", "pld", "id")
     source: ClassVar[str] = (
-        "Domingo-Ferrer and Torra (2001); specification 03, ME-7; specification 04, MIC-SC (ScoreOld); "
-        "specification 05, 5.8"
+        "Domingo-Ferrer and Torra (2001b); Nin (2008), sections 2.5.2, 2.5.3 and 4.3.1; Marés (2013), section 3.4"
     )
 
     def _risk(self, values: Values) -> float:

@@ -35,7 +35,7 @@ class ScoreIndex(ScoreRule):
     symbols: ClassVar[tuple[str, ...]] = ("g_il", "rld", "id")
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "as G_IL, distance linkage and interval disclosure handle them"
-    source: ClassVar[str] = "Fayyoumi and Oommen (2009); specification 02, LM20; specification 01, TR-1"
+    source: ClassVar[str] = "Fayyoumi (2008), section 4.4"
 
     known_sizes: tuple[int, ...] | None = parameter(
         None, help="how many attributes the intruder knows, each number in turn; unset: from 4 to all", min_length=1
@@ -45,7 +45,7 @@ class ScoreIndex(ScoreRule):
     )
     decimals: int | None = parameter(
         None,
-        help="first round each of the five parts of G_IL to this number of decimals, as in the tables of the source",
+        help="first round each of the five parts of G_IL to this number of decimals, as in Fayyoumi (2008)",
         ge=0,
         le=15,
     )

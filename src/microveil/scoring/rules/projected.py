@@ -28,7 +28,7 @@ class Projected(NumericRule):
     meaning: ClassVar[str] = "mean of IL and of four attacks on microaggregation; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = (DLD + PLD + ProjLD)/6 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il", "dld", "pld", "projld", "id")
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, SC-NEW, as in Table 4.10"
+    source: ClassVar[str] = "Nin, Herranz and Torra (2008b); Nin (2008), section 4.3.3, ScoreNew as in Table 4.10"
     linkages: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"dld": "distance-linkage", "pld": "probabilistic-linkage", "projld": "projected-linkage"}
     )
@@ -50,7 +50,7 @@ class ProjectedUsed(Projected):
     summary: ClassVar[str] = "the same as projected without distance linkage, as in one published table"
     formula: ClassVar[str] = "(IL + DR)/2, DR = (PLD + ProjLD)/4 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il", "pld", "projld", "id")
-    source: ClassVar[str] = "specification 04, SC-NEW, as used in Table 4.11"
+    source: ClassVar[str] = "Nin (2008), section 4.3.3, ScoreNew as computed in Table 4.11"
     linkages: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"pld": "probabilistic-linkage", "projld": "projected-linkage"}
     )
@@ -74,7 +74,7 @@ class ProjectedMax(Projected):
     )
     meaning: ClassVar[str] = "mean of IL, the most successful linkage and interval disclosure; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = max(DLD, PLD, ProjLD)/2 + ID/2"
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, SC-MAX"
+    source: ClassVar[str] = "Nin, Herranz and Torra (2008b); Nin (2008), section 4.3.3, ScoreMax"
 
     def _risk(self, values: Values) -> float:
         return max(values["dld"], values["pld"], values["projld"]) / 2 + values["id"] / 2

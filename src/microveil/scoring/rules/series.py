@@ -30,7 +30,7 @@ class TimeSeries(ScoreRule):
     symbols: ClassVar[tuple[str, ...]] = ("il1", "il2", "il3", "euld", "stsld", "id")
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "as the measures of series handle them"
-    source: ClassVar[str] = "Nin and Torra (2006); specification 04, 9.7"
+    source: ClassVar[str] = "Nin and Torra (2006); Nin (2008), sections 6.3.4 and 6.4"
 
     def losses(self, pair: Pair) -> dict[str, LossMeasure]:
         raise DataError(

@@ -30,7 +30,7 @@ class Swapping(NumericRule):
     meaning: ClassVar[str] = "mean of IL and of four attacks on rank swapping; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = RSLD/3 + DLD/6 + PLD/6 + ID/3"
     symbols: ClassVar[tuple[str, ...]] = ("il", "rsld", "dld", "pld", "id")
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, SC-RS, as used in Tables 4.3 to 4.5"
+    source: ClassVar[str] = "Nin (2008), section 4.1.3, with the weights of Tables 4.3 to 4.5"
     linkages: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"rsld": _ATTACK, "dld": "distance-linkage", "pld": "probabilistic-linkage"}
     )
@@ -58,9 +58,9 @@ class SwappingStated(Swapping):
     """
 
     name: ClassVar[str] = "swapping-stated"
-    summary: ClassVar[str] = "the same as swapping, with the weights that the text of the source states"
+    summary: ClassVar[str] = "the same as swapping, with the weights that the text of Nin (2008) states"
     formula: ClassVar[str] = "(IL + DR)/2, DR = 0.166 RSLD + 0.166 DLD + 0.166 PLD + 0.5 ID"
-    source: ClassVar[str] = "Nin, Herranz and Torra (2008); specification 04, SC-RS, as written in 4.1.3"
+    source: ClassVar[str] = "Nin (2008), section 4.1.3, with the weights of the text"
 
     def _risk(self, values: Values) -> float:
         return 0.166 * (values["rsld"] + values["dld"] + values["pld"]) + 0.5 * values["id"]

@@ -35,7 +35,7 @@ class Mean(ScoreRule):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = _MISSING
     source: ClassVar[str] = (
-        "Domingo-Ferrer and Torra (2001); specification 01, TR-1; specification 05, SC-01; specification 06, PC-10"
+        "Domingo-Ferrer and Torra (2001b); Fayyoumi (2008), section 2.4.3; Marés (2013), Eq. 3.2, 4.12 and 5.4"
     )
     usual: ClassVar[bool] = True
 
@@ -64,7 +64,7 @@ class Max(Mean):
     summary: ClassVar[str] = "the larger of the loss and the risk that were measured"
     meaning: ClassVar[str] = "the worse of loss and risk; lower is better"
     formula: ClassVar[str] = "max(IL, DR)"
-    source: ClassVar[str] = "specification 05, SC-02; specification 06, PC-10"
+    source: ClassVar[str] = "Marés (2013), Eq. 3.4 and 4.11"
 
     by: By = parameter("max", help="how loss and risk are combined: their mean, or the larger of the two")
 
@@ -82,7 +82,9 @@ class Worst(Mean):
     summary: ClassVar[str] = "mean of the loss and of the share of records linked by the most successful attack"
     meaning: ClassVar[str] = "mean of the loss and of the worst linkage; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR the greatest share of records linked by any attack"
-    source: ClassVar[str] = "specification 04, section 5"
+    source: ClassVar[str] = (
+        "Microveil's own: the argument for the strongest attack in Nin (2008), section 4.3.3, applied to all attacks"
+    )
     every_attack: ClassVar[bool] = True
 
     def values(
