@@ -72,7 +72,8 @@ def test_every_work_that_code_and_pages_name_is_in_the_bibliography(citations: l
 
 
 def test_the_bibliography_has_no_work_that_nothing_names(citations: list[str]) -> None:
-    everything = " ".join(text for path, text in texts().items() if path.startswith("src/"))
+    generated = ("docs/references.md", "docs/capabilities.md")
+    everything = " ".join(text for path, text in texts().items() if path not in generated)
     assert set(citations) - cited(everything, citations)[0] == set()
 
 
