@@ -24,7 +24,7 @@ demo: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -p microveil
+	$(BIN)/mypy
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto

@@ -1,7 +1,7 @@
 """How the time of the learning methods grows with records, attributes and k, beside cbfs on the same file.
 
 Run: python benchmarks/learning.py [--quick]. Seconds depend on the machine; the ratios to cbfs and the growth are what
-to compare with those of the source (omma_scale.csv and iamat_scale.csv in microveil.reproduction). A job is timed once
+to compare with those of the source (omma_scale.csv and iamat_scale.csv in studies/reproduction/printed). A job is timed once
 after a warm-up call that compiles the kernels.
 """
 

@@ -20,8 +20,8 @@ from microveil.numerics.perturbing.transition_matrices import (
     frequency_matrix,
     invariant_within_range,
 )
-from microveil.reproduction.pram import DEGREE
-from microveil.reproduction.pram import TABLE_4_6 as EVOLVED
+from reproduction.pram import DEGREE
+from reproduction.pram import TABLE_4_6 as EVOLVED
 
 SIX = DEGREE[:6]
 TABLE_4_6 = np.array([[float(cell) for cell in row.split()] for row in EVOLVED.splitlines()])

@@ -147,7 +147,7 @@ def test_the_counterexample_to_the_equality_of_kw_and_kwd() -> None:
     assert il(x, optimal_groups(x, 3)) == pytest.approx(5.960461, abs=5e-7)
 
 
-# printed tables: all 26 columns are in microveil.reproduction.k_ward, these are the ones with repeats, tails and jumps
+# printed tables: all 26 columns are in reproduction.k_ward, these are the ones with repeats, tails and jumps
 
 TABLE_3_3 = {
     "tarragona": {1: 7.176, 5: 2.018, 11: 2.966, 12: 4.748},

@@ -23,8 +23,8 @@ from microveil.numerics.perturbing.transition_matrices import (
     uniform_matrix,
     within_range,
 )
-from microveil.reproduction.pram import DEGREE
-from microveil.reproduction.pram import TABLE_4_1 as PRINTED
+from reproduction.pram import DEGREE
+from reproduction.pram import TABLE_4_1 as PRINTED
 
 SIX = DEGREE[:6]  # without the categories of missing answers
 

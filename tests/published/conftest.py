@@ -18,6 +18,6 @@ def rebuilt() -> Callable[[str], ModuleType]:
     def load(name: str) -> ModuleType:
         if datasets.data_folder() is None:
             pytest.skip("reference data not found: set MICROVEIL_DATA to the folder that holds it")
-        return importlib.import_module(f"microveil.reproduction.{name}")
+        return importlib.import_module(f"reproduction.{name}")
 
     return load

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from microveil.reproduction.base import Row
+from reproduction.base import Row
 
 Rebuilt = Callable[[str], ModuleType]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from microveil.scoring import Score, score
 from microveil.scoring.decisions import Outcome, least_score, most_balanced
 
-PRINTED = resources.files("microveil") / "reproduction" / "printed"
+PRINTED = Path(__file__).parents[2] / "studies" / "reproduction" / "printed"
 ROUNDED = 0.0076  # parts of two decimals in a formula, and a score of two decimals
 Row = dict[str, str]
 

@@ -13,7 +13,7 @@ import pytest
 
 from microveil.cli.app import app
 from microveil.errors import OutputExistsError
-from microveil.reproduction.catalogue import reproductions
+from reproduction.catalogue import reproductions
 
 Ran = subprocess.CompletedProcess[str]
 

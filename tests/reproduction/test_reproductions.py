@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from microveil.reproduction.base import AGAINST_PRINT
-from microveil.reproduction.catalogue import reproductions
-from microveil.reproduction.running import Outcome, run
+from reproduction.base import AGAINST_PRINT
+from reproduction.catalogue import reproductions
+from reproduction.running import Outcome, run
 
 KNOWN = reproductions()
 SHORT = 2.0  # seconds, whole or quick

@@ -11,12 +11,12 @@ import pytest
 
 import microveil
 from microveil.errors import FileError, UnknownNameError
-from microveil.reproduction import page as page_module
-from microveil.reproduction import running
-from microveil.reproduction.base import PRINTED, Quick, Reproduction, Row, Rows, printed
-from microveil.reproduction.catalogue import chosen, reproductions
-from microveil.reproduction.page import as_csv, as_page
-from microveil.reproduction.running import check_data, run, run_all
+from reproduction import page as page_module
+from reproduction import running
+from reproduction.base import PRINTED, Quick, Reproduction, Row, Rows, printed
+from reproduction.catalogue import chosen, reproductions
+from reproduction.page import as_csv, as_page
+from reproduction.running import check_data, run, run_all
 
 
 class Counted:

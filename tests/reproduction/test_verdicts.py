@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microveil.reproduction.base import GROUPS, MEANINGS, VERDICTS, Reproduction, Row, row
-from microveil.reproduction.page import number, shown
-from microveil.reproduction.running import Outcome
+from reproduction.base import GROUPS, MEANINGS, VERDICTS, Reproduction, Row, row
+from reproduction.page import number, shown
+from reproduction.running import Outcome
 
 
 @pytest.mark.parametrize(

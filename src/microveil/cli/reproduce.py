@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import microveil
 from microveil.cli.options import Force, Json
 from microveil.cli.printing import bar_for, console, print_json, say
 from microveil.errors import ParameterError
@@ -14,8 +16,8 @@ from microveil.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from microveil.reproduction.base import Reproduction
-    from microveil.reproduction.running import Outcome
+    from reproduction.base import Reproduction
+    from reproduction.running import Outcome
 
 EXAMPLE = "Example: microveil reproduce k-ward-3.3 swapping-4.2"
 
@@ -47,7 +49,8 @@ def reproduce(
 
     Needs the reference data, in the folder that MICROVEIL_DATA names.
     """
-    from microveil.reproduction.catalogue import chosen
+    _enter_checkout()
+    from reproduction.catalogue import chosen
 
     if list_them:
         _list(chosen(names or ["all"]), as_json)
@@ -67,7 +70,7 @@ def reproduce(
         from microveil.microdata.files.atomic import make_folder
 
         make_folder(keep)
-    from microveil.reproduction.running import run_all
+    from reproduction.running import run_all
 
     with bar_for("reproduce") as bar:
         outcomes = run_all(wanted, quick=quick, keep=keep, progress=bar)
@@ -83,6 +86,18 @@ def reproduce(
         say(f"{outcome.reproduction.name}{form}: {outcome.summary}")
     if out is not None:
         say(f"written to {out}")
+
+
+def _enter_checkout() -> None:
+    """The reproductions lie beside the source of the package, not in it."""
+    folder = Path(microveil.__file__).resolve().parents[2] / "studies"
+    if not (folder / "reproduction").is_dir():
+        raise ParameterError(
+            "reproductions of published tables are part of the source code, not of the installed package; run the "
+            "command in a checkout of the source code, after make setup"
+        )
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
 
 
 def _list(wanted: Sequence[Reproduction], as_json: bool) -> None:
@@ -106,8 +121,8 @@ def _list(wanted: Sequence[Reproduction], as_json: bool) -> None:
 def _show(outcome: Outcome, differing: bool) -> None:
     from rich.table import Table
 
-    from microveil.reproduction.base import NOT_AS_PRINTED
-    from microveil.reproduction.page import number, shown
+    from reproduction.base import NOT_AS_PRINTED
+    from reproduction.page import number, shown
 
     made = outcome.reproduction
     table = Table(title=f"{made.title} ({made.source})", title_justify="left", caption_justify="left")
@@ -126,6 +141,6 @@ def _show(outcome: Outcome, differing: bool) -> None:
 
 def _write(out: Path, outcomes: Sequence[Outcome], force: bool) -> None:
     from microveil.microdata.files.atomic import write_text
-    from microveil.reproduction.page import as_csv, as_page
+    from reproduction.page import as_csv, as_page
 
     write_text(out, as_csv(outcomes) if out.suffix == ".csv" else as_page(outcomes), force=force)

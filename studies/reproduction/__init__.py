@@ -1,6 +1,6 @@
 """Published tables, rebuilt: the printed value, the measured one, their difference and a verdict."""
 
-from microveil.reproduction.base import Reproduction, Row
-from microveil.reproduction.running import Outcome, run
+from reproduction.base import Reproduction, Row
+from reproduction.running import Outcome, run
 
 __all__ = ["Outcome", "Reproduction", "Row", "run"]

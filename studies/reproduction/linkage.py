@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 from microveil.attacks.linkage.probabilistic import Agreement
 from microveil.microdata import Microdata, datasets
-from microveil.reproduction.base import Quick, Reproduction, Row, Rows, whole
-from microveil.reproduction.measuring import attack, method, right_links, table
+from reproduction.base import Quick, Reproduction, Row, Rows, whole
+from reproduction.measuring import attack, method, right_links, table
 
 # how numbers agree, and the scale of the two files; the values nearest on a common scale come closest to print
 RULES = (*((rule, "separate") for rule in get_args(Agreement)), ("nearest", "joint"))

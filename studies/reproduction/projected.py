@@ -13,8 +13,8 @@ from microveil.attacks.linkage.disclosure import disclosure, first_blocks
 from microveil.masking import Method
 from microveil.masking.microaggregation.segments import segments_of
 from microveil.registry import make
-from microveil.reproduction.base import Quick, Reproduction, Row, Rows, file_of_scores, printed, row
-from microveil.reproduction.measuring import (
+from reproduction.base import Quick, Reproduction, Row, Rows, file_of_scores, printed, row
+from reproduction.measuring import (
     PLD_RULE,
     attack,
     information_loss,

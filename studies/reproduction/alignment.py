@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from microveil.masking import Method
 from microveil.microdata import Microdata
-from microveil.reproduction.base import Quick, Reproduction, Row, Rows, whole
-from microveil.reproduction.measuring import attack, loss, method, right_links, share_lost, table
+from reproduction.base import Quick, Reproduction, Row, Rows, whole
+from reproduction.measuring import attack, loss, method, right_links, share_lost, table
 
 SIZES = range(5, 51, 5)
 KNOWN_SQUARES = {

@@ -14,9 +14,9 @@ from microveil.masking import Method, Plan, Release, Step
 from microveil.microdata import Microdata, datasets
 from microveil.microdata.datasets.simulated_tables import simulated
 from microveil.protection import protect
-from microveil.reproduction.base import Quick, Reproduction, Row, Rows, printed, whole
-from microveil.reproduction.measuring import method
 from microveil.scoring import Assessment, Score, score_index
+from reproduction.base import Quick, Reproduction, Row, Rows, printed, whole
+from reproduction.measuring import method
 
 CENSUS_KEYS = (1, 2, 3, 5, 10, 11, 12)
 METHODS = ("cbfs", "omma", "iamat")

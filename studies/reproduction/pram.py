@@ -17,9 +17,9 @@ from microveil.numerics.perturbing.transition_matrices import (
     frequency_matrix,
     invariant_within_range,
 )
-from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, row, whole
-from microveil.reproduction.linkage import disclosure_risk, three
-from microveil.reproduction.measuring import categorical_loss, method, with_one_more
+from reproduction.base import Kind, Quick, Reproduction, Row, Rows, row, whole
+from reproduction.linkage import disclosure_risk, three
+from reproduction.measuring import categorical_loss, method, with_one_more
 
 DEGREE = np.array([98, 173, 251, 195, 170, 80, 33, 0])
 DRAWS = 20

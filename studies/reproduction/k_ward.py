@@ -15,8 +15,8 @@ from microveil.masking import Method
 from microveil.microdata import datasets
 from microveil.numerics.grouping.ward import k_ward_effort, recursive_k_ward_effort, recursive_k_ward_groups
 from microveil.numerics.statistics.summary import Summary, summarise
-from microveil.reproduction.base import Reproduction, Row, Rows, printed, row, whole
-from microveil.reproduction.measuring import method, share_lost
+from reproduction.base import Reproduction, Row, Rows, printed, row, whole
+from reproduction.measuring import method, share_lost
 
 FILES = ("tarragona", "census")
 EVERY_COLUMN = tuple(range(1, 14))

@@ -26,9 +26,9 @@ from microveil.numerics.linkage.representatives import representatives
 from microveil.numerics.statistics.aggregation_operators import quantifiers
 from microveil.numerics.statistics.correlation_structure import correlations
 from microveil.numerics.statistics.scaling import min_max, standardise
-from microveil.reproduction.base import Quick, Reproduction, Row, Rows, whole
-from microveil.reproduction.measuring import attack
 from microveil.typing import FloatArray
+from reproduction.base import Quick, Reproduction, Row, Rows, whole
+from reproduction.measuring import attack
 
 DRAWS = 10
 DRAWN = 100

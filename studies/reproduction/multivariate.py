@@ -16,9 +16,9 @@ from microveil.numerics.grouping.centroid_groups import centroid_groups
 from microveil.numerics.grouping.maximum_distance import maximum_distance_groups, paired_mdav_groups
 from microveil.numerics.grouping.sums_of_squares import squares
 from microveil.numerics.statistics.scaling import standardise
-from microveil.reproduction.base import Reproduction, Row, Rows, whole
-from microveil.reproduction.measuring import matrix, method, share_lost
 from microveil.typing import FloatArray, IntArray
+from reproduction.base import Reproduction, Row, Rows, whole
+from reproduction.measuring import matrix, method, share_lost
 
 FILES = ("tarragona", "census")
 FOUR = (3, 4, 5, 10)

@@ -31,8 +31,8 @@ from microveil.masking.microaggregation.segments import segments_of
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.registry import make
-from microveil.reproduction.base import Quick, Reproduction, Row, Rows, printed, row, whole
-from microveil.reproduction.measuring import (
+from reproduction.base import Quick, Reproduction, Row, Rows, printed, row, whole
+from reproduction.measuring import (
     PLD_RULE,
     attack,
     information_loss,

@@ -20,8 +20,8 @@ from microveil.numerics.grouping.class_tree import euclidean_tree, grow_tree
 from microveil.numerics.grouping.groups import means_by_group
 from microveil.numerics.perturbing.perturbation import Mode, linkage_ranks, moment_biases, perturb
 from microveil.numerics.statistics.scaling import min_max
-from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, whole
 from microveil.typing import FloatArray, IntArray
+from reproduction.base import Kind, Quick, Reproduction, Row, Rows, whole
 
 SEEDS = 5
 SMALLEST = 3  # the group size that calibration starts from

@@ -19,7 +19,7 @@ from microveil.masking.release import file_digest, versions
 from microveil.microdata import datasets
 from microveil.microdata.files.atomic import write_text
 from microveil.progress import Part, Progress, silent
-from microveil.reproduction.base import (
+from reproduction.base import (
     AGAINST_PRINT,
     ARITHMETIC,
     GROUPS,
@@ -180,8 +180,8 @@ def _made_from(reproduction: Reproduction) -> dict[str, Any]:
 
 @cache
 def _program_digest() -> str:
-    package = Path(microveil.__file__).parent
     together = hashlib.sha256()
-    for path in sorted(path for path in package.rglob("*") if path.suffix in (".py", ".csv", ".json", ".toml")):
-        together.update(f"{path.relative_to(package).as_posix()} {file_digest(path)}\n".encode())
+    for root in (Path(microveil.__file__).parent, Path(__file__).parent):
+        for path in sorted(path for path in root.rglob("*") if path.suffix in (".py", ".csv", ".json", ".toml")):
+            together.update(f"{path.relative_to(root).as_posix()} {file_digest(path)}\n".encode())
     return together.hexdigest()

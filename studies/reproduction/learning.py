@@ -30,9 +30,9 @@ from microveil.numerics.statistics.dependence_tree import (
     random_tables,
 )
 from microveil.numerics.statistics.scaling import standardise
-from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, printed, row, whole
-from microveil.reproduction.measuring import matrix
 from microveil.typing import FloatArray, IntArray
+from reproduction.base import Kind, Quick, Reproduction, Row, Rows, printed, row, whole
+from reproduction.measuring import matrix
 
 FILES = ("tarragona", "census")
 # of every attribute: MDAV, OMMA

@@ -17,8 +17,8 @@ from typing import Literal
 
 from microveil.masking import Method, Release
 from microveil.microdata import Microdata, datasets
-from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, printed, whole
-from microveil.reproduction.measuring import attack, categorical_loss, loss, method, with_one_more
+from reproduction.base import Kind, Quick, Reproduction, Row, Rows, printed, whole
+from reproduction.measuring import attack, categorical_loss, loss, method, with_one_more
 
 COLUMNS = ("checking_status", "savings", "employment")
 CLUSTERS = (1, 2, 3, 5, 8, 10, 15, 20, 30, 50)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from microveil.errors import UnknownNameError
-from microveil.reproduction.base import Reproduction
+from reproduction.base import Reproduction
 
 # each has its reproductions in TABLES
 MODULES = (
@@ -29,7 +29,7 @@ MODULES = (
 
 def reproductions() -> dict[str, Reproduction]:
     """All of them; only now are the methods they use imported."""
-    found = [table for module in MODULES for table in import_module(f"microveil.reproduction.{module}").TABLES]
+    found = [table for module in MODULES for table in import_module(f"reproduction.{module}").TABLES]
     return {table.name: table for table in found}
 
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 
 import microveil
-from microveil.reproduction.base import (
+from reproduction.base import (
     AGAINST_PRINT,
     ARITHMETIC,
     GROUPS,
@@ -17,8 +17,8 @@ from microveil.reproduction.base import (
     Row,
     Verdict,
 )
-from microveil.reproduction.catalogue import reproductions
-from microveil.reproduction.running import Outcome, counted
+from reproduction.catalogue import reproductions
+from reproduction.running import Outcome, counted
 
 _SHOWN = 15  # rows of one verdict that are listed of a table
 _COLUMNS = (

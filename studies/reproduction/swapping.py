@@ -16,8 +16,8 @@ from microveil.attacks.linkage.disclosure import disclosure, first_attributes
 from microveil.masking import Method, Release
 from microveil.microdata import Microdata
 from microveil.registry import make
-from microveil.reproduction.base import Kind, Quick, Reproduction, Row, Rows, file_of_scores, printed, row, whole
-from microveil.reproduction.measuring import (
+from reproduction.base import Kind, Quick, Reproduction, Row, Rows, file_of_scores, printed, row, whole
+from reproduction.measuring import (
     PLD_RULE,
     attack,
     information_loss,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from microveil.registry import make
-from microveil.reproduction.base import Reproduction, Rows, file_of_scores, printed, row, whole
 from microveil.scoring.rules.base import ScoreRule
+from reproduction.base import Reproduction, Rows, file_of_scores, printed, row, whole
 
 
 @cache
