@@ -1,8 +1,8 @@
 """How the time of the learning methods grows with records, attributes and k, beside cbfs on the same file.
 
 Run: python benchmarks/learning.py [--quick]. Seconds depend on the machine; the ratios to cbfs and the growth are what
-to compare with those of the source (omma_scale.csv and iamat_scale.csv in studies/reproduction/printed). A job is timed once
-after a warm-up call that compiles the kernels.
+to compare with the printed ones (omma_scale.csv and iamat_scale.csv in studies/reproduction/printed). A job is timed
+once after a warm-up call that compiles the kernels.
 """
 
 from __future__ import annotations
