@@ -21,7 +21,7 @@ from microveil.progress import silent
 
 
 def _plain_mdav() -> Callable[[np.ndarray, int], np.ndarray]:
-    path = Path(__file__).parents[2] / "benchmarks" / "plain.py"
+    path = Path(__file__).parents[3] / "benchmarks" / "plain.py"
     spec = importlib.util.spec_from_file_location("plain", path)
     assert spec is not None
     assert spec.loader is not None
