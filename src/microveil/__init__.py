@@ -58,7 +58,7 @@ _HOMES = {
     "losses.numeric.moments": ("IL", "IL1", "IL2", "IL3", "IL4", "IL5"),
     "losses.numeric.sse": ("SSE",),
     "masking": ("Method", "Partition", "Plan", "Release", "Step"),
-    "masking.coarsening.end_coding": ("BottomCode", "TopCode"),
+    "masking.coarsening.top_bottom_coding": ("BottomCode", "TopCode"),
     "masking.coarsening.mondrian": ("Mondrian",),
     "masking.coarsening.recode": ("Recode",),
     "masking.coarsening.sampling": ("Sampling",),
