@@ -10,7 +10,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "microveil"
 ORDER = (
     *("errors", "units", "display", "progress", "randomness", "parameters"),
     *("numerics", "microdata", "masking", "comparison", "attacks", "losses", "registry"),
-    *("protection", "strengthening", "battery", "scoring", "reporting", "study", "reproduction", "demo", "cli"),
+    *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study", "reproduction"),
+    *("demo", "cli"),
 )
 NAMES = ("__version__",)  # what a room may take from the door of the house
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from microveil.masking.coarsening.suppress import Suppress
     from microveil.masking.coarsening.top_bottom_coding import BottomCode, TopCode
     from microveil.masking.guarantees import Guarantees, guarantees_of
+    from microveil.masking.manifest import Manifest, read_manifest
     from microveil.masking.microaggregation.best import Best
     from microveil.masking.microaggregation.mdav import MDAV
     from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from microveil.microdata.files import read, write
     from microveil.protection import protect
     from microveil.registry import attack, loss, method
+    from microveil.release_files import read_release
     from microveil.reporting.report import report
     from microveil.scoring import Assessment, Score, ScoreRule, assess, score
     from microveil.study import Candidate, Study, compare, run_study
@@ -64,6 +66,7 @@ _HOMES = {
     "masking.coarsening.sampling": ("Sampling",),
     "masking.coarsening.suppress": ("Suppress",),
     "masking.guarantees": ("Guarantees", "guarantees_of"),
+    "masking.manifest": ("Manifest", "read_manifest"),
     "masking.microaggregation.best": ("Best",),
     "masking.microaggregation.mdav": ("MDAV",),
     "masking.microaggregation.mdav_generic": ("MDAVGeneric",),
@@ -78,6 +81,7 @@ _HOMES = {
     "microdata.files": ("read", "write"),
     "protection": ("protect",),
     "registry": ("method", "attack", "loss"),
+    "release_files": ("read_release",),
     "reporting.report": ("report",),
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
     "study": ("Candidate", "Study", "compare", "run_study"),
@@ -90,7 +94,8 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
     "score",
-    "protect", "Plan", "read_plan", "Step", "Release", "Partition", "Guarantees", "guarantees_of",
+    "protect", "Plan", "read_plan", "Step", "Release", "read_release", "Manifest", "read_manifest", "Partition",
+    "Guarantees", "guarantees_of",
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
     "run_battery", "DistanceLinkage", "IntervalDisclosure",
     "run_study", "compare", "Candidate", "Study", "report",

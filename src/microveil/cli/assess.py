@@ -22,7 +22,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, console, fail, note, print_json, say, warn
-from microveil.cli.tables import from_manifest, read_release, read_table
+from microveil.cli.tables import manifest_beside, read_masked, read_table
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
 from microveil.errors import ParameterError
 from microveil.units import THRESHOLD
@@ -118,19 +118,19 @@ def assess(
     (rule,) = made_by_sort["score"]
     others = also or []
     check_versions(masked, others, link)
-    made = from_manifest(masked)
-    plan, _ = made
+    manifest = manifest_beside(masked)
     chosen = split(attributes)
     wishes = table.reading
     with bar_for(f"assessing {masked.name}") as bar:
         before = read_table(
-            original, table.schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **table.said
-        )
+            original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
+            **wishes, **table.said,
+        )  # fmt: skip
         readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
         release, *versions = [
-            read_release(place, before, beside, part, whole=attacks is not None or rule.name != "mean", **wishes)
+            read_masked(place, before, beside, part, whole=attacks is not None or rule.name != "mean", **wishes)
             for place, beside, part in zip(
-                (masked, *others), (made, *map(from_manifest, others)), readings, strict=True
+                (masked, *others), (manifest, *map(manifest_beside, others)), readings, strict=True
             )
         ]
         matched, *others_matched = [corresponding(before, one, match_by) for one in (release, *versions)]
