@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from microveil.attacks.intervals import IntervalDisclosure
     from microveil.attacks.linkage.distance import DistanceLinkage
     from microveil.attacks.reidentification import FileRisk, Headline, risk_of_file
-    from microveil.battery import Battery, run_battery
+    from microveil.attacks.versions import Versions, attack_versions
+    from microveil.battery import Battery, explain_risk, run_battery
     from microveil.errors import Cancelled, MicroveilError
     from microveil.losses import Loss, LossMeasure
     from microveil.losses.categorical.distance import DBIL
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
     from microveil.masking.synthesis.synthetic import Synthetic
     from microveil.masking.within import Within
     from microveil.microdata import Attribute, Hierarchy, Intervals, Microdata, Schema, datasets
+    from microveil.microdata.description import Description, describe
     from microveil.microdata.files import read, write
     from microveil.protection import protect
     from microveil.registry import attack, loss, method
     from microveil.release_files import read_release
     from microveil.reporting.report import report
     from microveil.scoring import Assessment, Score, ScoreRule, assess, score
+    from microveil.strengthening import Strengthened, protect_until, stronger
     from microveil.study import Candidate, Study, compare, run_study
 
 # the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
@@ -52,7 +55,8 @@ _HOMES = {
     "attacks.intervals": ("IntervalDisclosure",),
     "attacks.linkage.distance": ("DistanceLinkage",),
     "attacks.reidentification": ("FileRisk", "Headline", "risk_of_file"),
-    "battery": ("Battery", "run_battery"),
+    "attacks.versions": ("Versions", "attack_versions"),
+    "battery": ("Battery", "explain_risk", "run_battery"),
     "errors": ("Cancelled", "MicroveilError"),
     "losses": ("Loss", "LossMeasure"),
     "losses.categorical.distance": ("DBIL",),
@@ -78,26 +82,29 @@ _HOMES = {
     "masking.by_household": ("ByHousehold",),
     "masking.within": ("Within",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
+    "microdata.description": ("Description", "describe"),
     "microdata.files": ("read", "write"),
     "protection": ("protect",),
     "registry": ("method", "attack", "loss"),
     "release_files": ("read_release",),
     "reporting.report": ("report",),
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
+    "strengthening": ("Strengthened", "protect_until", "stronger"),
     "study": ("Candidate", "Study", "compare", "run_study"),
 }
 _MODULES = {"attacks": "attacks", "datasets": "microdata.datasets", "losses": "losses", "masking": "masking"}
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
-    "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
+    "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals", "describe",
+    "Description",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
     "score",
     "protect", "Plan", "read_plan", "Step", "Release", "read_release", "Manifest", "read_manifest", "Partition",
-    "Guarantees", "guarantees_of",
+    "Guarantees", "guarantees_of", "protect_until", "stronger", "Strengthened",
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
-    "run_battery", "DistanceLinkage", "IntervalDisclosure",
+    "run_battery", "explain_risk", "attack_versions", "Versions", "DistanceLinkage", "IntervalDisclosure",
     "run_study", "compare", "Candidate", "Study", "report",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",

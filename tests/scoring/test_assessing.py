@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import microveil as mv
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking.microaggregation.iamat import IAMAT
@@ -228,3 +229,13 @@ def test_a_score_is_a_mean_or_a_maximum() -> None:
         Score(3, 4, by="median")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="share = 7 is not allowed"):
         Score(3, 4, by="max", share=7)
+
+
+def test_notes_say_what_the_measures_leave_out() -> None:
+    table = {"age": [20, 22, 41, 43, 61, 65, 70, 71], "job": list("aabbccdd")}
+    people = mv.Microdata.of(table, keys=["age", "job"])
+    (sampled,) = mv.assess(people, mv.Sampling(size=6).mask(people, seed=1)).notes
+    assert sampled.startswith("6 of 8 records were released")
+    (labelled,) = mv.assess(people, mv.Mondrian(k=4).mask(people, seed=1)).notes
+    assert "released as labels that stand for several values" in labelled
+    assert mv.assess(people, mv.MDAV(k=2).mask(people, ["age"], seed=1)).notes == ()

@@ -165,8 +165,8 @@ def protect(
         places = {"release": str(written), "manifest": str(beside), "warnings": warnings}
         print_json({**places, "guarantees": guarantees, **tried, **plain})
         return
-    if trial is not None and found is not None:
-        for line in trial.lines(found):
+    if found is not None:
+        for line in found.sentences():
             say(line)
     for step in release.provenance.steps:
         settings_text = ", ".join(f"{k}={shown(v)}" for k, v in step.parameters.items() if v is not None)
