@@ -30,20 +30,9 @@ def shares_of(counts: IntArray) -> FloatArray:
     return np.asarray(counts / counts.sum(axis=-1, keepdims=True))
 
 
-def kullback_leibler(shares: FloatArray, reference: FloatArray) -> FloatArray:
-    """KLD of rows of shares from a reference: how surprising they are to somebody who expects the reference."""
-    ratio = np.divide(shares, reference, out=np.ones_like(shares), where=shares > 0)
-    return np.asarray((shares * np.log2(ratio)).sum(axis=-1))
-
-
 def jensen_shannon(counts: IntArray, reference: FloatArray) -> FloatArray:
     """JSD of the class shares of each group from the reference, in [0, 1]."""
     return _jensen_shannon_rows(np.ascontiguousarray(counts, dtype=np.int64), reference)
-
-
-def weighted_jensen_shannon(counts: IntArray, reference: FloatArray) -> float:
-    """The mean JSD of groups, weighted by their sizes; never below the JSD of the groups taken together (lemma 1)."""
-    return float(np.average(jensen_shannon(counts, reference), weights=counts.sum(axis=1)))
 
 
 @kernel
@@ -89,13 +78,6 @@ def class_spread(counts: IntArray) -> float:
 def homogeneous(counts: IntArray) -> BoolArray:
     """Which groups have members of one class only."""
     return np.asarray((counts > 0).sum(axis=1) == 1)
-
-
-def effective_classes(counts: IntArray) -> FloatArray:
-    """2 to the entropy of each group's classes: entropy l-diversity holds where this is at least l."""
-    shares = shares_of(counts)
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.asarray(2.0 ** -(shares * logs).sum(axis=1))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microveil.errors import ParameterError
 from microveil.numerics.core.compiled import kernel
 from microveil.progress import Progress, silent
 
@@ -56,9 +57,16 @@ def object_migration(
 
     The enhanced form lets an object at its boundary change places with one at the boundary of its partner's class.
     All objects have converged when they are among the `innermost` states of their classes; the stream ends there.
+    Objects may be attributes, and the queries pairs of them that analyses use together: the classes are then segments
+    of attributes to be masked together.
+
+    >>> queries = [(0, 1), (2, 3)] * 50
+    >>> found = object_migration(4, 2, 5, queries, np.random.default_rng(1)).classes
+    >>> found[0] == found[1], found[2] == found[3]
+    (True, True)
     """
     if objects % classes:
-        raise ValueError(f"{objects} objects cannot be divided into {classes} classes of equal size")
+        raise ParameterError(f"{objects} objects cannot be divided into {classes} classes of equal size")
     pairs = np.asarray(queries, dtype=np.int64).reshape(-1, 2)
     class_of = rng.permutation(np.arange(objects, dtype=np.int64) % classes)
     depths = np.full(objects, depth, dtype=np.int64)
