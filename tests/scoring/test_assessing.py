@@ -17,6 +17,7 @@ from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
+from microveil.registry import find, names
 from microveil.scoring import Score, assess, score, score_index
 
 
@@ -239,3 +240,12 @@ def test_notes_say_what_the_measures_leave_out() -> None:
     (labelled,) = mv.assess(people, mv.Mondrian(k=4, publish="interval").mask(people, seed=1)).notes
     assert "released as labels that stand for several values" in labelled
     assert mv.assess(people, mv.MDAV(k=2).mask(people, ["age"], seed=1)).notes == ()
+
+
+def test_a_loss_is_usual_only_if_it_says_so_itself() -> None:
+    """A new measure does not become part of every assessment because somebody forgot to say that it is none."""
+    assert mv.LossMeasure.usual is False
+    usual = [name for name in names("loss") if find("loss", name).usual]
+    numeric = ["sse", "il", "il1", "il2", "il3", "il4", "il5", "distribution"]
+    assert usual == [*numeric, "generalisation", "dbil", "ctbil", "ebil"]
+    assert all("usual" in vars(find("loss", name)) for name in usual)

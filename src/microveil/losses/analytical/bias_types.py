@@ -55,7 +55,6 @@ class BiasTypes(LossMeasure):
         "tree is a value of its own"
     )
     source: ClassVar[str] = "Muralidhar, Parsa and Sarathy (1999), Wilson and Rosen (2003); specification 01, IL-8"
-    usual: ClassVar[bool] = False
 
     confidential: tuple[str, ...] | None = parameter(
         None, help="the confidential attributes; unset: those with that role", min_length=1

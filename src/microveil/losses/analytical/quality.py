@@ -39,7 +39,6 @@ class Quality(LossMeasure):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "cells missing in the original are left out"
     source: ClassVar[str] = "specification 03, ME-9, which names the three; the definitions are ours"
-    usual: ClassVar[bool] = False
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         found = {}

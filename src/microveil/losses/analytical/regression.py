@@ -67,7 +67,6 @@ class Regression(LossMeasure):
     )
     source: ClassVar[str] = "Karr et al. (2006); specification 01, AP-2"
     scope: ClassVar[Scope] = "specific"
-    usual: ClassVar[bool] = False
 
     response: str | None = parameter(None, help="the numeric response; unset: each numeric attribute in turn")
     predictors: tuple[str, ...] | None = parameter(

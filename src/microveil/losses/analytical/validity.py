@@ -57,7 +57,6 @@ class Validity(LossMeasure):
         "moments and distributions are those of the cells present in each file; a missing category counts as one more"
     )
     source: ClassVar[str] = "Winkler (1998); specification 01, IL-7"
-    usual: ClassVar[bool] = False
 
     subdomains: tuple[str, ...] | None = parameter(
         None, help="categorical attributes whose categories are sub-domains; unset: the strata; the whole always counts"

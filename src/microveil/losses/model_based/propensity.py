@@ -73,7 +73,6 @@ class Propensity(LossMeasure):
     meaning: ClassVar[str] = (
         "from 0 (no model tells the files apart) to 100 (every record is recognised); lower is better"
     )
-    usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "a missing cell is a state of its own"
     source: ClassVar[str] = "Woo, Reiter, Oganian and Karr (2009); Snoke, Raab, Nowok, Dibben and Slavkovic (2018)"

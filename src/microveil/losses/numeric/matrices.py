@@ -52,7 +52,6 @@ class MatrixDiscrepancy(LossMeasure):
         "moments are taken over the cells present in the original; a suppressed cell counts as replaced by the mean"
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001); specification 01, IL-1"
-    usual: ClassVar[bool] = False
 
     matrix: Literal["x", "v", "r", "rf", "c", "f", "all"] = parameter(
         "all", help="matrix whose discrepancy is the loss; all: the mean over the six"

@@ -219,6 +219,7 @@ class IL1(_ValueLoss):
     """Mean relative change of the values."""
 
     name: ClassVar[str] = "il1"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the values"
     meaning: ClassVar[str] = "mean relative change of the values, at most 100 %; lower is better"
     route: ClassVar[Route] = "data"
@@ -229,6 +230,7 @@ class IL2(_MomentLoss):
     """Mean relative change of the attributes' means."""
 
     name: ClassVar[str] = "il2"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the means"
     meaning: ClassVar[str] = "mean relative change of the means, at most 100 %; lower is better"
 
@@ -238,6 +240,7 @@ class IL3(_MomentLoss):
     """Mean relative change of the covariances, variances included."""
 
     name: ClassVar[str] = "il3"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the covariances"
     meaning: ClassVar[str] = "mean relative change of the covariances, at most 100 %; lower is better"
 
@@ -247,6 +250,7 @@ class IL4(_MomentLoss):
     """Mean relative change of the variances."""
 
     name: ClassVar[str] = "il4"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the variances"
     meaning: ClassVar[str] = "mean relative change of the variances, at most 100 %; lower is better"
 
@@ -256,6 +260,7 @@ class IL5(_MomentLoss):
     """Mean change of the correlations; a difference, so that zeros need no rule."""
 
     name: ClassVar[str] = "il5"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean change of the correlations"
     meaning: ClassVar[str] = "mean change of the correlations; lower is better"
 
@@ -271,6 +276,7 @@ class IL(_ValueLoss):
     """
 
     name: ClassVar[str] = "il"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean of IL1 to IL5: changes of values, means, covariances, variances and correlations"
     meaning: ClassVar[str] = "changes of values, means, covariances, variances and correlations; lower is better"
     route: ClassVar[Route] = "data"
@@ -305,7 +311,6 @@ class GIL(_MomentLoss):
     meaning: ClassVar[str] = "changes of values and moments, dominated by small values; lower is better"
     route: ClassVar[Route] = "data"
     source: ClassVar[str] = "Fayyoumi and Oommen (2009), G_IL; specification 02, LM17"
-    usual: ClassVar[bool] = False
 
     zero: Zero = parameter(
         "released",

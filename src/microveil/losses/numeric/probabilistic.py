@@ -48,7 +48,6 @@ class PIL(LossMeasure):
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "statistics are taken over the cells, or pairs of cells, present in each file"
     source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005); specification 01, IL-3; specification 03, ME-9"
-    usual: ClassVar[bool] = False
 
     percents: tuple[Percent, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
 
