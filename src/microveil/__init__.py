@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from microveil import registry
     from microveil.attacks import Attack, Risk
     from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
@@ -119,7 +120,7 @@ _HOMES = {
 }
 _MODULES = {
     "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions",
-    "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking",
+    "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking", "registry": "registry",
     "risk_utility": "reporting.risk_utility",
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -129,7 +130,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "hierarchies", "describe", "Description",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
-    "score",
+    "score", "registry",
     "protect", "Plan", "read_plan", "Step", "Release", "read_release", "Manifest", "read_manifest", "Partition",
     "Guarantees", "guarantees_of", "protect_until", "stronger", "Strengthened",
     "advise", "advise_k", "Advice", "mask_in_segments", "segments_of", "object_migration", "ward_groups",
