@@ -85,7 +85,7 @@ def describe(data: Any) -> Description:
     <BLANKLINE>
     name  kind     role  distinct  missing  mean  std. dev.  hint
     age   numeric               4        0  31.5      10.55
-    job   nominal               3        1
+    job   nominal               2        1
     """
     table = as_microdata(data)
     return Description(table, tuple(describe_attributes(table)))
