@@ -7,18 +7,23 @@ A test compares what this makes with what lies in the repository, so neither can
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 import tomllib
 import unicodedata
 from collections import defaultdict
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from import_graph import Graph, drawing
 
+import microveil
+from microveil.attacks import Attack
+from microveil.attacks.taxonomy import disclosure_of
 from microveil.registry import SHELVES, describe, find, names
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +47,8 @@ def reference_page(sort: str) -> str:
         lines += [f"- Kinds: {', '.join(entry['kinds'])}", f"- Missing values: {entry['missing']}"]
         lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]
         lines += [f"- Formula: {entry['formula']}"] if entry.get("formula") else []
+        if sort == "attack":
+            lines.append(f"- Looks for: {_disclosure(find(sort, name))}")
         lines += [f"- Source: {entry['source']}", f"- In Python: `{module}.{cls}`", ""]
         if entry["parameters"]:
             lines += ["| parameter | type | allowed | default | what it is |", "|---|---|---|---|---|"]
@@ -50,6 +57,59 @@ def reference_page(sort: str) -> str:
                 lines.append(f"| `{p['name']}` | {kind} | {_allowed(p)} | {p['default']} | {p['help']} |")
             lines.append("")
     return "\n".join(lines)
+
+
+def python_page() -> str:
+    """Every name of the package that is no entry of the registry, as its docstring describes it."""
+    entries = {find(sort, name) for sort in SHELVES for name in names(sort)}
+    lines = [
+        "# In Python",
+        "",
+        "What `import microveil as mv` gives besides the methods, attacks, losses and scores.",
+        "",
+    ]
+    for name in microveil.__all__:
+        value = getattr(microveil, name)
+        if isinstance(value, str) or (isinstance(value, type) and value in entries):
+            continue
+        lines += [f"## `mv.{_call(name, value)}`", "", *_paragraphs(value.__doc__ or ""), ""]
+        if inspect.ismodule(value):
+            lines += [*_members(name, value), ""]
+    return "\n".join(lines)
+
+
+def _call(name: str, value: Any) -> str:
+    """A function with the names of its parameters; a class and a module by name."""
+    if not inspect.isfunction(value):
+        return name
+    shown = []
+    for parameter in inspect.signature(value).parameters.values():
+        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in shown:
+            shown.append("*")
+        shown.append(f"{star}{parameter.name}")
+    return f"{name}({', '.join(shown)})"
+
+
+def _members(name: str, module: ModuleType) -> list[str]:
+    """What a module that is itself a public name offers, a line for each."""
+    public = getattr(module, "__all__", None) or [
+        member
+        for member, value in vars(module).items()
+        if not member.startswith("_") and getattr(value, "__module__", "") == module.__name__ and callable(value)
+    ]
+    told = {member: getattr(module, member) for member in public}
+    return [
+        f"- `mv.{name}.{_call(member, value)}`: {_paragraphs(value.__doc__ or '')[0]}"
+        for member, value in told.items()
+        if callable(value) and value.__doc__
+    ]
+
+
+def _paragraphs(doc: str) -> list[str]:
+    """The text of a docstring, without its examples."""
+    told = [" ".join(part.split()) for part in inspect.cleandoc(doc).split(">>>")[0].split("\n\n") if part.strip()]
+    return [line for part in told for line in (part, "")][:-1]
 
 
 def _allowed(parameter: dict[str, Any]) -> str:
@@ -64,6 +124,11 @@ def _allowed(parameter: dict[str, Any]) -> str:
 
 def _at_most(limit: float | None, words: str) -> str:
     return words if limit is None else f"at most {words}"
+
+
+def _disclosure(attack: type[Attack]) -> str:
+    found = disclosure_of(attack)
+    return f"{found.view} disclosure by {found.way}, {found.certainty}, {found.precision}"
 
 
 class Work(NamedTuple):
@@ -211,6 +276,7 @@ def capabilities_page() -> str:
 def pages() -> dict[Path, str]:
     """Every generated file with its content."""
     made = {ROOT / "docs" / "reference" / f"{FILES[sort]}.md": reference_page(sort) for sort in SHELVES}
+    made[ROOT / "docs" / "reference" / "python.md"] = python_page()
     made[ROOT / "docs" / "references.md"] = references_page()
     made[ROOT / "docs" / "capabilities.md"] = capabilities_page()
     made[ROOT / "docs" / "images" / "rooms.svg"] = drawing(Graph.of())

@@ -24,7 +24,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "microveil"
 ORDER = (
     *("typing", "errors", "units", "display", "progress", "randomness", "parameters"),
     *("numerics", "microdata", "masking", "comparison", "attacks", "losses", "registry"),
-    *("protection", "strengthening", "battery", "scoring", "reporting", "study", "demo", "cli"),
+    *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study", "demo", "cli"),
 )
 DOOR = "__init__"  # the names a user types; it is no room
 _FREE = ("__version__",)  # what a room may take from the door

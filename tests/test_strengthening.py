@@ -101,3 +101,35 @@ def test_uniqueness_of_published_intervals_does_not_stop_the_loop_at_once() -> N
     risks = [risk for _, risk in found.tried]
     assert len(risks) > 1
     assert risks[-1] <= 15 < min(risks[:-1])
+
+
+def test_what_was_tried_is_shown_as_text_and_in_a_notebook() -> None:
+    methods = stronger(MDAV(), "k", (2, 4, 8))
+    found = protect_until(people(40), methods, DistanceLinkage(), 20.0, attributes=["age"])
+    assert found.labels == ("k=2", "k=4", "k=8")[: len(found.tried)]
+    assert found.rows()[0] == ("k=2", f"{found.tried[0][1]:.2f} %", "")
+    assert found.rows()[-1][2] == f"released, 95 % interval {found.risk.low:.2f} to {found.risk.high:.2f}"
+    assert str(found).startswith("the intruder is assumed to know age")
+    assert "tried  distance-linkage" in str(found)
+    assert "<td>k=2</td>" in found._repr_html_()
+    assert found.to_plain()["tried"][0] == {"method": "k=2", "risk": found.tried[0][1], "required": True}
+    assert found.to_plain()["measure"] == "distance-linkage"
+
+
+def test_methods_are_told_apart_by_what_they_differ_in_or_by_labels_of_ones_own() -> None:
+    data = people(30)
+    one = protect_until(data, [MDAV(k=5)], DistanceLinkage(), 100)
+    assert one.labels == ("mdav",)
+    mixed = protect_until(data, [MDAV(k=2), Noise(alpha=50.0)], DistanceLinkage(), 100, labels=["weak", "strong"])
+    assert mixed.labels == ("weak",)
+    two = protect_until(data, [MDAV(k=2), Noise(alpha=50.0)], DistanceLinkage(), 100)
+    assert two.labels == (repr(MDAV(k=2)),)
+    with pytest.raises(ParameterError, match="2 methods need as many labels, not 1"):
+        protect_until(data, [MDAV(k=2), MDAV(k=3)], DistanceLinkage(), 100, labels=["weak"])
+
+
+def test_a_counter_has_no_interval() -> None:
+    found = protect_until(people(), [Noise(alpha=100.0)], Inference(learner="ridge"), 100.0, counter="explained")
+    assert found.measure == "inference.explained"
+    assert found.rows()[0][2] == "released"
+    assert "interval" not in found.sentences()[-1]

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from microveil import registry
     from microveil.attacks import Attack, Risk
+    from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
     from microveil.attacks.linkage.distance import DistanceLinkage
     from microveil.attacks.reidentification import FileRisk, Headline, risk_of_file
-    from microveil.battery import Battery, run_battery
+    from microveil.attacks.taxonomy import Disclosure, disclosure_of
+    from microveil.attacks.uniqueness import unique_in_both
+    from microveil.attacks.versions import Versions, attack_versions, combine_versions
+    from microveil.battery import Battery, explain_risk, run_battery
+    from microveil.comparison.matrix_mask import MatrixMask, to_matrix_mask
     from microveil.errors import Cancelled, MicroveilError
     from microveil.losses import Loss, LossMeasure
     from microveil.losses.categorical.distance import DBIL
@@ -27,30 +33,48 @@ if TYPE_CHECKING:
     from microveil.masking.coarsening.suppress import Suppress
     from microveil.masking.coarsening.top_bottom_coding import BottomCode, TopCode
     from microveil.masking.guarantees import Guarantees, guarantees_of
+    from microveil.masking.manifest import Manifest, read_manifest
+    from microveil.masking.microaggregation.advice import Advice, advise, advise_k
     from microveil.masking.microaggregation.best import Best
     from microveil.masking.microaggregation.mdav import MDAV
     from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
+    from microveil.masking.microaggregation.segments import mask_in_segments, segments_of
     from microveil.masking.plan import read_plan
     from microveil.masking.randomising.noise import Noise
     from microveil.masking.randomising.pram import PRAM
+    from microveil.masking.randomising.resampling import resampled_table
     from microveil.masking.swapping.rank_swapping import RankSwapping
     from microveil.masking.synthesis.synthetic import Synthetic
     from microveil.masking.within import Within
-    from microveil.microdata import Attribute, Hierarchy, Intervals, Microdata, Schema, datasets
+    from microveil.microdata import Attribute, Hierarchy, Intervals, Microdata, Schema, datasets, hierarchies
+    from microveil.microdata.description import Description, describe
     from microveil.microdata.files import read, write
+    from microveil.numerics.grouping.learning_automata import object_migration
+    from microveil.numerics.grouping.ward import ward_groups
+    from microveil.numerics.perturbing.swapping import is_valid_rank_swap
     from microveil.protection import protect
     from microveil.registry import attack, loss, method
+    from microveil.release_files import read_release
+    from microveil.reporting import risk_utility
     from microveil.reporting.report import report
-    from microveil.scoring import Assessment, Score, ScoreRule, assess, score
+    from microveil.scoring import Assessment, Score, ScoreRule, assess, decisions, score
+    from microveil.scoring.optimising import Optimum, grid, optimise
+    from microveil.scoring.repeated import RepeatedScore, repeated_score
+    from microveil.strengthening import Strengthened, protect_until, stronger
     from microveil.study import Candidate, Study, compare, run_study
 
 # the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
 _HOMES = {
     "attacks": ("Attack", "Risk"),
+    "attacks.anonymity": ("Anonymity", "real_anonymity", "shared_groups"),
     "attacks.intervals": ("IntervalDisclosure",),
     "attacks.linkage.distance": ("DistanceLinkage",),
     "attacks.reidentification": ("FileRisk", "Headline", "risk_of_file"),
-    "battery": ("Battery", "run_battery"),
+    "attacks.taxonomy": ("Disclosure", "disclosure_of"),
+    "attacks.uniqueness": ("unique_in_both",),
+    "attacks.versions": ("Versions", "attack_versions", "combine_versions"),
+    "battery": ("Battery", "explain_risk", "run_battery"),
+    "comparison.matrix_mask": ("MatrixMask", "to_matrix_mask"),
     "errors": ("Cancelled", "MicroveilError"),
     "losses": ("Loss", "LossMeasure"),
     "losses.categorical.distance": ("DBIL",),
@@ -64,36 +88,59 @@ _HOMES = {
     "masking.coarsening.sampling": ("Sampling",),
     "masking.coarsening.suppress": ("Suppress",),
     "masking.guarantees": ("Guarantees", "guarantees_of"),
+    "masking.manifest": ("Manifest", "read_manifest"),
+    "masking.microaggregation.advice": ("Advice", "advise", "advise_k"),
     "masking.microaggregation.best": ("Best",),
     "masking.microaggregation.mdav": ("MDAV",),
     "masking.microaggregation.mdav_generic": ("MDAVGeneric",),
+    "masking.microaggregation.segments": ("mask_in_segments", "segments_of"),
     "masking.plan": ("read_plan",),
     "masking.randomising.noise": ("Noise",),
     "masking.randomising.pram": ("PRAM",),
+    "masking.randomising.resampling": ("resampled_table",),
     "masking.swapping.rank_swapping": ("RankSwapping",),
     "masking.synthesis.synthetic": ("Synthetic",),
     "masking.by_household": ("ByHousehold",),
     "masking.within": ("Within",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
+    "microdata.description": ("Description", "describe"),
     "microdata.files": ("read", "write"),
+    "numerics.grouping.learning_automata": ("object_migration",),
+    "numerics.grouping.ward": ("ward_groups",),
+    "numerics.perturbing.swapping": ("is_valid_rank_swap",),
     "protection": ("protect",),
     "registry": ("method", "attack", "loss"),
+    "release_files": ("read_release",),
     "reporting.report": ("report",),
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
+    "scoring.optimising": ("Optimum", "grid", "optimise"),
+    "scoring.repeated": ("RepeatedScore", "repeated_score"),
+    "strengthening": ("Strengthened", "protect_until", "stronger"),
     "study": ("Candidate", "Study", "compare", "run_study"),
 }
-_MODULES = {"attacks": "attacks", "datasets": "microdata.datasets", "losses": "losses", "masking": "masking"}
+_MODULES = {
+    "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions",
+    "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking", "registry": "registry",
+    "risk_utility": "reporting.risk_utility",
+}  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
+    "hierarchies", "describe", "Description",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
-    "score",
-    "protect", "Plan", "read_plan", "Step", "Release", "Partition", "Guarantees", "guarantees_of",
+    "score", "registry",
+    "protect", "Plan", "read_plan", "Step", "Release", "read_release", "Manifest", "read_manifest", "Partition",
+    "Guarantees", "guarantees_of", "protect_until", "stronger", "Strengthened",
+    "advise", "advise_k", "Advice", "mask_in_segments", "segments_of", "object_migration", "ward_groups",
+    "resampled_table", "is_valid_rank_swap", "to_matrix_mask", "MatrixMask",
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
-    "run_battery", "DistanceLinkage", "IntervalDisclosure",
-    "run_study", "compare", "Candidate", "Study", "report",
+    "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
+    "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
+    "Disclosure",
+    "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
+    "decisions", "report", "risk_utility",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

@@ -56,6 +56,19 @@ class DataError(MicroveilError, ValueError):
     """The data cannot be treated in the way that was asked for."""
 
 
+class TooFewRecordsError(DataError):
+    """A table, or a part of it, has fewer records than what is asked for needs."""
+
+    def __init__(self, records: int, at_least: int, why: str, *, where: str = "the table") -> None:
+        self.records, self.at_least, self.why = records, at_least, why
+        held = "1 record" if records == 1 else f"{records:,} records"
+        super().__init__(f"{where} has {held}, but {why} needs at least {at_least}")
+
+    def in_a_part(self) -> TooFewRecordsError:
+        """The same, said of a part of the table."""
+        return TooFewRecordsError(self.records, self.at_least, self.why, where="a part")
+
+
 class GuaranteeError(DataError):
     """A release does not guarantee what was required of it."""
 

@@ -231,3 +231,14 @@ def test_unless_attributes_are_named_those_that_the_first_version_masked_are_put
     data = people(20)
     apart = [MDAV(k=3).mask(data, ["age"]), MDAV(k=3).mask(data, ["income"])]
     assert combine_versions(apart).names == ("age",)
+
+
+def test_versions_show_themselves_as_text_and_in_a_notebook() -> None:
+    people = Microdata.of({"income": [1, 2, 4, 7, 11, 16, 22, 29, 37, 46, 56, 67]})
+    found = attack_versions(people, [IndividualRanking(k=k).mask(people) for k in (2, 3)])
+    assert str(found).startswith("2 versions combined; the intruder is assumed to know income")
+    assert "version 2  together  highest" in str(found)
+    assert found.row()[:2] == ("distance-linkage", f"{found.alone[0].value:.2f}")
+    assert [sentence.partition(":")[0] for sentence in found.sentences()] == ["income", "income"]
+    assert "mean width of the intervals that hold every value" in found.sentences()[1]
+    assert "<td>distance-linkage</td>" in found._repr_html_()

@@ -237,7 +237,7 @@ def test_what_is_printed_of_trials_studies_and_versions_says_what_the_intruder_k
     why = "the intruder is assumed to know age, pay (the masked attributes, because no keys are declared)"
     trial = trial_of("mdav", {}, "distance-linkage=90", "k=3,5")
     found = trial.run(data, None, None, 1_000_001, {}, lambda fraction, label: None)
-    assert trial.lines(found)[0] == why
+    assert found.sentences()[0] == why
     study = mv.run_study({"method": [{"name": "mdav", "grid": {"k": [3]}}]}, data)
     assert why in " ".join(str(study).split())
     releases = [mv.MDAV(k=k).mask(data, seed=1_000_001) for k in (3, 5)]

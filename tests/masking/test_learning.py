@@ -40,7 +40,6 @@ from microveil.numerics.statistics.dependence_tree import (
     dependence,
     draw_codes,
     draw_values,
-    information,
     maximum_spanning_tree,
     random_tables,
     tied_choices,
@@ -672,6 +671,12 @@ TRUE_TREE = {(0, 1), (0, 2), (0, 3), (2, 4), (2, 5)}
 
 def tables_of(zeros: tuple[tuple[float, ...], ...]) -> list[FloatArray]:
     return [np.array([[zero, 1 - zero] for zero in node]) for node in zeros]
+
+
+def information(joint: FloatArray) -> float:
+    """The expected mutual information of a table of joint probabilities, in nats."""
+    cells, expected = joint[joint > 0], np.outer(joint.sum(axis=1), joint.sum(axis=0))[joint > 0]
+    return float((cells * np.log(cells / expected)).sum())
 
 
 def pairwise_joints(tables: list[FloatArray]) -> dict[tuple[int, int], FloatArray]:

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.errors import DataError
-from microveil.masking import Release
+from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.masking.microaggregation.camp_crest import CampCrest
 from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.microaggregation.mdav import MDAV
-from microveil.masking.microaggregation.perturbation import calibrate, drawn_values
+from microveil.masking.microaggregation.perturbation import drawn_values
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.groups import means_by_group
@@ -29,6 +28,7 @@ from microveil.numerics.perturbing.perturbation import (
     perturb_average,
     square_root,
 )
+from microveil.strengthening import protect_until, stronger
 
 NINE = np.array(
     [[55, 75], [64, 84], [59, 70], [56, 54], [59, 58], [48, 60], [56, 92], [55, 90], [58, 100]], dtype=float
@@ -329,27 +329,19 @@ def test_the_bias_of_the_printed_rule_on_the_diabetes_file(reference: Callable[.
         assert covariance(exact) == pytest.approx(covariance(values))
 
 
-def linked(original: Microdata, release: Release) -> float:
-    names = release.provenance.attributes
-    before, after = (np.column_stack([d.numbers(n).values for n in names]) for d in (original, release.data))
-    return 100.0 * float((linkage_ranks(before, after) <= 1).mean())
-
-
 @pytest.mark.spec("07:CR-24")
-def test_calibration_stops_at_the_first_of_two_sizes_that_meet_the_target() -> None:
+def test_the_group_size_is_the_first_of_two_that_meet_the_target() -> None:
     rng = np.random.default_rng(9)
     data = Microdata.of(
         {"x": rng.normal(size=120), "y": rng.normal(size=120), "c": rng.choice(["a", "b"], 120)},
         keys=["x", "y"],
         confidential=["c"],
     )
-    found = calibrate(CampCrest(), data, linked, 12.0, seeds=(1, 2), sizes=range(3, 40))
-    risks = dict(found.tried)
-    assert found.risk == risks[found.k] <= 12.0
-    assert risks[found.k + 1] <= 12.0
-    assert max(risks) == found.k + 1
-    assert all(max(risks[k], risks[k + 1]) > 12.0 for k in range(3, found.k))
-    with pytest.raises(DataError, match=r"no group size tried brings the risk to 0.1 %"):
-        calibrate(CampCrest(), data, linked, 0.1, seeds=(1,), sizes=(3, 4))
-    with pytest.raises(DataError, match=r"the lowest was 100 %"):
-        calibrate(CampCrest(), data, linked, 0.1, sizes=())
+    sizes = stronger(CampCrest(), "k", range(3, 40))
+    found = protect_until(data, sizes, DistanceLinkage(), 12.0, seeds=(1, 2), in_a_row=2)
+    assert isinstance(found.method, CampCrest)
+    k = found.method.k
+    risks = {size.k: risk for size, risk in found.tried if isinstance(size, CampCrest)}
+    assert max(risks[k], risks[k + 1]) <= 12.0
+    assert max(risks) == k + 1
+    assert all(max(risks[size], risks[size + 1]) > 12.0 for size in range(3, k))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, ParameterError, TooFewRecordsError
 from microveil.losses.categorical.distance import DBIL
 from microveil.masking import Method, Plan
 from microveil.masking.coarsening.global_median import GlobalMedian
@@ -304,3 +304,11 @@ def test_a_part_that_is_too_small_is_called_a_part() -> None:
     data = Microdata.of({"t": ["u"] * 10 + ["v"] * 50, "x": list(range(60))}, strata=["t"], keys=["x"])
     with pytest.raises(DataError, match=r"^a part has 10 records, but mdav with k = 20 needs at least 20$"):
         Within(method=MDAV(k=20), by="strata", smallest=2).mask(data, ["x"])
+    with pytest.raises(TooFewRecordsError, match=r"^the table has 60 records, but within with parts of 70 needs"):
+        Within(method=MDAV(k=70)).mask(data, ["x"])
+
+
+def test_what_the_whole_table_lacks_is_not_said_of_a_part() -> None:
+    data = Microdata.of({"t": ["u"] * 10 + ["v"] * 50, "x": list(range(60))}, strata=["t"], keys=["x"])
+    with pytest.raises(DataError, match="but the table has no attribute with the role weight"):
+        Within(method=Suppress(k=2, weighted=True, risk=0.5), by="strata", smallest=2).mask(data, ["x"])

@@ -13,7 +13,7 @@ import pytest
 from microveil.errors import DataError, MicroveilError, SchemaError
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.datasets.sample_survey import survey
-from microveil.microdata.description import describe_attributes, with_domains
+from microveil.microdata.description import describe, describe_attributes, with_domains
 
 
 def test_kinds_are_guessed_from_the_column_types() -> None:
@@ -256,3 +256,22 @@ def test_a_refused_mapping_does_not_show_its_cells() -> None:
 def test_numbers_too_large_to_square_are_refused() -> None:
     with pytest.raises(DataError, match="beyond 1e150"):
         Microdata.of({"x": [1.0, 1e200]}).numbers("x")
+
+
+def test_a_table_is_described_as_text_and_in_a_notebook() -> None:
+    table = {"age": [20, 22, 41, 43], "job": ["<cook>", "cook", "judge", None]}
+    found = describe(Microdata.of(table, keys=["age"], confidential=["job"]))
+    assert found.records == 4
+    assert found.rows()[0] == ("age", "numeric", "key", "4", "0", "31.5", "10.55", "")
+    assert str(found).splitlines()[0] == "4 records, 2 attributes"
+    assert "<td>age</td>" in found._repr_html_()
+    assert found.to_plain()["attributes"][1]["missing"] == 1
+    assert found.schema["job"].domain == ("<cook>", "cook", "judge")
+    assert repr(found) == "Description(4 records, 2 attributes)"
+
+
+def test_hints_of_a_description_stand_below_it() -> None:
+    found = describe({"email": [f"p{i}@example.org" for i in range(20)]})
+    assert len(found.hints()) == 1
+    assert found.hints()[0].startswith("email: ")
+    assert "email: " in str(found)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import microveil as mv
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking.microaggregation.iamat import IAMAT
@@ -16,6 +17,7 @@ from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
+from microveil.registry import find, names
 from microveil.scoring import Score, assess, score, score_index
 
 
@@ -228,3 +230,22 @@ def test_a_score_is_a_mean_or_a_maximum() -> None:
         Score(3, 4, by="median")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="share = 7 is not allowed"):
         Score(3, 4, by="max", share=7)
+
+
+def test_notes_say_what_the_measures_leave_out() -> None:
+    table = {"age": [20, 22, 41, 43, 61, 65, 70, 71], "job": list("aabbccdd")}
+    people = mv.Microdata.of(table, keys=["age", "job"])
+    (sampled,) = mv.assess(people, mv.Sampling(size=6).mask(people, seed=1)).notes
+    assert sampled.startswith("6 of 8 records were released")
+    (labelled,) = mv.assess(people, mv.Mondrian(k=4, publish="interval").mask(people, seed=1)).notes
+    assert "released as labels that stand for several values" in labelled
+    assert mv.assess(people, mv.MDAV(k=2).mask(people, ["age"], seed=1)).notes == ()
+
+
+def test_a_loss_is_usual_only_if_it_says_so_itself() -> None:
+    """A new measure does not become part of every assessment because somebody forgot to say that it is none."""
+    assert mv.LossMeasure.usual is False
+    usual = [name for name in names("loss") if find("loss", name).usual]
+    numeric = ["sse", "il", "il1", "il2", "il3", "il4", "il5", "distribution"]
+    assert usual == [*numeric, "generalisation", "dbil", "ctbil", "ebil"]
+    assert all("usual" in vars(find("loss", name)) for name in usual)

@@ -10,7 +10,7 @@ from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
-from microveil.scoring.optimising import Optimum, every, optimise
+from microveil.scoring.optimising import Optimum, grid, optimise
 
 ATTRIBUTES = ("age", "wealth")
 
@@ -22,7 +22,7 @@ def people() -> Microdata:
 
 @pytest.fixture(scope="module")
 def optimum(people: Microdata) -> Optimum:
-    methods = [*every("mdav", k=[2, 3, 5, 8]), *every("rank-swapping", p=[5, 15])]
+    methods = [*grid("mdav", k=[2, 3, 5, 8]), *grid("rank-swapping", p=[5, 15])]
     return optimise(methods, people, risk_below=20, il="sse", attributes=ATTRIBUTES, known=ATTRIBUTES, seed=1)
 
 
@@ -50,26 +50,26 @@ def test_what_a_trial_says_is_what_the_measures_say(optimum: Optimum, people: Mi
 
 @pytest.mark.spec("01:SDC-1")
 def test_a_bound_nobody_reaches_leaves_nothing(people: Microdata) -> None:
-    found = optimise(every("mdav", k=[2]), people, risk_below=0, il=SSE(), dr=DistanceLinkage(), attributes=ATTRIBUTES)
+    found = optimise(grid("mdav", k=[2]), people, risk_below=0, il=SSE(), dr=DistanceLinkage(), attributes=ATTRIBUTES)
     assert found.best is None
     assert len(found.trials) == 1
 
 
 def test_what_an_intruder_knows_may_be_less(people: Microdata) -> None:
     all_known, one_known = (
-        optimise(every("mdav", k=[2]), people, risk_below=50, attributes=ATTRIBUTES, known=known, seed=1).trials[0].risk
+        optimise(grid("mdav", k=[2]), people, risk_below=50, attributes=ATTRIBUTES, known=known, seed=1).trials[0].risk
         for known in (None, ["age"])
     )
     assert one_known < all_known
 
 
 def test_every_combination_of_parameters_is_made_and_wrong_ones_are_named() -> None:
-    made = every("mdav", k=[2, 3], scale=["z", "none"])
+    made = grid("mdav", k=[2, 3], scale=["z", "none"])
     assert len(set(made)) == 4
-    assert every("mdav") == [MDAV()]
+    assert grid("mdav") == [MDAV()]
     with pytest.raises(ParameterError, match="mdav has no parameter 'kk'"):
-        every("mdav", kk=[2])
+        grid("mdav", kk=[2])
     with pytest.raises(UnknownNameError, match="did you mean 'mdav'"):
-        every("mdva")
+        grid("mdva")
     with pytest.raises(ParameterError, match="no method to try"):
         optimise([], {"a": [1, 2]}, risk_below=10)

@@ -113,6 +113,10 @@ def test_with_a_bound_on_the_risk_the_best_loses_least_below_it() -> None:
     with pytest.raises(DataError, match=r"no candidate has a risk below 1 %; the lowest is 1\.00 % \(c3\)"):
         _ = replace(study, risk_bound=1.0).best
     assert replace(study, risk_bound=1.0).admissible == ()
+    assert replace(study, risk_bound=1.0).notes == (
+        "no candidate has a risk below 1 %, so there is no best one and no plan of it",
+    )
+    assert study.notes == ()
 
 
 def test_the_best_is_chosen_by_its_mean_and_not_by_its_luckiest_repeat() -> None:
@@ -237,6 +241,7 @@ def test_the_summary_has_a_row_for_every_candidate_with_numbers(repeated: Study)
 def test_what_failed_is_told(repeated: Study) -> None:
     assert [failure.candidate.label for failure in repeated.failures] == ["mdav k=500"]
     assert "failed: mdav k=500" in str(repeated)
+    assert any(told.startswith("mdav k=500 (repeat ") for told in repeated.notes)
 
 
 def test_no_candidate_with_numbers_means_no_best(people: Microdata) -> None:

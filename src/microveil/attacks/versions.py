@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,6 +17,7 @@ from microveil.attacks.ranking_intervals import beside
 from microveil.comparison.knowledge import Knowledge
 from microveil.comparison.label_detection import readable_labels, texts_of
 from microveil.comparison.pairs import Pair
+from microveil.display import html_table, paragraph, text_table
 from microveil.errors import DataError, ParameterError
 from microveil.microdata import Categories, Microdata
 from microveil.progress import Progress, parts, silent
@@ -71,6 +73,49 @@ class Versions:
             "together": self.together.to_plain(),
             "gains": {name: gain.to_plain() for name, gain in self.gains.items()},
         }
+
+    @property
+    def heading(self) -> str:
+        """How many versions were combined, and what the intruder is assumed to know."""
+        return f"{len(self.alone)} versions combined; {self.knowledge}"
+
+    def row(self) -> tuple[str, ...]:
+        """The attack, its risks in per cent by each version, by all together and by the best of these, and the 95 %
+        interval of the last."""
+        best = self.risk
+        each = (f"{risk.value:.2f}" for risk in (*self.alone, self.together, best))
+        return (best.name, *each, f"{best.low:.2f} to {best.high:.2f}")
+
+    def sentences(self) -> list[str]:
+        """For each numeric attribute how much nearer all versions bring the intruder than a single one."""
+        told = []
+        for name, gain in self.gains.items():
+            told.append(
+                f"{name}: error of the intruder's estimate {gain.error:.2f} % of the standard deviation with all "
+                f"versions, {gain.error_alone:.2f} % with one"
+            )
+            if gain.contained == 100:  # masked in order: the intervals hold, and their intersection too
+                told.append(
+                    f"{name}: mean width of the intervals that hold every value {gain.width:.2f} % of the standard "
+                    f"deviation with all versions, {gain.width_alone:.2f} % with one"
+                )
+        return told
+
+    def _head(self) -> tuple[str, ...]:
+        numbered = (f"version {number}" for number in range(1, len(self.alone) + 1))
+        return ("risk, %", *numbered, "together", "highest", "95 % interval")
+
+    def __str__(self) -> str:
+        columns = range(1, len(self.alone) + 4)
+        table = text_table([self._head(), self.row()], right=set(columns))
+        return "\n".join([
+            *paragraph(self.heading), "", *table, "", *(line for one in self.sentences() for line in paragraph(one)),
+        ]).rstrip()  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        table = html_table([self.row()], self._head(), right=set(range(1, len(self.alone) + 4)))
+        told = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
+        return f"<p>{escape(self.heading)}</p>{table}{told}"
 
 
 def attack_versions(

@@ -22,7 +22,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, console, fail, note, print_json, say, warn
-from microveil.cli.tables import from_manifest, read_release, read_table
+from microveil.cli.tables import manifest_beside, read_masked, read_table
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
 from microveil.errors import ParameterError
 from microveil.units import THRESHOLD
@@ -99,7 +99,6 @@ def assess(
     """Measure what an intruder could learn and what an analyst loses."""
     from microveil.attacks.correspondence import corresponding
     from microveil.battery import explain_risk
-    from microveil.comparison.pairs import Pair
     from microveil.progress import Part, parts
     from microveil.registry import make
     from microveil.scoring.assessing import assess_matched
@@ -118,23 +117,22 @@ def assess(
     (rule,) = made_by_sort["score"]
     others = also or []
     check_versions(masked, others, link)
-    made = from_manifest(masked)
-    plan, _ = made
+    manifest = manifest_beside(masked)
     chosen = split(attributes)
     wishes = table.reading
     with bar_for(f"assessing {masked.name}") as bar:
         before = read_table(
-            original, table.schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **table.said
-        )
+            original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
+            **wishes, **table.said,
+        )  # fmt: skip
         readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
-        release, *versions = [
-            read_release(place, before, beside, part, whole=attacks is not None or rule.name != "mean", **wishes)
+        releases = [
+            read_masked(place, before, beside, part, whole=attacks is not None or rule.name != "mean", **wishes)
             for place, beside, part in zip(
-                (masked, *others), (made, *map(from_manifest, others)), readings, strict=True
+                (masked, *others), (manifest, *map(manifest_beside, others)), readings, strict=True
             )
         ]
-        matched, *others_matched = [corresponding(before, one, match_by) for one in (release, *versions)]
-        compared = Pair.of(matched.original, matched.release, chosen)
+        matched, *others_matched = [corresponding(before, one, match_by) for one in releases]
         assessment = assess_matched(
             matched, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses, score=rule,
             threshold=threshold, progress=Part(bar, 0.2, 0.8 if others else 1.0),
@@ -142,22 +140,14 @@ def assess(
         together = None
         if others:
             attacking = [make("attack", "distance-linkage")] if every or chosen_attacks is None else chosen_attacks
-            releases = [one.release for one in (matched, *others_matched)]
-            together = attack_together(matched.original, releases, split(known), attacking, link, Part(bar, 0.8, 1.0))
+            compared = [one.release for one in (matched, *others_matched)]
+            together = attack_together(matched.original, compared, split(known), attacking, link, Part(bar, 0.8, 1.0))
     for warning in dict.fromkeys(one.warning for one in (matched, *others_matched) if one.warning):
         warn(warning)
-    if compared.labelled:
-        note(
-            f"{', '.join(compared.labelled)}: released as labels that stand for several values; the loss "
-            "'generalisation' measures their width, and not every attack can use them"
-        )
+    for told in assessment.notes:
+        note(told)
     if every and together is not None:
         note("the versions combined were attacked by distance-linkage only; name other attacks with --attacks")
-    if len(release) < len(before):
-        note(
-            f"{len(release):,} of {len(before):,} records were released and compared with their own originals, so "
-            "the losses do not include what is lost by leaving out the others"
-        )
     files = [place.name for place in (masked, *others)]
     if as_json:
         more = {} if together is None else {"versions": plain_versions(files, together)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,13 +20,13 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, note, print_json, say
-from microveil.cli.tables import is_neutralised, read_table
+from microveil.cli.tables import read_table
 from microveil.cli.trial import trial_of
 from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from microveil.masking import Plan, Release
-    from microveil.microdata import Microdata
+    from microveil.masking.manifest import Manifest
 
 EXAMPLE = "Example: microveil protect people.csv --schema people.toml --method mdav-generic --set k=5 --out safe.csv"
 MORE = (
@@ -134,14 +134,12 @@ def protect(
     check_place(out, force=force, inputs=[path, plan, table.schema])
     wishes = table.reading
     if manifest is not None:
-        dialect = (manifest.get("input") or {}).get("dialect") or {}
-        wishes.update({k: v for k, v in dialect.items() if wishes[k] is None})
+        wishes.update({k: v for k, v in manifest.dialect.items() if wishes[k] is None})
     with bar_for(f"protecting {path.name}") as bar:
         # the plan's schema decides how columns are read; what is said on the command line goes on top of it
         data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
-        if manifest is not None and manifest.get("input", {}).get("digest") != data.digest():
-            # its random numbers would be others anyway; but whoever gets one manifest must not have the seed of both
-            the_plan = replace(the_plan, seed=None)
+        if manifest is not None:
+            the_plan = replace(the_plan, seed=manifest.plan_for(data).seed)
         found = None
         if trial is not None:
             given = draw_seed() if given is None else given
@@ -150,14 +148,15 @@ def protect(
         masking = Part(bar, 0.1 if found is None else 0.8, 0.9)
         release = carry_out(data, replace(the_plan, schema=None), seed=given, progress=masking)
         bar(0.9, f"writing {out.name}")
-        neutralise = neutralise_formulas or is_neutralised(manifest)
+        neutralise = neutralise_formulas or (manifest is not None and manifest.neutralised)
         written, beside = release.save(out, force=force, neutralise_formulas=neutralise)
     warnings = _of_the_seed(release)
     for warning in warnings:
         note(warning)
-    _advise(data, release)
+    for caution in release.cautions(data):
+        note(caution)
     if manifest is not None:
-        _compare_with(manifest, release, written)
+        note(manifest.compare(release, written))
     if as_json:
         guarantees = release.guarantees.to_plain()
         plain = release.provenance.to_plain()
@@ -166,8 +165,8 @@ def protect(
         places = {"release": str(written), "manifest": str(beside), "warnings": warnings}
         print_json({**places, "guarantees": guarantees, **tried, **plain})
         return
-    if trial is not None and found is not None:
-        for line in trial.lines(found):
+    if found is not None:
+        for line in found.sentences():
             say(line)
     for step in release.provenance.steps:
         settings_text = ", ".join(f"{k}={shown(v)}" for k, v in step.parameters.items() if v is not None)
@@ -176,8 +175,8 @@ def protect(
         say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
     for line in release.guarantees.sentences():
         say(line)
-    if as_they_were := _as_they_were(release):
-        say(f"released as they were: {', '.join(as_they_were)}")
+    if release.untouched:
+        say(f"released as they were: {', '.join(release.untouched)}")
     if release.provenance.left_out:
         say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
     for remark in release.provenance.notes:
@@ -189,7 +188,8 @@ def protect(
 
 def _the_plan(
     plan: Path | None, method: str | None, settings: Mapping[str, str], attributes: str | None
-) -> tuple[Plan, dict[str, Any] | None]:
+) -> tuple[Plan, Manifest | None]:
+    from microveil.masking.manifest import Manifest
     from microveil.masking.plan import Plan, Step, read_plan
     from microveil.registry import make
 
@@ -200,7 +200,8 @@ def _the_plan(
             raise ParameterError(
                 "--set and --attributes can be used only with --method; a plan has its own parameters and attributes"
             )
-        return read_plan(plan)
+        read, content = read_plan(plan)
+        return read, None if content is None else Manifest(read, content)
     assert method is not None
     built = make("method", method, settings, text=True)
     chosen = split(attributes)
@@ -223,46 +224,9 @@ def _required(require: Sequence[str] | None) -> dict[str, float]:
     return check_requirements(wanted)
 
 
-def _as_they_were(release: Release) -> list[str]:
-    changed = (*release.provenance.attributes, *release.provenance.renumbered)
-    return [name for name in release.data.names if name not in changed]
-
-
 def _of_the_seed(release: Release) -> list[str]:
     """What is to be said about a seed that is tried first by whoever looks for one."""
-    from microveil.randomness import GUESSABLE
-
-    seed = release.provenance.seed
-    if seed is None or seed >= GUESSABLE:
+    if not release.provenance.seed_is_guessable:
         return []
+    seed = release.provenance.seed
     return [f"the seed {seed} is easily guessed, and with it much of the masking undone; without --seed one is drawn"]
-
-
-def _advise(data: Microdata, release: Release) -> None:
-    """What a careful colleague would say before this goes out."""
-    from microveil.microdata.hints import hints
-
-    for warning in release.provenance.warnings:
-        note(warning)
-    as_they_were = _as_they_were(release)
-    for name, hint in hints(data).items():
-        if hint.grave and name in as_they_were:
-            note(f"column '{name}' is released as it was; {hint.text}")
-        elif hint.no_amount and name in release.provenance.attributes and not data[name].is_categorical:
-            note(f"column '{name}' was masked like an amount; {hint.text}")
-
-
-def _compare_with(manifest: dict[str, Any], release: Release, written: Path) -> None:
-    """Say where a release made from a manifest differs from the one the manifest came with."""
-    from microveil.masking.release import file_digest
-
-    if (manifest.get("input") or {}).get("digest") != release.provenance.input_digest:
-        note("the input is not the one this manifest was made from, so the release is a new one, with another seed")
-        return
-    expected = manifest.get("output") or {}
-    if expected.get("file_sha256") == file_digest(written):
-        note("the same bytes as the release this manifest came with")
-    elif expected.get("digest") == release.data.digest():
-        note("the same values as the release this manifest came with, written in another form")
-    else:
-        note(f"the values differ from the release this manifest came with; it was made with {manifest.get('versions')}")

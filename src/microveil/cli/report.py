@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,7 +21,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, print_json, say
-from microveil.cli.tables import from_manifest, is_neutralised, read_back, read_table
+from microveil.cli.tables import manifest_beside, read_masked, read_table
 from microveil.units import THRESHOLD
 
 EXAMPLE = "Example: microveil report people.csv safe.csv --out report.html"
@@ -79,7 +79,7 @@ def report(
     It says how the table was masked, and compares it before and after.
     The internal page (the default) shows the original; the public one leaves out whatever would help an intruder.
     """
-    from microveil.masking.release import manifest_path, release_from
+    from microveil.masking.release import manifest_path
     from microveil.microdata.files.atomic import check_output, write_text
     from microveil.progress import Part
     from microveil.registry import make
@@ -87,24 +87,17 @@ def report(
 
     check_output(out, force=force, inputs=[original, masked, manifest_path(masked), table.schema])
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
-    plan, manifest = from_manifest(masked)
+    manifest = manifest_beside(masked)
     chosen = split(attributes)
     wishes = table.reading
     with bar_for(f"reporting on {masked.name}") as bar:
         before = read_table(
-            original, table.schema or (plan.schema if plan else None), Part(bar, 0.0, 0.1), **wishes, **table.said
-        )
-        after = read_table(
-            masked, None, Part(bar, 0.1, 0.2), like=before, neutralised=is_neutralised(manifest), **wishes
-        )
-        release: Any = after
-        again = ""
-        if plan is not None and manifest is not None:
-            needs_more = attacks is Attacks.all or plan.shuffle or len(after) < len(before)
-            release = read_back(before, after, plan, manifest) if needs_more else release_from(after, plan, manifest)
-            again = shlex.join(
-                ["microveil", "protect", str(original), "--plan", f"{masked}.manifest.json", "--out", "again.csv"]
-            )
+            original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
+            **wishes, **table.said,
+        )  # fmt: skip
+        release = read_masked(masked, before, manifest, Part(bar, 0.1, 0.2), whole=attacks is Attacks.all, **wishes)
+        words = ["microveil", "protect", str(original), "--plan", str(manifest_path(masked)), "--out", "again.csv"]
+        again = "" if manifest is None else shlex.join(words)
         page = write_report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
             threshold=threshold, match_by=match_by, again=again, organisation=organisation, author=author, date=date,

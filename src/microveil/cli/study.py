@@ -94,13 +94,8 @@ def _show(study: Study, folder: Path, *, as_json: bool) -> None:
         say(f"the page         {folder / PAGE}  (open it in a browser; it needs no network)")
         if study.admissible:
             say(f"plan of the best {folder / PLAN}  (for microveil protect --plan; keep it private)")
-    if study.results and not study.admissible:
-        note(f"no candidate has a risk below {study.risk_bound:g} %, so there is no best one and no plan of it")
-    if any(map(study.is_part, study.results)):
-        note("for candidates that release only some of the records, losses and risks refer to the released records")
-    for failure in study.failures:
-        place = f"repeat {failure.repeat}" if failure.repeat else "the release of its plan"
-        note(f"{failure.candidate.label} ({place}) failed: {failure.reason}")
+    for told in study.notes:
+        note(told)
 
 
 def _print_ranking(study: Study) -> None:

@@ -34,10 +34,6 @@ class Trial:
     def weakest(self) -> dict[str, str]:
         return {**self.settings, self.parameter: self.values[0]}
 
-    @property
-    def measure(self) -> str:
-        return self.attack.name if self.counter is None else f"{self.attack.name}.{self.counter}"
-
     def run(
         self,
         data: Microdata,
@@ -51,38 +47,21 @@ class Trial:
 
         return protect_until(
             data, self.methods, self.attack, self.limit, attributes=attributes, known=known,
-            counter=self.counter, seeds=(seed,),
-            require=require, progress=progress,
+            counter=self.counter, seeds=(seed,), require=require,
+            labels=[f"{self.parameter}={value}" for value in self.values], progress=progress,
         )  # fmt: skip
 
-    def lines(self, found: Strengthened) -> list[str]:
-        """What was tried, a line for each, and how sure the last is."""
-        short = ", but not what is required"
-        lines = [
-            f"tried {self.parameter}={value}: {self.measure} {risk:.2f} %{short if unmet else ''}"
-            for value, risk, unmet in self._tried(found)
-        ]
-        lines.insert(
-            0, str(found.knowledge or f"the intruder wants to learn the values of {', '.join(found.risk.known)}")
-        )
-        if self.counter is None:
-            lines[-1] += f" (95 % interval {found.risk.low:.2f} to {found.risk.high:.2f})"
-        return lines
-
-    def _tried(self, found: Strengthened) -> list[tuple[str, float, bool]]:
-        """The values tried, their risks, and whether their releases fall short of what is required."""
-        risks, unmet = (risk for _, risk in found.tried), map(bool, found.unmet)
-        return list(zip(self.values, risks, unmet, strict=False))
-
     def to_plain(self, found: Strengthened) -> dict[str, Any]:
-        tried = self._tried(found)
+        """For --json: what was tried, by the values as typed."""
+        plain = found.to_plain()
+        tried = zip(self.values, plain["tried"], strict=False)
         return {
             "attack": self.attack.name,
             "counter": self.counter,
             "limit": self.limit,
             "parameter": self.parameter,
-            "tried": [{"value": value, "risk": risk, "required": not unmet} for value, risk, unmet in tried],
-            "risk": found.risk.to_plain(),
+            "tried": [{"value": value, "risk": one["risk"], "required": one["required"]} for value, one in tried],
+            "risk": plain["risk"],
         }
 
 

@@ -56,23 +56,13 @@ def print_versions(files: Sequence[str], versions: Sequence[Versions]) -> None:
     """What an intruder who has all versions gains over one who has a single one."""
     from rich.table import Table
 
-    say(f"{len(files)} versions combined; {versions[0].knowledge}")
+    say(versions[0].heading)
     table = Table(title="risks, %", title_justify="left")
     table.add_column("risk", overflow="fold")
     for column in (*files, "together", "highest", "95 % interval"):
         table.add_column(column, justify="right", overflow="fold")
     for found in versions:
-        best = found.risk
-        each = [f"{risk.value:.2f}" for risk in (*found.alone, found.together, best)]
-        table.add_row(best.name, *each, f"{best.low:.2f} to {best.high:.2f}")
+        table.add_row(*found.row())
     console().print(table)
-    for name, gain in versions[0].gains.items():
-        say(
-            f"{name}: error of the intruder's estimate {gain.error:.2f} % of the standard deviation with all versions, "
-            f"{gain.error_alone:.2f} % with one"
-        )
-        if gain.contained == 100:  # masked in order: the intervals hold, and their intersection too
-            say(
-                f"{name}: mean width of the intervals that hold every value {gain.width:.2f} % of the standard "
-                f"deviation with all versions, {gain.width_alone:.2f} % with one"
-            )
+    for sentence in versions[0].sentences():
+        say(sentence)

@@ -60,7 +60,7 @@ class LossMeasure(Parameterised, ABC):
     # a measure for a broad range of uses, or for one kind of analysis
     scope: ClassVar[Scope] = "general"
     # measured in every assessment that it suits; others only when asked for by name
-    usual: ClassVar[bool] = True
+    usual: ClassVar[bool] = False
     # whether it can tell what intervals, sets and other labels stand for
     reads_labels: ClassVar[bool] = False
 

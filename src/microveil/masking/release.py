@@ -21,8 +21,10 @@ from microveil.masking.households import BY_HOUSEHOLD, sentence_of
 from microveil.masking.partition import Partition
 from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
+from microveil.microdata.hints import hints
+from microveil.microdata.microdata import as_microdata
 from microveil.microdata.schema import category_key
-from microveil.randomness import Streams, derived_seed
+from microveil.randomness import GUESSABLE, Streams, derived_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 JOINT = "+"  # between the names of attributes that share a matrix
@@ -88,6 +90,11 @@ class Provenance:
     def attributes(self) -> tuple[str, ...]:
         """The attributes that any step has masked."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.attributes or ()))
+
+    @property
+    def seed_is_guessable(self) -> bool:
+        """Whether the seed is among those that are tried first by whoever looks for one."""
+        return self.seed is not None and self.seed < GUESSABLE
 
     @property
     def plan(self) -> Plan:
@@ -167,6 +174,24 @@ class Release:
     def is_sample(self) -> bool:
         """Whether it has only some of the original's records."""
         return self.rows is not None and len(self.rows) < self.provenance.input_records
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """The attributes that it has as they were."""
+        changed = (*self.provenance.attributes, *self.provenance.renumbered)
+        return tuple(name for name in self.data.names if name not in changed)
+
+    def cautions(self, original: Any) -> tuple[str, ...]:
+        """What to look at before it is published: its warnings, columns released as they were that look as if they
+        identified people, and columns masked like amounts that look like codes or numbers of persons."""
+        data = as_microdata(original)
+        found = list(self.provenance.warnings)
+        for name, hint in hints(data).items():
+            if hint.grave and name in self.untouched:
+                found.append(f"column '{name}' is released as it was; {hint.text}")
+            elif hint.no_amount and name in self.provenance.attributes and not data[name].is_categorical:
+                found.append(f"column '{name}' was masked like an amount; {hint.text}")
+        return tuple(found)
 
     def shuffled(self) -> Release:
         """The same release with its records in an order drawn from the seed, which tells nothing of the original's.

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import ParameterError, TooFewRecordsError
 from microveil.masking.base import Masked, Method
 from microveil.masking.microaggregation.base import strata_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
@@ -116,10 +116,10 @@ class Within(Method):
             beside = None if original is None else original.take(rows)
             try:
                 made.append(self.method._mask_beside(beside, data.take(rows), attributes, own, part))
-            except DataError as problem:
+            except TooFewRecordsError as problem:
                 if len(rows_of_parts) == 1:
                     raise
-                raise DataError(str(problem).replace("the table has", "a part has")) from None
+                raise problem.in_a_part() from None
         return _together(data, made, rows_of_parts, notes)
 
     def _parts(

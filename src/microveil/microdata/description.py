@@ -2,18 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from microveil.display import html_table, number, paragraph, text_table
 from microveil.errors import DataError
 from microveil.microdata.frames import distinct_values
 from microveil.microdata.hints import hints
-from microveil.microdata.microdata import Microdata
+from microveil.microdata.microdata import Microdata, as_microdata, count
 from microveil.microdata.schema import Attribute, Schema
 
 # more categories than this, or nearly as many as records, are rather names or texts than a domain worth declaring
 _LARGEST_DOMAIN, _ALWAYS_A_DOMAIN, _SHARE_OF_RECORDS = 500, 12, 0.25
+
+
+HEAD = ("name", "kind", "role", "distinct", "missing", "mean", "std. dev.", "hint")
+NUMBERS = (3, 4, 5, 6)  # the columns of a description that hold numbers
+
+
+@dataclass(frozen=True)
+class Description:
+    """A table described: the number of its records, and each attribute as `describe_attributes` gives it."""
+
+    data: Microdata = field(repr=False)
+    attributes: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+    @property
+    def records(self) -> int:
+        return len(self.data)
+
+    @property
+    def heading(self) -> str:
+        return f"{self.records:,} records, {count(len(self.attributes), 'attribute')}"
+
+    @property
+    def schema(self) -> Schema:
+        """The schema as it was declared and guessed, with the categories found: to be corrected and used."""
+        return with_domains(self.data)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cells of a table with the columns `HEAD`."""
+        return [
+            (
+                *(row["name"], row["kind"], ", ".join(row["roles"])),
+                *(number(row[key]) for key in ("distinct", "missing", "mean", "standard_deviation")),
+                {None: "", "problem": "problem"}.get(row["looks_like"], f"{row['looks_like']}?"),
+            )
+            for row in self.attributes
+        ]
+
+    def hints(self) -> list[str]:
+        """What columns may be, and what to do if they are that."""
+        return [f"{row['name']}: {row['hint']}" for row in self.attributes if row["hint"]]
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {"records": self.records, "attributes": [dict(row) for row in self.attributes]}
+
+    def __repr__(self) -> str:
+        return f"Description({self.heading})"
+
+    def __str__(self) -> str:
+        table = text_table([HEAD, *self.rows()], right=NUMBERS)
+        hints = [line for hint in self.hints() for line in paragraph(hint)]
+        return "\n".join([self.heading, "", *table, *([""] if hints else []), *hints])
+
+    def _repr_html_(self) -> str:
+        hints = "".join(f"<p>{escape(hint)}</p>" for hint in self.hints())
+        return html_table(self.rows(), HEAD, right=NUMBERS, caption=self.heading) + hints
+
+
+def describe(data: Any) -> Description:
+    """What the columns of a table are: their kinds, roles, numbers of distinct and missing values, means and standard
+    deviations, with hints where a column looks like something else. It shows no value of a record.
+
+    >>> print(describe({"age": [20, 22, 41, 43], "job": ["cook", "cook", "judge", None]}))
+    4 records, 2 attributes
+    <BLANKLINE>
+    name  kind     role  distinct  missing  mean  std. dev.  hint
+    age   numeric               4        0  31.5      10.55
+    job   nominal               2        1
+    """
+    table = as_microdata(data)
+    return Description(table, tuple(describe_attributes(table)))
 
 
 def describe_attributes(data: Microdata) -> list[dict[str, Any]]:

@@ -142,11 +142,6 @@ def ordered_intervals(frame: Frame, name: str) -> tuple[str, ...]:
     return tuple(map(str, dtype.categories)) if getattr(dtype, "ordered", False) else ()
 
 
-def is_usable(frame: Frame, name: str) -> bool:
-    """Whether a column has a form that calculations can use; others pass through as they are."""
-    return _to_arrow(frame, name) is not None
-
-
 def _column_of(cells: Any) -> Any:
     """One column of a mapping."""
     try:

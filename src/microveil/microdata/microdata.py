@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import DataError, ParameterError, SchemaError
+from microveil.errors import DataError, ParameterError, SchemaError, TooFewRecordsError
 from microveil.microdata.frames import (
     Frame,
     arrow_column,
@@ -439,7 +439,7 @@ def as_microdata(table: Any) -> Microdata:
 def check_records(data: Microdata, at_least: int, why: str) -> None:
     """Refuse a table that is too short for what is asked."""
     if len(data) < at_least:
-        raise DataError(f"the table has {count(len(data), 'record')}, but {why} needs at least {at_least}")
+        raise TooFewRecordsError(len(data), at_least, why)
 
 
 def count(number: int, noun: str, several: str | None = None) -> str:

@@ -114,7 +114,7 @@ def assess_matched(
     values = rule.values(pair, loss_by_label, risk_by_label, {**own_losses, **own_risks})
     return Assessment(
         loss_by_label, risk_by_label, rule.combine(values), pair.attributes, len(pair), pair.knowledge, headline,
-        battery, rule, values, matched.warnings,
+        battery, rule, values, matched.warnings, pair.labelled,
     )  # fmt: skip
 
 

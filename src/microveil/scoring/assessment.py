@@ -28,7 +28,7 @@ class Assessment:
 
     `knowledge` is what the intruder is assumed to know, and `headline` the risk of re-identification before and after
     masking. `rule` made the score out of `parts`, the values of its formula. `warnings` are sentences without which the
-    numbers would be misread.
+    numbers would be misread. `labelled` are the attributes that were released as labels for several values.
     """
 
     losses: Mapping[str, Loss]
@@ -42,6 +42,7 @@ class Assessment:
     rule: ScoreRule | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    labelled: tuple[str, ...] = ()
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {
@@ -75,6 +76,23 @@ class Assessment:
         """What was measured, for whoever knows what."""
         known = str(self.knowledge)
         return f"{self.records:,} records; {known}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the measures leave out."""
+        told = []
+        if self.labelled:
+            told.append(
+                f"{', '.join(self.labelled)}: released as labels that stand for several values; the loss "
+                "'generalisation' measures their width, and not every attack can use them"
+            )
+        whole = self.headline.before.records
+        if self.records < whole:
+            told.append(
+                f"{self.records:,} of {whole:,} records were released and compared with their own originals, so "
+                "the losses do not include what is lost by leaving out the others"
+            )
+        return tuple(told)
 
     def to_frame(self) -> Any:
         """Every number as a table with the columns kind, measure, percent, low, high and meaning: a pandas DataFrame if

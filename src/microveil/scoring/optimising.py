@@ -50,10 +50,10 @@ class Optimum:
         return front(self.trials)
 
 
-def every(name: str, **choices: Sequence[Any]) -> list[Method]:
+def grid(name: str, **choices: Sequence[Any]) -> list[Method]:
     """A method with every combination of these values of its parameters.
 
-    >>> [method.k for method in every("mdav", k=[3, 5])]
+    >>> [method.k for method in grid("mdav", k=[3, 5])]
     [3, 5]
     """
     return [make("method", name, dict(zip(choices, chosen, strict=True))) for chosen in product(*choices.values())]
@@ -76,7 +76,7 @@ def optimise(
     A study does the same for long lists: in parallel, with several measures, and resumable.
 
     >>> people = {"age": [20, 22, 41, 43, 61, 65]}
-    >>> optimise(every("mdav", k=[2, 3]), people, risk_below=40, il="sse", seed=1).best.method.k
+    >>> optimise(grid("mdav", k=[2, 3]), people, risk_below=40, il="sse", seed=1).best.method.k
     3
     """
     tried = list(methods)

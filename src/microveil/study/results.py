@@ -233,6 +233,23 @@ class Study:
         places = {(result.loss, result.risk) for result in self.front}
         return decisions.knee(self.results) if len(places) > 2 else None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the ranking: a bound that nobody meets, releases of some records only, and what failed."""
+        told = []
+        if self.results and not self.admissible:
+            told.append(
+                f"no candidate has a risk below {self.risk_bound:g} %, so there is no best one and no plan of it"
+            )
+        if any(map(self.is_part, self.results)):
+            told.append(
+                "for candidates that release only some of the records, losses and risks refer to the released records"
+            )
+        for failure in self.failures:
+            place = f"repeat {failure.repeat}" if failure.repeat else "the release of its plan"
+            told.append(f"{failure.candidate.label} ({place}) failed: {failure.reason}")
+        return tuple(told)
+
     def is_part(self, result: Result) -> bool:
         """Whether its releases have only some of the records, so that losses say nothing about the others."""
         return result.records < self.records

@@ -54,7 +54,6 @@ class BiasTypes(LossMeasure):
     source: ClassVar[str] = (
         "Muralidhar, Parsa and Sarathy (1999), Wilson and Rosen (2003); Fayyoumi (2008), section 2.5.1"
     )
-    usual: ClassVar[bool] = False
 
     confidential: tuple[str, ...] | None = parameter(
         None, help="the confidential attributes; unset: those with that role", min_length=1

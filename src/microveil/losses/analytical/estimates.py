@@ -50,7 +50,6 @@ class SurveyEstimates(LossMeasure):
         "an estimate is that of the records that have the attribute; missing sub-domains are left out"
     )
     source: ClassVar[str] = "Karr et al. (2006); Särndal, Swensson and Wretman (1992), chapter 5"
-    usual: ClassVar[bool] = False
 
     by: str | None = parameter(None, help="a categorical attribute: estimates for each of its categories")
     level: float = parameter(0.95, help="confidence level of the intervals", gt=0, lt=1)

@@ -37,7 +37,6 @@ class Quality(LossMeasure):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "cells missing in the original are left out"
     source: ClassVar[str] = "Nin (2008), section 2.5, names the three; the definitions are Microveil's own"
-    usual: ClassVar[bool] = False
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         found = {}

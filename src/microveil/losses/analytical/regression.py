@@ -66,7 +66,6 @@ class Regression(LossMeasure):
         "Karr et al. (2006); Feige and Watts (1970) and Fayyoumi (2008), section 2.6.5, on grouped data"
     )
     scope: ClassVar[Scope] = "specific"
-    usual: ClassVar[bool] = False
 
     response: str | None = parameter(None, help="the numeric response; unset: each numeric attribute in turn")
     predictors: tuple[str, ...] | None = parameter(

@@ -55,7 +55,6 @@ class Validity(LossMeasure):
         "moments and distributions are those of the cells present in each file; a missing category counts as one more"
     )
     source: ClassVar[str] = "Winkler (1998); Fayyoumi (2008), section 2.4.2"
-    usual: ClassVar[bool] = False
 
     subdomains: tuple[str, ...] | None = parameter(
         None, help="categorical attributes whose categories are sub-domains; unset: the strata; the whole always counts"

@@ -42,7 +42,6 @@ class ILCategorical(LossMeasure):
     summary: ClassVar[str] = "mean of CTBIL, DBIL and EBIL"
     meaning: ClassVar[str] = "mean of the losses of contingency tables, distance and entropy; lower is better"
     route: ClassVar[Route] = "data"
-    usual: ClassVar[bool] = False  # its three parts are
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = "each of the three treats missing cells in its own way"
     source: ClassVar[str] = "Marés (2013), sections 4.2.3 and 5.4, Eq. 4.9 and 5.1"

@@ -22,7 +22,6 @@ class _PairwiseLoss(LossMeasure):
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = MISSING
     scope: ClassVar[Scope] = "specific"
-    usual: ClassVar[bool] = False
 
     crossed_with: tuple[str, ...] | None = parameter(
         None,

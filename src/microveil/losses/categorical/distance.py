@@ -31,6 +31,7 @@ class DBIL(LossMeasure):
 
     name: ClassVar[str] = "dbil"
     family: ClassVar[str] = "categorical"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean distance between original and released categories"
     meaning: ClassVar[str] = (
         "mean distance between original and released categories, in per cent of the largest; lower is better"

@@ -118,6 +118,7 @@ class EBIL(_EntropyLoss):
     """
 
     name: ClassVar[str] = "ebil"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "entropy of the original categories, given the released ones"
     meaning: ClassVar[str] = (
         "conditional entropy of the original category given the released one, in per cent of its maximum; "
@@ -166,7 +167,6 @@ class RecordEntropy(_EntropyLoss):
         "information lost on the true category of a record, in per cent of the maximum; lower is better"
     )
     route: ClassVar[Route] = "mechanism"
-    usual: ClassVar[bool] = False
     source: ClassVar[str] = (
         "corrects the measure of a single record in Fayyoumi (2008), section 2.4.2, which is printed with the "
         "probabilities the other way round"

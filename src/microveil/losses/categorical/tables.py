@@ -30,6 +30,7 @@ class CTBIL(LossMeasure):
 
     name: ClassVar[str] = "ctbil"
     family: ClassVar[str] = "categorical"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "differences between the contingency tables of the original and of the release"
     meaning: ClassVar[str] = "differences between the counts of contingency tables; lower is better"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL

@@ -80,7 +80,6 @@ class Clustering(LossMeasure):
         "pairs of records that are in one cluster before masking and in two after it, or the reverse; lower is better"
     )
     scope: ClassVar[Scope] = "specific"
-    usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         "a missing cell takes the mean or median of its attribute, and differs from cells that are present by an "

@@ -30,6 +30,7 @@ class Generalisation(LossMeasure):
 
     name: ClassVar[str] = "generalisation"
     family: ClassVar[str] = "coarsening"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "normalised certainty penalty: share of an attribute's range that a released interval or set covers"
     )

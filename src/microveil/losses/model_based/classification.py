@@ -98,7 +98,6 @@ class Classification(LossMeasure):
         "percentage points of accuracy that a classifier loses by learning from the release; lower is better"
     )
     scope: ClassVar[Scope] = "specific"
-    usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         "a missing predictor is a state of its own; records without a response are neither learnt from nor tested"

@@ -71,7 +71,6 @@ class Propensity(LossMeasure):
     meaning: ClassVar[str] = (
         "from 0 (no model tells the files apart) to 100 (every record is recognised); lower is better"
     )
-    usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "a missing cell is a state of its own"
     source: ClassVar[str] = "Woo et al. (2009); Snoke et al. (2018)"

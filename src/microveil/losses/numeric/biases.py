@@ -21,7 +21,6 @@ class _MeanBias(LossMeasure):
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "moments are taken over the cells, or pairs of cells, present in each file"
     source: ClassVar[str] = "Li and Sarkar (2013), section 6.1, Eq. 14 to 16"
-    usual: ClassVar[bool] = False
     _by_attribute: ClassVar[bool] = True
 
     @abstractmethod

@@ -35,6 +35,7 @@ class Distribution(LossMeasure):
 
     name: ClassVar[str] = "distribution"
     family: ClassVar[str] = "numeric"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "distance between the distributions of each attribute before and after"
     meaning: ClassVar[str] = "greatest gap between the distribution functions of an attribute; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)

@@ -36,7 +36,6 @@ class EnergyLoss(LossMeasure):
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell counts as the mean"
     source: ClassVar[str] = "Székely and Rizzo (2013)"
-    usual: ClassVar[bool] = False
 
     sample: int | None = parameter(
         5000,

@@ -51,7 +51,6 @@ class MatrixDiscrepancy(LossMeasure):
         "moments are taken over the cells present in the original; a suppressed cell counts as replaced by the mean"
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001a); Fayyoumi (2008), section 2.4.2"
-    usual: ClassVar[bool] = False
 
     matrix: Literal["x", "v", "r", "rf", "c", "f", "all"] = parameter(
         "all", help="matrix whose discrepancy is the loss; all: the mean over the six"

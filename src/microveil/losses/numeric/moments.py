@@ -217,6 +217,7 @@ class IL1(_ValueLoss):
     """Mean relative change of the values."""
 
     name: ClassVar[str] = "il1"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the values"
     meaning: ClassVar[str] = "mean relative change of the values, at most 100 %; lower is better"
     route: ClassVar[Route] = "data"
@@ -227,6 +228,7 @@ class IL2(_MomentLoss):
     """Mean relative change of the attributes' means."""
 
     name: ClassVar[str] = "il2"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the means"
     meaning: ClassVar[str] = "mean relative change of the means, at most 100 %; lower is better"
 
@@ -236,6 +238,7 @@ class IL3(_MomentLoss):
     """Mean relative change of the covariances, variances included."""
 
     name: ClassVar[str] = "il3"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the covariances"
     meaning: ClassVar[str] = "mean relative change of the covariances, at most 100 %; lower is better"
 
@@ -245,6 +248,7 @@ class IL4(_MomentLoss):
     """Mean relative change of the variances."""
 
     name: ClassVar[str] = "il4"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the variances"
     meaning: ClassVar[str] = "mean relative change of the variances, at most 100 %; lower is better"
 
@@ -254,6 +258,7 @@ class IL5(_MomentLoss):
     """Mean change of the correlations; a difference, so that zeros need no rule."""
 
     name: ClassVar[str] = "il5"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean change of the correlations"
     meaning: ClassVar[str] = "mean change of the correlations; lower is better"
 
@@ -269,6 +274,7 @@ class IL(_ValueLoss):
     """
 
     name: ClassVar[str] = "il"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean of IL1 to IL5: changes of values, means, covariances, variances and correlations"
     meaning: ClassVar[str] = "changes of values, means, covariances, variances and correlations; lower is better"
     route: ClassVar[Route] = "data"
@@ -303,7 +309,6 @@ class GIL(_MomentLoss):
     meaning: ClassVar[str] = "changes of values and moments, dominated by small values; lower is better"
     route: ClassVar[Route] = "data"
     source: ClassVar[str] = "Fayyoumi (2008), section 4.4, Table 4.1, there called G_IL"
-    usual: ClassVar[bool] = False
 
     zero: Zero = parameter(
         "released",

@@ -49,7 +49,6 @@ class PIL(LossMeasure):
     source: ClassVar[str] = (
         "Mateo-Sanz, Domingo-Ferrer and Sebé (2005); Fayyoumi (2008), section 2.4.2; Nin (2008), section 2.5"
     )
-    usual: ClassVar[bool] = False
 
     percents: tuple[Percent, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
 

@@ -35,7 +35,6 @@ class Quantiles(LossMeasure):
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "quantiles are taken over the cells present in each file"
     source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005), quantiles; Fayyoumi (2008), section 2.4.2"
-    usual: ClassVar[bool] = False
 
     percents: tuple[Percent, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
     relative_to: Literal["deviation", "value"] = parameter(

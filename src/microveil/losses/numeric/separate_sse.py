@@ -33,7 +33,6 @@ class SeparateSSE(LossMeasure):
     summary: ClassVar[str] = "mean squared change of values scaled to [0, 1] by each table's own range"
     meaning: ClassVar[str] = "squared change of a cell as a share of the greatest possible; lower is better"
     route: ClassVar[Route] = "data"
-    usual: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "cells missing in the original are left out; a suppressed cell counts as replaced by the mean"

@@ -35,6 +35,7 @@ class SSE(LossMeasure):
 
     name: ClassVar[str] = "sse"
     family: ClassVar[str] = "numeric"
+    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "sum of squared changes as a share of the total sum of squares (SSE/SST)"
     meaning: ClassVar[str] = "share of the variation of the original values that is lost; lower is better"
     route: ClassVar[Route] = "data"

@@ -30,7 +30,7 @@ def read(
     encoding: str | None = None,
     decimal: str | None = None,
     sheet: str | None = None,
-    like: Microdata | None = None,
+    like: Microdata | Schema | None = None,
     neutralised: bool = False,
     progress: Progress = silent,
     **roles_and_kinds: Any,
@@ -39,7 +39,8 @@ def read(
 
     Delimiter, encoding and decimal mark of a text file are detected unless they are given. What a statistics package
     stored about the variables (labels, missing codes, measurement level) becomes the schema; what the given schema says
-    of an attribute replaces it. Columns that are text in the table `like` are read as text.
+    of an attribute replaces it. Columns that are text in the table `like`, or whose categories are texts in the
+    schema `like`, are read as text.
     With `neutralised`, texts of a CSV file lose the apostrophe that `neutralise_formulas` put before them.
     Roles and kinds go to `Microdata.of`: `read("people.csv", keys=["age", "zip"])`.
     """
@@ -98,10 +99,13 @@ def _with_known_order(attribute: Attribute, table: pa.Table) -> Attribute:
     return attribute if known is not None else attribute.changed(kind="nominal")
 
 
-def _text_columns(like: Microdata | None) -> dict[str, Declared]:
-    """The text columns of another table, for a file that is to be compared with it."""
-    names = like.names if like is not None else ()
-    return {name: "text" for name in names if like is not None and like.frame.schema[name] == nw.String}
+def _text_columns(like: Microdata | Schema | None) -> dict[str, Declared]:
+    """The text columns of another table or a schema, for a file that is to be compared with it."""
+    if like is None:
+        return {}
+    if isinstance(like, Schema):
+        return {name: kind for name, kind in _declared(like, {}).items() if kind == "text"}
+    return {name: "text" for name in like.names if like.frame.schema[name] == nw.String}
 
 
 def _declared(schema: Schema | None, roles_and_kinds: Mapping[str, Any]) -> dict[str, Declared]:

@@ -37,11 +37,6 @@ def jensen_shannon(counts: IntArray, reference: FloatArray) -> FloatArray:
     return _jensen_shannon_rows(np.ascontiguousarray(counts, dtype=np.int64), reference)
 
 
-def weighted_jensen_shannon(counts: IntArray, reference: FloatArray) -> float:
-    """The mean JSD of groups, weighted by their sizes; never below the JSD of the groups taken together (lemma 1)."""
-    return float(np.average(jensen_shannon(counts, reference), weights=counts.sum(axis=1)))
-
-
 @kernel
 def divergence_term(share: float, reference: float) -> float:
     """What one class adds to twice the JSD."""
@@ -87,13 +82,6 @@ def homogeneous(counts: IntArray) -> BoolArray:
     return np.asarray((counts > 0).sum(axis=1) == 1)
 
 
-def effective_classes(counts: IntArray) -> FloatArray:
-    """2 to the entropy of each group's classes: entropy l-diversity holds where this is at least l."""
-    shares = shares_of(counts)
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.asarray(2.0 ** -(shares * logs).sum(axis=1))
-
-
 @dataclass(frozen=True)
 class ClassReport:
     """What a grouping shows about the classes of its members, group by group and in all."""
@@ -131,6 +119,11 @@ class ClassReport:
     def homogeneous_share(self) -> float:
         """The percentage of records in groups of one class."""
         return 100.0 * self.homogeneous_records / int(self.counts.sum())
+
+    @property
+    def kullback_leibler(self) -> FloatArray:
+        """How surprising the classes of each group are to somebody who knows those of the file, in bits."""
+        return kullback_leibler(shares_of(self.counts), shares_of(self.counts.sum(axis=0)))
 
     @property
     def weighted_divergence(self) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microveil.errors import ParameterError
 from microveil.numerics.core.compiled import kernel
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
@@ -56,9 +57,15 @@ def object_migration(
 
     The enhanced form lets an object at its boundary change places with one at the boundary of its partner's class.
     All objects have converged when they are among the `innermost` states of their classes; the stream ends there.
+    Objects may be attributes, and the queries pairs of them that analyses use together: the classes are then segments
+    of attributes to be masked together.
+
+    >>> queries = [(0, 1), (2, 3)] * 50
+    >>> object_migration(4, 2, 5, queries, np.random.default_rng(1)).classes.tolist()
+    [1, 1, 0, 0]
     """
     if objects % classes:
-        raise ValueError(f"{objects} objects cannot be divided into {classes} classes of equal size")
+        raise ParameterError(f"{objects} objects cannot be divided into {classes} classes of equal size")
     pairs = np.asarray(queries, dtype=np.int64).reshape(-1, 2)
     class_of = rng.permutation(np.arange(objects, dtype=np.int64) % classes)
     depths = np.full(objects, depth, dtype=np.int64)

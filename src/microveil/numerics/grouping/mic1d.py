@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from microveil.numerics.statistics.scaling import min_max
@@ -50,8 +48,3 @@ def mic1d(columns: FloatArray, kappa: int) -> FloatArray:
 def separate_squares(original: FloatArray, masked: FloatArray) -> FloatArray:
     """Squared differences of the cells, each table scaled to [0, 1] by its own least and greatest values."""
     return np.asarray((min_max(original) - min_max(masked)) ** 2)
-
-
-def scan(columns: FloatArray, kappas: Iterable[int]) -> dict[int, float]:
-    """The separately scaled sum of squares for some kappas: it does not grow steadily, so a look round pays."""
-    return {kappa: float(np.nansum(separate_squares(columns, mic1d(columns, kappa)))) for kappa in kappas}

@@ -196,24 +196,6 @@ def owa(rows: FloatArray, quantifier: Quantifier) -> FloatArray:
     return owa_sorted(np.sort(rows, axis=1), FuzzyMeasure.symmetric(quantifier, rows.shape[1]).values)
 
 
-def wowa(rows: FloatArray, weights: npt.ArrayLike, quantifier: Quantifier) -> FloatArray:
-    """The weighted OWA: the i-th largest number weighs what Q gains when its source joins those of the larger numbers.
-
-    Equal weights of the sources give the ordered average, Q(x) = x the weighted mean.
-
-    >>> wowa(np.array([[1.0, 4.0]]), [3, 1], power_quantifier(2)).tolist()
-    [1.1875]
-    """
-    rows = _matrix(rows)
-    shares = _shares(np.asarray(weights, dtype=np.float64), rows.shape[1])
-    FuzzyMeasure.symmetric(quantifier, rows.shape[1])  # a quantifier that is none is refused
-    order = np.argsort(-rows, axis=1, kind="stable")
-    reached = np.minimum(np.cumsum(shares[order], axis=1), 1.0)
-    reached[:, -1] = 1.0
-    gained = np.diff(quantifier(reached), axis=1, prepend=0.0)
-    return np.asarray((np.take_along_axis(rows, order, axis=1) * gained).sum(axis=1))
-
-
 def choquet(rows: FloatArray, measure: FuzzyMeasure) -> FloatArray:
     """The Choquet integral: the steps from one number to the next larger, weighed by the set that reaches them."""
     rows = _matrix(rows, measure)

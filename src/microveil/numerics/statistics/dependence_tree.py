@@ -27,12 +27,6 @@ def bins(columns: FloatArray, width: float) -> IntArray:
     return np.asarray(np.floor((columns - columns.min(axis=0)) / width), dtype=np.int64)
 
 
-def information(joint: FloatArray) -> float:
-    """The expected mutual information of a table of joint probabilities, in nats."""
-    cells, expected = _cells_of(joint)
-    return _information(cells, expected)
-
-
 def departure(joint: FloatArray) -> float:
     """The chi-squared departure of a table of joint probabilities from independence."""
     cells, expected = _cells_of(joint)

@@ -1,0 +1,99 @@
+"""No code without a door: what nobody can reach from the package, the registry or the commands is not kept."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import microveil
+from microveil.registry import SHELVES
+
+SOURCE = Path(__file__).parents[1] / "src" / "microveil"
+ENTRANCES = ("microveil.cli.", "microveil.reproduction.")  # commands, and the published tables that they recompute
+BY_NAME = {
+    "microveil.microdata.files.isolation.main": "a process that reads one file is started with it",
+    "microveil.study.worker.main": "the worker processes of a study are started with it",
+}
+Place = tuple[str, str]  # a module, and what is defined in it
+
+
+def name_of(path: Path) -> str:
+    parts = ("microveil", *path.relative_to(SOURCE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+TREES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
+DEFINED: dict[Place, ast.stmt] = {
+    (module, node.name): node
+    for module, tree in TREES.items()
+    for node in tree.body
+    if isinstance(node, ast.FunctionDef | ast.ClassDef)
+}
+IMPORTED: dict[Place, Place] = {
+    (module, alias.asname or alias.name): (node.module, alias.name)
+    for module, tree in TREES.items()
+    for node in ast.walk(tree)
+    if isinstance(node, ast.ImportFrom) and node.module
+    for alias in node.names
+}
+
+
+def home(place: Place) -> Place:
+    """Where a name is defined that a module has imported, maybe from another that had imported it."""
+    seen: set[Place] = set()
+    while place not in DEFINED and place in IMPORTED and place not in seen:
+        seen.add(place)
+        place = IMPORTED[place]
+    return place
+
+
+def used_by(module: str, node: ast.AST) -> Iterator[Place]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield home((module, part.id))
+        elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+            yield home((".".join(IMPORTED.get((module, part.value.id), ())), part.attr))
+
+
+def doors() -> Iterator[Place]:
+    for name in microveil.__all__:
+        yield home(("microveil", name))
+    for module in microveil._MODULES.values():
+        opened = importlib.import_module(f"microveil.{module}")
+        for name in getattr(opened, "__all__", [name for name in vars(opened) if not name.startswith("_")]):
+            yield home((opened.__name__, name))
+    for shelf in SHELVES.values():
+        for entry in shelf.values():
+            module, _, name = entry.partition(":")
+            yield module, name
+    for module, name in DEFINED:
+        if module == "microveil" or module.startswith(ENTRANCES) or f"{module}.{name}" in BY_NAME:
+            yield module, name
+    for module, tree in TREES.items():  # what runs when a module is imported
+        for node in tree.body:
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
+                yield from used_by(module, node)
+
+
+def reached() -> set[Place]:
+    found: set[Place] = set()
+    waiting = list(doors())
+    while waiting:
+        place = waiting.pop()
+        if place in DEFINED and place not in found:
+            found.add(place)
+            waiting += used_by(place[0], DEFINED[place])
+    return found
+
+
+def test_every_public_function_and_class_can_be_reached() -> None:
+    """From the package, the registry, a command or a published table; a test alone is no door."""
+    known = reached()
+    shut = [".".join(place) for place in DEFINED if place not in known and not place[1].startswith("_")]
+    assert shut == []
+
+
+def test_what_is_run_by_name_is_there() -> None:
+    assert {".".join(place) for place in DEFINED} >= set(BY_NAME)
