@@ -10,20 +10,20 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from microveil.registry import SHELVES, describe, find, names
+from microveil.registry import ENTRIES, describe, find, names
 
 ROOT = Path(__file__).resolve().parents[1]
 TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}
 FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "scores"}
 
 
-def reference_page(sort: str) -> str:
-    """All entries of one shelf of the registry."""
-    lines = [f"# {TITLES[sort]}", ""]
-    for name in names(sort):
-        entry = describe(sort, name)
-        module, cls = SHELVES[sort][name].split(":")
-        doc = (find(sort, name).__doc__ or "").split(">>>")[0]
+def reference_page(kind: str) -> str:
+    """All entries of one kind."""
+    lines = [f"# {TITLES[kind]}", ""]
+    for name in names(kind):
+        entry = describe(kind, name)
+        module, cls = ENTRIES[kind][name].split(":")
+        doc = (find(kind, name).__doc__ or "").split(">>>")[0]
         lines += [f"## `{name}`", "", " ".join(doc.split()), ""]
         lines += [f"- Kinds: {', '.join(entry['kinds'])}", f"- Missing values: {entry['missing']}"]
         lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]
@@ -32,8 +32,8 @@ def reference_page(sort: str) -> str:
         if entry["parameters"]:
             lines += ["| parameter | type | allowed | default | what it is |", "|---|---|---|---|---|"]
             for p in entry["parameters"]:
-                kind = ", ".join(map(str, p["choices"])) if "choices" in p else p["type"]
-                lines.append(f"| `{p['name']}` | {kind} | {_allowed(p)} | {p['default']} | {p['help']} |")
+                of_type = ", ".join(map(str, p["choices"])) if "choices" in p else p["type"]
+                lines.append(f"| `{p['name']}` | {of_type} | {_allowed(p)} | {p['default']} | {p['help']} |")
             lines.append("")
     return "\n".join(lines)
 
@@ -101,7 +101,7 @@ def coverage_page() -> str:
 
 def pages() -> dict[Path, str]:
     """Every generated file with its content."""
-    made = {ROOT / "docs" / "reference" / f"{FILES[sort]}.md": reference_page(sort) for sort in SHELVES}
+    made = {ROOT / "docs" / "reference" / f"{FILES[kind]}.md": reference_page(kind) for kind in ENTRIES}
     made[ROOT / "docs" / "coverage.md"] = coverage_page()
     return made
 

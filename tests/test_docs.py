@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import microveil
-from microveil.registry import SHELVES, describe, names
+from microveil.registry import ENTRIES, describe, names
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,8 +26,8 @@ def test_the_generated_pages_are_up_to_date() -> None:
 
 def test_the_readme_names_every_method_attack_and_loss() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for sort in SHELVES:
-        for name in names(sort):
+    for kind in ENTRIES:
+        for name in names(kind):
             assert f"`{name}`" in readme, name
 
 
@@ -37,9 +37,9 @@ def test_the_texts_of_the_registry_use_the_words_of_the_literature() -> None:
         r"\b(so many|dear|looks?|in the place of|brought together|span|says nothing)\b"
         r"|how far .* moved|is emptied|free place"
     )
-    for sort in SHELVES:
-        for name in names(sort):
-            entry = describe(sort, name)
+    for kind in ENTRIES:
+        for name in names(kind):
+            entry = describe(kind, name)
             texts = [entry["summary"], entry["missing"], entry.get("meaning") or ""]
             texts += [parameter["help"] for parameter in entry["parameters"]]
             for text in texts:

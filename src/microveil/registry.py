@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from microveil.losses import LossMeasure
     from microveil.masking import Method
 
-Sort = Literal["method", "attack", "loss", "score"]
+Kind = Literal["method", "attack", "loss", "score"]
 
 METHODS = {
     "best": "microveil.masking.microaggregation.best:Best",
@@ -148,31 +148,31 @@ SCORES = {
     "clustering": "microveil.scoring.rules.categorical:Clustering",
     "time-series": "microveil.scoring.rules.series:TimeSeries",
 }
-SHELVES: dict[str, dict[str, str]] = {"method": METHODS, "attack": ATTACKS, "loss": LOSSES, "score": SCORES}
+ENTRIES: dict[str, dict[str, str]] = {"method": METHODS, "attack": ATTACKS, "loss": LOSSES, "score": SCORES}
 
 
-def names(sort: str = "method") -> tuple[str, ...]:
-    """The registered names of one sort, in order."""
-    if sort not in SHELVES:
-        raise UnknownNameError("kind of entry", sort, SHELVES)
-    return tuple(SHELVES[sort])
+def names(kind: str = "method") -> tuple[str, ...]:
+    """The registered names of one kind, in order."""
+    if kind not in ENTRIES:
+        raise UnknownNameError("kind of entry", kind, ENTRIES)
+    return tuple(ENTRIES[kind])
 
 
-def find(sort: str, name: str) -> type[Any]:
+def find(kind: str, name: str) -> type[Any]:
     """The class behind a name."""
     if not isinstance(name, str):
-        kind = name.__name__ if isinstance(name, type) else type(name).__name__
-        raise ParameterError(f"{sort} takes a name in quotes, such as {sort}('{names(sort)[0]}'), not {kind}")
-    if name not in names(sort):
-        raise UnknownNameError(sort, name, names(sort))
-    module, cls = SHELVES[sort][name].split(":")
+        given = name.__name__ if isinstance(name, type) else type(name).__name__
+        raise ParameterError(f"{kind} takes a name in quotes, such as {kind}('{names(kind)[0]}'), not {given}")
+    if name not in names(kind):
+        raise UnknownNameError(kind, name, names(kind))
+    module, cls = ENTRIES[kind][name].split(":")
     found: type[Any] = getattr(importlib.import_module(module), cls)
     return found
 
 
-def make(sort: str, name: str, parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
+def make(kind: str, name: str, parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
     """Build a component by name; with `text`, the values are texts as typed on a command line."""
-    cls = find(sort, name)
+    cls = find(kind, name)
     given = dict(parameters or {})
     known = parameter_names(cls)
     for parameter in given:
@@ -224,9 +224,9 @@ def loss(name: str, **parameters: Any) -> LossMeasure:
     return made
 
 
-def describe(sort: str, name: str) -> dict[str, Any]:
+def describe(kind: str, name: str) -> dict[str, Any]:
     """Everything a program or a page needs to show an entry."""
-    cls: type[Parameterised] = find(sort, name)
+    cls: type[Parameterised] = find(kind, name)
     entry: dict[str, Any] = {
         "name": cls.name,
         "family": cls.family,
@@ -239,7 +239,7 @@ def describe(sort: str, name: str) -> dict[str, Any]:
     for extra in ("weights", "meaning", "formula", "route", "scope"):
         if hasattr(cls, extra):
             entry[extra] = getattr(cls, extra)
-    if sort == "method":
+    if kind == "method":
         from microveil.masking.taxonomy import place_of
 
         entry["nature"] = place_of(find("method", name)).nature

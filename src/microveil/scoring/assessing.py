@@ -212,17 +212,17 @@ def _over_levels(pair: Pair, attack: Attack, levels: Levels, progress: Progress)
     return Risk.of(attack.name, per_record, most.known, scenario, counters=counters)
 
 
-def _chosen(sort: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[Any]:
+def _chosen(kind: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[Any]:
     """The measures asked for; without a wish the usual losses and general attacks that have an attribute to work on,
     with "all" every one of them."""
     if wanted is not None and wanted != "all":
-        return [make(sort, item) if isinstance(item, str) else item for item in wanted]
-    flag = {"loss": "usual", "attack": "general"}[sort]
-    usual = [name for name in names(sort) if wanted == "all" or getattr(find(sort, name), flag)]
-    faced = {name: find(sort, name).facing(pair) if sort == "attack" else pair for name in usual}
-    if sort == "attack" and wanted is None:
-        usual = [name for name in usual if find(sort, name).noticed(faced[name])]
-    return [make(sort, name) for name in usual if find(sort, name).suited(faced[name])]
+        return [make(kind, item) if isinstance(item, str) else item for item in wanted]
+    flag = {"loss": "usual", "attack": "general"}[kind]
+    usual = [name for name in names(kind) if wanted == "all" or getattr(find(kind, name), flag)]
+    faced = {name: find(kind, name).facing(pair) if kind == "attack" else pair for name in usual}
+    if kind == "attack" and wanted is None:
+        usual = [name for name in usual if find(kind, name).noticed(faced[name])]
+    return [make(kind, name) for name in usual if find(kind, name).suited(faced[name])]
 
 
 def _labelled(measures: Sequence[Any]) -> dict[str, Any]:

@@ -85,13 +85,13 @@ class Measures:
         }
 
 
-def _usual(sort: str, flag: str) -> list[Named]:
-    return [Named(name) for name in names(sort) if getattr(find(sort, name), flag)]
+def _usual(kind: str, flag: str) -> list[Named]:
+    return [Named(name) for name in names(kind) if getattr(find(kind, name), flag)]
 
 
-def _written_out(sort: str, named: Named) -> tuple[str, dict[str, Any]]:
+def _written_out(kind: str, named: Named) -> tuple[str, dict[str, Any]]:
     """With every parameter, also those left as they usually are."""
-    return named.name, make(sort, named.name, named.parameters).parameters()
+    return named.name, make(kind, named.name, named.parameters).parameters()
 
 
 PLANNED = 0  # the repeat of the cell that measures what the plan of the best makes
