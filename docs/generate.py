@@ -10,7 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from microveil.registry import ENTRIES, describe, find, names
+from microveil.entries import ENTRIES
+from microveil.registry import describe, find, names
 
 ROOT = Path(__file__).resolve().parents[1]
 TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import microveil
-from microveil.registry import ENTRIES, describe, names
+from microveil.entries import ENTRIES
+from microveil.registry import describe, names
 
 ROOT = Path(__file__).parents[1]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from microveil.entries import OFFERED, homes, offered
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -47,33 +49,13 @@ if TYPE_CHECKING:
 # the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
 _HOMES = {
     "attacks": ("Attack", "Risk"),
-    "attacks.intervals": ("IntervalDisclosure",),
-    "attacks.linkage.distance": ("DistanceLinkage",),
     "attacks.reidentification": ("FileRisk", "Headline", "risk_of_file"),
     "battery": ("Battery", "run_battery"),
     "errors": ("Cancelled", "MicroveilError"),
     "losses": ("Loss", "LossMeasure"),
-    "losses.categorical.distance": ("DBIL",),
-    "losses.categorical.tables": ("CTBIL",),
-    "losses.numeric.moments": ("IL", "IL1", "IL2", "IL3", "IL4", "IL5"),
-    "losses.numeric.sse": ("SSE",),
     "masking": ("Method", "Partition", "Plan", "Release", "Step"),
-    "masking.coarsening.end_coding": ("BottomCode", "TopCode"),
-    "masking.coarsening.mondrian": ("Mondrian",),
-    "masking.coarsening.recode": ("Recode",),
-    "masking.coarsening.sampling": ("Sampling",),
-    "masking.coarsening.suppress": ("Suppress",),
     "masking.guarantees": ("Guarantees", "guarantees_of"),
-    "masking.microaggregation.best": ("Best",),
-    "masking.microaggregation.mdav": ("MDAV",),
-    "masking.microaggregation.mdav_generic": ("MDAVGeneric",),
     "masking.plan": ("read_plan",),
-    "masking.randomising.noise": ("Noise",),
-    "masking.randomising.pram": ("PRAM",),
-    "masking.swapping.rank_swapping": ("RankSwapping",),
-    "masking.synthesis.synthetic": ("Synthetic",),
-    "masking.by_household": ("ByHousehold",),
-    "masking.within": ("Within",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
     "microdata.files": ("read", "write"),
     "protection": ("protect",),
@@ -82,8 +64,7 @@ _HOMES = {
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
     "study": ("Candidate", "Study", "compare", "run_study"),
 }
-_MODULES = {"attacks": "attacks", "datasets": "microdata.datasets", "losses": "losses", "masking": "masking"}
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = {name: name for name in ("attacks", "losses", "masking", "scoring")} | {"datasets": "microdata.datasets"}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
@@ -99,16 +80,13 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
 ]  # fmt: skip
 
 
+_PLACES = {
+    # every method, attack and loss is at hand; `__all__` and `dir` show those most used, a family's module all of them
+    **homes("microveil", OFFERED),
+    **{name: f"microveil.{module}" for module, names in _HOMES.items() for name in names},
+}
+_look_up, __dir__ = offered(globals(), _PLACES, __all__)
+
+
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value: Any = importlib.import_module(f"microveil.{_MODULES[name]}")
-    elif name in _HOME_OF:
-        value = getattr(importlib.import_module(f"microveil.{_HOME_OF[name]}"), name)
-    else:
-        raise AttributeError(f"module 'microveil' has no attribute '{name}'")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return importlib.import_module(f"microveil.{_MODULES[name]}") if name in _MODULES else _look_up(name)

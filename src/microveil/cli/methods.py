@@ -41,6 +41,7 @@ def methods(
 ) -> None:
     """List methods, attacks, losses or scores, or show one of them."""
     from microveil import registry
+    from microveil.entries import ENTRIES
 
     if name is None:
         kind = kind or "method"
@@ -50,7 +51,7 @@ def methods(
         else:
             _list(kind, entries)
         return
-    kinds = list(registry.ENTRIES) if kind is None else [kind]
+    kinds = list(ENTRIES) if kind is None else [kind]
     found = {each: registry.describe(each, name) for each in kinds if name in registry.names(each)}
     if not found:
         known = [entry for each in kinds for entry in registry.names(each)]
