@@ -1,4 +1,5 @@
-"""Write the parts of the documentation that follow from the code: reference pages and the map of the specifications.
+"""Write the parts of the documentation that follow from the code: reference pages, the tables of the README and the map
+of the specifications.
 
 A test compares what this makes with what lies in the repository, so neither can fall behind the other.
 """
@@ -11,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from microveil.entries import ENTRIES
-from microveil.registry import describe, find, names
+from microveil.microdata.schema import KINDS
+from microveil.registry import describe, find
 
 ROOT = Path(__file__).resolve().parents[1]
 TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}
 FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "scores"}
+MEANING = {"method": "what it does", "attack": "what it measures", "loss": "what it measures", "score": "what it is"}
 
 
 def reference_page(kind: str) -> str:
     """All entries of one kind."""
     lines = [f"# {TITLES[kind]}", ""]
-    for name in names(kind):
+    for name in ENTRIES[kind]:
         entry = describe(kind, name)
         module, cls = ENTRIES[kind][name].split(":")
         doc = (find(kind, name).__doc__ or "").split(">>>")[0]
@@ -37,6 +40,24 @@ def reference_page(kind: str) -> str:
                 lines.append(f"| `{p['name']}` | {of_type} | {_allowed(p)} | {p['default']} | {p['help']} |")
             lines.append("")
     return "\n".join(lines)
+
+
+def readme(text: str) -> str:
+    """The README with a table of every built-in entry between the marks of each kind."""
+    for kind, plural in FILES.items():
+        start, end = f"<!-- {plural}: written by docs/generate.py -->\n", f"<!-- end of {plural} -->\n"
+        before, _, rest = text.partition(start)
+        text = f"{before}{start}{readme_table(kind)}{end}{rest.partition(end)[2]}"
+    return text
+
+
+def readme_table(kind: str) -> str:
+    lines = [f"| {kind} | for | {MEANING[kind]} |", "|---|---|---|"]
+    for name in ENTRIES[kind]:
+        entry = describe(kind, name)
+        held = "all" if set(entry["kinds"]) == set(KINDS) else ", ".join(entry["kinds"])
+        lines.append(f"| [`{name}`](docs/reference/{FILES[kind]}.md#{name}) | {held} | {entry['summary']} |")
+    return "\n".join([*lines, ""])
 
 
 def _allowed(parameter: dict[str, Any]) -> str:
@@ -104,6 +125,7 @@ def pages() -> dict[Path, str]:
     """Every generated file with its content."""
     made = {ROOT / "docs" / "reference" / f"{FILES[kind]}.md": reference_page(kind) for kind in ENTRIES}
     made[ROOT / "docs" / "coverage.md"] = coverage_page()
+    made[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))
     return made
 
 
