@@ -8,7 +8,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "microveil"
 ORDER = (
-    *("entries", "errors", "units", "display", "progress", "randomness", "parameters"),
+    *("entries", "errors", "units", "display", "progress", "randomness", "parameters", "plugins"),
     *("numerics", "microdata", "masking", "comparison", "attacks", "losses", "registry"),
     *("protection", "strengthening", "battery", "scoring", "reporting", "study", "reproduction", "demo", "cli"),
 )

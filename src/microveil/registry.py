@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import logging
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from microveil.entries import ENTRIES
-from microveil.errors import ParameterError, UnknownNameError, nearest_name, shortened
+from microveil.errors import MicroveilError, ParameterError, PluginError, UnknownNameError, nearest_name, shortened
 from microveil.parameters import (
     Parameterised,
     component_parameters,
@@ -15,6 +18,7 @@ from microveil.parameters import (
     from_text,
     parameter_names,
 )
+from microveil.plugins import Plugin, declared, plugin_of
 
 if TYPE_CHECKING:
     from microveil.attacks import Attack
@@ -22,11 +26,27 @@ if TYPE_CHECKING:
     from microveil.masking import Method
 
 
+logger = logging.getLogger(__name__)
+_DOES = {"method": "mask", "attack": "assess", "loss": "measure", "score": "combine"}  # what a class of the kind can do
+_USUAL = {"attack": "general", "loss": "usual"}
+
+
 def names(kind: str = "method") -> tuple[str, ...]:
-    """The registered names of one kind, in order."""
+    """The names of one kind, in order: those built in, then those of other packages that can be used."""
     if kind not in ENTRIES:
         raise UnknownNameError("kind of entry", kind, ENTRIES)
-    return tuple(ENTRIES[kind])
+    return (*ENTRIES[kind], *_plugins(kind))
+
+
+def usual_names(kind: str) -> tuple[str, ...]:
+    """What every assessment runs unless told otherwise. Only what is built in: no package that somebody installs may
+    change what a risk or a loss is."""
+    return tuple(name for name in ENTRIES[kind] if getattr(find(kind, name), _USUAL[kind]))
+
+
+def is_known(kind: str, name: str) -> bool:
+    """Whether there is such an entry; one of another package that cannot be used is known, too, and `find` says why."""
+    return kind in ENTRIES and (name in ENTRIES[kind] or name in declared(kind)[0])
 
 
 def find(kind: str, name: str) -> type[Any]:
@@ -34,17 +54,55 @@ def find(kind: str, name: str) -> type[Any]:
     if not isinstance(name, str):
         given = name.__name__ if isinstance(name, type) else type(name).__name__
         raise ParameterError(f"{kind} takes a name in quotes, such as {kind}('{names(kind)[0]}'), not {given}")
-    if name not in names(kind):
-        raise UnknownNameError(kind, name, names(kind))
-    module, cls = ENTRIES[kind][name].split(":")
-    found: type[Any] = getattr(importlib.import_module(module), cls)
-    return found
+    if name in ENTRIES.get(kind, ()):
+        module, cls = ENTRIES[kind][name].split(":")
+        found: type[Any] = getattr(importlib.import_module(module), cls)
+        return found
+    if is_known(kind, name):
+        return _plugin_class(declared(kind)[0][name])
+    raise UnknownNameError(kind, name, names(kind))
+
+
+@cache
+def _plugins(kind: str) -> tuple[str, ...]:
+    """The names that other packages declare and that can be used; the others are reported, once, and left out."""
+    found, refused = declared(kind)
+    for problem in refused:
+        logger.warning("%s", problem)
+    usable = []
+    for name, plugin in found.items():
+        try:
+            _plugin_class(plugin)
+            usable.append(name)
+        except PluginError as problem:
+            logger.warning("%s", problem)
+    return tuple(usable)
+
+
+def _plugin_class(plugin: Plugin) -> type[Any]:
+    """The class of another package, if it can do and say what every entry can."""
+    cls: type[Any] = plugin.load()
+    fits = isinstance(cls, type) and issubclass(cls, Parameterised) and hasattr(cls, _DOES[plugin.kind])
+    if not fits or inspect.isabstract(cls):
+        raise plugin.refused(f"its entry point does not lead to a class of {plugin.kind}s")
+    if getattr(cls, "name", None) != plugin.name:
+        raise plugin.refused("its class has another name than its entry point")
+    try:
+        describe_class(plugin.kind, cls)
+    except Exception as problem:
+        told = str(problem) if isinstance(problem, MicroveilError | AttributeError) else type(problem).__name__
+        raise plugin.refused(f"it does not describe itself ({told})") from None
+    return cls
 
 
 def make(kind: str, name: str, parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
     """Build a component by name; with `text`, the values are texts as typed on a command line."""
-    cls = find(kind, name)
-    given = dict(parameters or {})
+    return make_of(find(kind, name), parameters, text=text)
+
+
+def make_of(cls: type[Any], parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
+    """The same for a class."""
+    name, given = cls.name, dict(parameters or {})
     known = parameter_names(cls)
     for parameter in given:
         if parameter not in known:
@@ -97,7 +155,11 @@ def loss(name: str, **parameters: Any) -> LossMeasure:
 
 def describe(kind: str, name: str) -> dict[str, Any]:
     """Everything a program or a page needs to show an entry."""
-    cls: type[Parameterised] = find(kind, name)
+    return describe_class(kind, find(kind, name))
+
+
+def describe_class(kind: str, cls: type[Any]) -> dict[str, Any]:
+    """The same for a class; one of another package also says which that is."""
     entry: dict[str, Any] = {
         "name": cls.name,
         "family": cls.family,
@@ -113,5 +175,10 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     if kind == "method":
         from microveil.masking.taxonomy import place_of
 
-        entry["nature"] = place_of(find("method", name)).nature
-    return entry
+        entry["nature"] = place_of(cls).nature
+    if kind == "attack":
+        from microveil.attacks.taxonomy import disclosure_of
+
+        disclosure_of(cls)  # refuses a family that is not known
+    plugin = plugin_of(cls)
+    return entry if plugin is None else {**entry, "package": plugin.package, "version": plugin.version}

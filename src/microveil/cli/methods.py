@@ -52,7 +52,7 @@ def methods(
             _list(kind, entries)
         return
     kinds = list(ENTRIES) if kind is None else [kind]
-    found = {each: registry.describe(each, name) for each in kinds if name in registry.names(each)}
+    found = {each: registry.describe(each, name) for each in kinds if registry.is_known(each, name)}
     if not found:
         known = [entry for each in kinds for entry in registry.names(each)]
         raise UnknownNameError(kind or "method, attack, loss or score", name, known)
@@ -73,7 +73,8 @@ def _list(kind: str, entries: list[dict[str, Any]]) -> None:
         table.add_column(column)
     for entry in entries:
         kinds = "any" if len(entry["kinds"]) == _KINDS else ", ".join(entry["kinds"])
-        table.add_row(entry["name"], kinds, entry["summary"])
+        origin = _origin(entry)
+        table.add_row(entry["name"], kinds, entry["summary"] + (f" (from {origin})" if origin else ""))
     console().print(table)
     say("microveil methods NAME shows one of them with its parameters")
 
@@ -92,6 +93,7 @@ def _whole(kind: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
         "Reads as": entry.get("meaning"),
         "Formula": entry.get("formula"),
         "Source": entry["source"],
+        "Package": _origin(entry),
     }
     for title, text in facts.items():
         if text:
@@ -104,6 +106,11 @@ def _whole(kind: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
     yield ""
     # one line, to be copied
     yield "Example: " + _EXAMPLES[kind].format(name=entry["name"], attributes=_attributes(entry))
+
+
+def _origin(entry: Mapping[str, Any]) -> str:
+    """The package that an entry comes from, if it is not built in."""
+    return f"{entry['package']} {entry['version']}" if "package" in entry else ""
 
 
 def _paragraphs(doc: str) -> list[str]:

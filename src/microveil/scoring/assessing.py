@@ -20,7 +20,7 @@ from microveil.battery import battery_of
 from microveil.comparison.pairs import Pair, fitting
 from microveil.losses import Loss, LossMeasure
 from microveil.progress import Part, Progress, parts, silent
-from microveil.registry import find, make, names
+from microveil.registry import find, make, names, usual_names
 from microveil.scoring.assessment import Assessment
 from microveil.scoring.headline import is_linkage
 from microveil.units import THRESHOLD
@@ -217,12 +217,11 @@ def _chosen(kind: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair
     with "all" every one of them."""
     if wanted is not None and wanted != "all":
         return [make(kind, item) if isinstance(item, str) else item for item in wanted]
-    flag = {"loss": "usual", "attack": "general"}[kind]
-    usual = [name for name in names(kind) if wanted == "all" or getattr(find(kind, name), flag)]
-    faced = {name: find(kind, name).facing(pair) if kind == "attack" else pair for name in usual}
+    chosen = names(kind) if wanted == "all" else usual_names(kind)
+    faced = {name: find(kind, name).facing(pair) if kind == "attack" else pair for name in chosen}
     if kind == "attack" and wanted is None:
-        usual = [name for name in usual if find(kind, name).noticed(faced[name])]
-    return [make(kind, name) for name in usual if find(kind, name).suited(faced[name])]
+        chosen = tuple(name for name in chosen if find(kind, name).noticed(faced[name]))
+    return [make(kind, name) for name in chosen if find(kind, name).suited(faced[name])]
 
 
 def _labelled(measures: Sequence[Any]) -> dict[str, Any]:
