@@ -1,4 +1,4 @@
-"""Methods, attacks, losses and scores of other packages: found by entry points, and reported where they are of no use."""
+"""Methods, attacks, losses and scores of other packages: found by entry points, and reported where they fail."""
 
 from __future__ import annotations
 

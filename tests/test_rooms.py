@@ -10,7 +10,18 @@ SOURCE = Path(__file__).parents[1] / "src" / "microveil"
 ORDER = (
     *("entries", "errors", "units", "display", "progress", "randomness", "parameters", "plugins"),
     *("numerics", "microdata", "masking", "comparison", "attacks", "losses", "registry"),
-    *("protection", "strengthening", "battery", "scoring", "reporting", "study", "reproduction", "demo", "cli"),
+    *(
+        "protection",
+        "strengthening",
+        "battery",
+        "scoring",
+        "reporting",
+        "study",
+        "reproduction",
+        "checks",
+        "demo",
+        "cli",
+    ),
 )
 NAMES = ("__version__",)  # what a room may take from the door of the house
 

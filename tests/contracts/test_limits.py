@@ -1,4 +1,4 @@
-"""Numbers far too large: every numeric parameter has an upper bound, and none starts work without end."""
+"""Numbers far too large: no numeric parameter starts work without end."""
 
 from __future__ import annotations
 
@@ -8,29 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from microveil.errors import ParameterError
-from microveil.parameters import describe_parameters
-from microveil.registry import find, make, names
-
 CHILD = Path(__file__).with_name("limits_child.py")
 KINDS = ("method", "attack", "loss", "score")
-ENTRIES = [(kind, name) for kind in KINDS for name in names(kind)]
-
-
-@pytest.mark.parametrize(("kind", "name"), ENTRIES)
-def test_every_number_has_an_upper_bound(kind: str, name: str) -> None:
-    for parameter in describe_parameters(find(kind, name)):
-        if parameter["type"] in ("int", "float", "int or none", "float or none"):
-            assert "maximum" in parameter or "below" in parameter, parameter["name"]
-
-
-@pytest.mark.parametrize(("kind", "name"), ENTRIES)
-@pytest.mark.parametrize("digits", [200, 4000, 5000])
-def test_a_number_beyond_all_limits_is_refused_in_one_sentence(kind: str, name: str, digits: int) -> None:
-    for parameter in describe_parameters(find(kind, name)):
-        if parameter["type"].split(" or ")[0] in ("int", "float"):
-            with pytest.raises(ParameterError, match=f"{parameter['name']} = a number of .* digits is not allowed"):
-                make(kind, name, {parameter["name"]: 10**digits})
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -107,6 +107,8 @@ class Method(Parameterised, ABC):
     random: ClassVar[bool] = True
     # what an attribute becomes depends on the others masked with it, and so do its random numbers
     joint: ClassVar[bool] = False
+    # may set single cells to missing, such as a missing code that no other record of a group has
+    suppresses: ClassVar[bool] = False
     # parameters with which the method only shows that it works; trials on small tables use them
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     weights: ClassVar[str] = "sampling weights are not used and are released as they are"

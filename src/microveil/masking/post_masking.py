@@ -31,6 +31,7 @@ class Mending(Method):
     """
 
     joint: ClassVar[bool] = True
+    suppresses: ClassVar[bool] = True
     random: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
 
