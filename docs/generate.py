@@ -1,5 +1,5 @@
-"""Write the parts of the documentation that follow from the code: reference pages, references, capabilities and the
-drawing of the rooms.
+"""Write the parts of the documentation that follow from the code: reference pages, the tables of the README,
+references, capabilities and the drawing of the rooms.
 
 A test compares what this makes with what lies in the repository, so neither can fall behind the other.
 """
@@ -24,44 +24,47 @@ from import_graph import Graph, drawing
 import microveil
 from microveil.attacks import Attack
 from microveil.attacks.taxonomy import disclosure_of
-from microveil.registry import SHELVES, describe, find, names
+from microveil.entries import ENTRIES
+from microveil.microdata.schema import KINDS
+from microveil.registry import describe, find
 
 ROOT = Path(__file__).resolve().parents[1]
 TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}
 FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "scores"}
+MEANING = {"method": "what it does", "attack": "what it measures", "loss": "what it measures", "score": "what it is"}
 
 
-def reference_page(sort: str) -> str:
-    """All entries of one shelf of the registry."""
+def reference_page(kind: str) -> str:
+    """All entries of one kind."""
     lines = [
-        f"# {TITLES[sort]}",
+        f"# {TITLES[kind]}",
         "",
         "The works that are named as sources stand in full in [References](../references.md).",
         "",
     ]
-    for name in names(sort):
-        entry = describe(sort, name)
-        module, cls = SHELVES[sort][name].split(":")
-        doc = (find(sort, name).__doc__ or "").split(">>>")[0]
+    for name in ENTRIES[kind]:
+        entry = describe(kind, name)
+        module, cls = ENTRIES[kind][name].split(":")
+        doc = (find(kind, name).__doc__ or "").split(">>>")[0]
         lines += [f"## `{name}`", "", " ".join(doc.split()), ""]
         lines += [f"- Kinds: {', '.join(entry['kinds'])}", f"- Missing values: {entry['missing']}"]
         lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]
         lines += [f"- Formula: {entry['formula']}"] if entry.get("formula") else []
-        if sort == "attack":
-            lines.append(f"- Looks for: {_disclosure(find(sort, name))}")
+        if kind == "attack":
+            lines.append(f"- Looks for: {_disclosure(find(kind, name))}")
         lines += [f"- Source: {entry['source']}", f"- In Python: `{module}.{cls}`", ""]
         if entry["parameters"]:
             lines += ["| parameter | type | allowed | default | what it is |", "|---|---|---|---|---|"]
             for p in entry["parameters"]:
-                kind = ", ".join(map(str, p["choices"])) if "choices" in p else p["type"]
-                lines.append(f"| `{p['name']}` | {kind} | {_allowed(p)} | {p['default']} | {p['help']} |")
+                of_type = ", ".join(map(str, p["choices"])) if "choices" in p else p["type"]
+                lines.append(f"| `{p['name']}` | {of_type} | {_allowed(p)} | {p['default']} | {p['help']} |")
             lines.append("")
     return "\n".join(lines)
 
 
 def python_page() -> str:
     """Every name of the package that is no entry of the registry, as its docstring describes it."""
-    entries = {find(sort, name) for sort in SHELVES for name in names(sort)}
+    entries = {find(kind, name) for kind in ENTRIES for name in ENTRIES[kind]}
     lines = [
         "# In Python",
         "",
@@ -110,6 +113,24 @@ def _paragraphs(doc: str) -> list[str]:
     """The text of a docstring, without its examples."""
     told = [" ".join(part.split()) for part in inspect.cleandoc(doc).split(">>>")[0].split("\n\n") if part.strip()]
     return [line for part in told for line in (part, "")][:-1]
+
+
+def readme(text: str) -> str:
+    """The README with a table of every built-in entry between the marks of each kind."""
+    for kind, plural in FILES.items():
+        start, end = f"<!-- {plural}: written by docs/generate.py -->\n", f"<!-- end of {plural} -->\n"
+        before, _, rest = text.partition(start)
+        text = f"{before}{start}{readme_table(kind)}{end}{rest.partition(end)[2]}"
+    return text
+
+
+def readme_table(kind: str) -> str:
+    lines = [f"| {kind} | for | {MEANING[kind]} |", "|---|---|---|"]
+    for name in ENTRIES[kind]:
+        entry = describe(kind, name)
+        held = "all" if set(entry["kinds"]) == set(KINDS) else ", ".join(entry["kinds"])
+        lines.append(f"| [`{name}`](docs/reference/{FILES[kind]}.md#{name}) | {held} | {entry['summary']} |")
+    return "\n".join([*lines, ""])
 
 
 def _allowed(parameter: dict[str, Any]) -> str:
@@ -275,11 +296,12 @@ def capabilities_page() -> str:
 
 def pages() -> dict[Path, str]:
     """Every generated file with its content."""
-    made = {ROOT / "docs" / "reference" / f"{FILES[sort]}.md": reference_page(sort) for sort in SHELVES}
+    made = {ROOT / "docs" / "reference" / f"{FILES[kind]}.md": reference_page(kind) for kind in ENTRIES}
     made[ROOT / "docs" / "reference" / "python.md"] = python_page()
     made[ROOT / "docs" / "references.md"] = references_page()
     made[ROOT / "docs" / "capabilities.md"] = capabilities_page()
     made[ROOT / "docs" / "images" / "rooms.svg"] = drawing(Graph.of())
+    made[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))
     return made
 
 

@@ -22,9 +22,10 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "microveil"
 # a room imports from those before it, never from one after it
 ORDER = (
-    *("typing", "errors", "units", "display", "progress", "randomness", "parameters"),
+    *("typing", "entries", "errors", "units", "display", "progress", "randomness", "parameters", "plugins"),
     *("numerics", "microdata", "masking", "comparison", "attacks", "losses", "registry"),
-    *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study", "demo", "cli"),
+    *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study"),
+    *("checks", "demo", "cli"),
 )
 DOOR = "__init__"  # the names a user types; it is no room
 _FREE = ("__version__",)  # what a room may take from the door

@@ -148,8 +148,8 @@ def test_a_shuffled_release_is_measured_like_the_one_in_order(homes: Path, tmp_p
     assert sorted(out.read_text().splitlines()) == sorted(shuffled.read_text().splitlines())
     one, other = (json.loads(microveil("assess", homes, path, "--json").stdout) for path in (out, shuffled))
     assert one["risks"]["distance-linkage"]["value"] > 0
-    for sort in ("risks", "losses"):
-        values = [{label: found["value"] for label, found in result[sort].items()} for result in (one, other)]
+    for part in ("risks", "losses"):
+        values = [{label: found["value"] for label, found in result[part].items()} for result in (one, other)]
         assert values[1] == pytest.approx(values[0], abs=1e-9)
     redone = microveil("protect", homes, "--plan", f"{shuffled}.manifest.json", "--out", tmp_path / "again.csv")
     assert "the same bytes" in redone.stderr
@@ -208,7 +208,7 @@ def test_a_name_of_two_sorts_shows_both_and_an_unknown_one_is_refused() -> None:
     assert "clustering (loss," in both
     assert "clustering (score," in both
     entries = json.loads(microveil("methods", "clustering", "--kind", "loss", "--json").stdout)
-    assert [(entry["sort"], entry["name"]) for entry in entries] == [("loss", "clustering")]
+    assert [(entry["kind"], entry["name"]) for entry in entries] == [("loss", "clustering")]
     refused = microveil("methods", "supress")
     assert refused.returncode == 2
     assert "did you mean 'suppress'?" in refused.stderr

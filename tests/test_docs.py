@@ -6,30 +6,47 @@ import importlib.util
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
 import microveil
-from microveil.registry import SHELVES, describe, names
+from microveil.entries import ENTRIES
+from microveil.registry import describe, names
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_generated_pages_are_up_to_date() -> None:
+def generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    for path, text in generate.pages().items():
+    return generate
+
+
+def test_the_generated_pages_are_up_to_date() -> None:
+    for path, text in generator().pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run make docs"
 
 
-def test_the_readme_names_every_method_attack_and_loss() -> None:
+def test_the_readme_has_a_row_for_every_entry_that_leads_to_its_reference() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for sort in SHELVES:
-        for name in names(sort):
-            assert f"`{name}`" in readme, name
+    for kind, page in {"method": "methods", "attack": "attacks", "loss": "losses", "score": "scores"}.items():
+        reference = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
+        for name in ENTRIES[kind]:
+            assert f"\n| [`{name}`](docs/reference/{page}.md#{name}) |" in readme, name
+            assert f"\n## `{name}`\n" in reference, name
+
+
+def test_the_tables_of_the_readme_are_made_anew_and_the_rest_of_it_is_kept() -> None:
+    generate = generator()
+    marked = "before\n<!-- {0}: written by docs/generate.py -->\nOUTDATED\n<!-- end of {0} -->\nafter\n"
+    made = generate.readme("".join(marked.format(plural) for plural in generate.FILES.values()))
+    assert "OUTDATED" not in made
+    assert made.count("before\n") == made.count("after\n") == len(generate.FILES)
+    assert made == generate.readme(made)
 
 
 def test_the_texts_of_the_registry_use_the_words_of_the_literature() -> None:
@@ -38,9 +55,9 @@ def test_the_texts_of_the_registry_use_the_words_of_the_literature() -> None:
         r"\b(so many|dear|looks?|in the place of|brought together|span|says nothing)\b"
         r"|how far .* moved|is emptied|free place"
     )
-    for sort in SHELVES:
-        for name in names(sort):
-            entry = describe(sort, name)
+    for kind in ENTRIES:
+        for name in names(kind):
+            entry = describe(kind, name)
             texts = [entry["summary"], entry["missing"], entry.get("meaning") or ""]
             texts += [parameter["help"] for parameter in entry["parameters"]]
             for text in texts:

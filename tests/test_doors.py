@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import microveil
-from microveil.registry import SHELVES
+from microveil.entries import ENTRIES
 
 SOURCE = Path(__file__).parents[1] / "src" / "microveil"
 ENTRANCES = ("microveil.cli.", "microveil.reproduction.")  # commands, and the published tables that they recompute
@@ -64,7 +64,7 @@ def doors() -> Iterator[Place]:
         opened = importlib.import_module(f"microveil.{module}")
         for name in getattr(opened, "__all__", [name for name in vars(opened) if not name.startswith("_")]):
             yield home((opened.__name__, name))
-    for shelf in SHELVES.values():
+    for shelf in ENTRIES.values():
         for entry in shelf.values():
             module, _, name = entry.partition(":")
             yield module, name

@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from microveil.registry import SHELVES, describe, names
+from microveil.entries import ENTRIES
+from microveil.registry import describe, names
 
 ROOT = Path(__file__).parents[1]
 YEAR = re.compile(r"\w+ \((?:19|20)\d\d[a-z]?\)")
@@ -57,9 +58,9 @@ def cited(text: str, citations: list[str]) -> tuple[set[str], str]:
 
 
 def test_every_source_names_works_of_the_bibliography_and_no_others(citations: list[str]) -> None:
-    for sort in SHELVES:
-        for name in names(sort):
-            found, rest = cited(describe(sort, name)["source"], citations)
+    for kind in ENTRIES:
+        for name in names(kind):
+            found, rest = cited(describe(kind, name)["source"], citations)
             assert found, f"{name} names no work"
             assert not YEAR.search(rest), f"{name} names a work that is not in the bibliography: {rest}"
 

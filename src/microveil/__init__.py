@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from microveil.entries import OFFERED, homes, offered
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -67,8 +69,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "attacks": ("Attack", "Risk"),
     "attacks.anonymity": ("Anonymity", "real_anonymity", "shared_groups"),
-    "attacks.intervals": ("IntervalDisclosure",),
-    "attacks.linkage.distance": ("DistanceLinkage",),
     "attacks.reidentification": ("FileRisk", "Headline", "risk_of_file"),
     "attacks.taxonomy": ("Disclosure", "disclosure_of"),
     "attacks.uniqueness": ("unique_in_both",),
@@ -77,31 +77,13 @@ _HOMES = {
     "comparison.matrix_mask": ("MatrixMask", "to_matrix_mask"),
     "errors": ("Cancelled", "MicroveilError"),
     "losses": ("Loss", "LossMeasure"),
-    "losses.categorical.distance": ("DBIL",),
-    "losses.categorical.tables": ("CTBIL",),
-    "losses.numeric.moments": ("IL", "IL1", "IL2", "IL3", "IL4", "IL5"),
-    "losses.numeric.sse": ("SSE",),
     "masking": ("Method", "Partition", "Plan", "Release", "Step"),
-    "masking.coarsening.top_bottom_coding": ("BottomCode", "TopCode"),
-    "masking.coarsening.mondrian": ("Mondrian",),
-    "masking.coarsening.recode": ("Recode",),
-    "masking.coarsening.sampling": ("Sampling",),
-    "masking.coarsening.suppress": ("Suppress",),
     "masking.guarantees": ("Guarantees", "guarantees_of"),
     "masking.manifest": ("Manifest", "read_manifest"),
     "masking.microaggregation.advice": ("Advice", "advise", "advise_k"),
-    "masking.microaggregation.best": ("Best",),
-    "masking.microaggregation.mdav": ("MDAV",),
-    "masking.microaggregation.mdav_generic": ("MDAVGeneric",),
     "masking.microaggregation.segments": ("mask_in_segments", "segments_of"),
     "masking.plan": ("read_plan",),
-    "masking.randomising.noise": ("Noise",),
-    "masking.randomising.pram": ("PRAM",),
     "masking.randomising.resampling": ("resampled_table",),
-    "masking.swapping.rank_swapping": ("RankSwapping",),
-    "masking.synthesis.synthetic": ("Synthetic",),
-    "masking.by_household": ("ByHousehold",),
-    "masking.within": ("Within",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
     "microdata.description": ("Description", "describe"),
     "microdata.files": ("read", "write"),
@@ -121,9 +103,8 @@ _HOMES = {
 _MODULES = {
     "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions",
     "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking", "registry": "registry",
-    "risk_utility": "reporting.risk_utility",
+    "risk_utility": "reporting.risk_utility", "scoring": "scoring",
 }  # fmt: skip
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
@@ -146,16 +127,13 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
 ]  # fmt: skip
 
 
+_HOME_OF = {
+    # every method, attack and loss is at hand; `__all__` and `dir` show those most used, a family's module all of them
+    **homes("microveil", OFFERED),
+    **{name: f"microveil.{module}" for module, names in _HOMES.items() for name in names},
+}
+_look_up, __dir__ = offered(globals(), _HOME_OF, __all__)
+
+
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value: Any = importlib.import_module(f"microveil.{_MODULES[name]}")
-    elif name in _HOME_OF:
-        value = getattr(importlib.import_module(f"microveil.{_HOME_OF[name]}"), name)
-    else:
-        raise AttributeError(f"module 'microveil' has no attribute '{name}'")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return importlib.import_module(f"microveil.{_MODULES[name]}") if name in _MODULES else _look_up(name)

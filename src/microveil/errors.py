@@ -177,6 +177,10 @@ class OutputExistsError(FileError):
         super().__init__(path, "this file exists already; choose another name or force overwriting (--force)")
 
 
+class PluginError(MicroveilError, ImportError):
+    """A method, attack, loss or score of another package cannot be used: names the package and says why."""
+
+
 class OutputError(MicroveilError):
     """What is printed goes nowhere: its reader has gone away, or the disk is full."""
 

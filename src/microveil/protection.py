@@ -14,7 +14,7 @@ from microveil.microdata import Microdata
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import draw_seed
-from microveil.registry import find, make, names
+from microveil.registry import make, usual_names
 
 
 def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progress = silent) -> Release:
@@ -78,5 +78,5 @@ def check_required(original: Any, release: Release, require: Mapping[str, float]
     if counted:
         release.guarantees.check(counted)
     if RISK in require:
-        general = [make("attack", name) for name in names("attack") if find("attack", name).general]
+        general = [make("attack", name) for name in usual_names("attack")]
         check_risk(original, release, require[RISK], general, progress)

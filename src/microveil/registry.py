@@ -1,12 +1,16 @@
-"""Every method, attack, loss and score by its short name. To add one, write its file and one line here."""
+"""Every method, attack, loss and score by its short name."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
+import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from microveil.errors import ParameterError, UnknownNameError, nearest_name, shortened
+from microveil.entries import ENTRIES
+from microveil.errors import MicroveilError, ParameterError, PluginError, UnknownNameError, nearest_name, shortened
 from microveil.parameters import (
     Parameterised,
     component_parameters,
@@ -14,166 +18,91 @@ from microveil.parameters import (
     from_text,
     parameter_names,
 )
+from microveil.plugins import Plugin, declared, plugin_of
 
 if TYPE_CHECKING:
     from microveil.attacks import Attack
     from microveil.losses import LossMeasure
     from microveil.masking import Method
 
-Sort = Literal["method", "attack", "loss", "score"]
 
-METHODS = {
-    "best": "microveil.masking.microaggregation.best:Best",
-    "mdav": "microveil.masking.microaggregation.mdav:MDAV",
-    "fixed": "microveil.masking.microaggregation.fixed:Fixed",
-    "individual-ranking": "microveil.masking.microaggregation.individual_ranking:IndividualRanking",
-    "optimal-univariate": "microveil.masking.microaggregation.optimal_univariate:OptimalUnivariate",
-    "moving-average": "microveil.masking.microaggregation.moving_average:MovingAverage",
-    "hanani": "microveil.masking.microaggregation.hanani:Hanani",
-    "univariate-genetic": "microveil.masking.microaggregation.univariate_genetic:UnivariateGenetic",
-    "width": "microveil.masking.microaggregation.width:Width",
-    "projection": "microveil.masking.microaggregation.projection:Projection",
-    "k-ward": "microveil.masking.microaggregation.k_ward:KWard",
-    "kwd": "microveil.masking.microaggregation.k_ward:KWD",
-    "kwr": "microveil.masking.microaggregation.k_ward:KWR",
-    "kwdr": "microveil.masking.microaggregation.k_ward:KWDR",
-    "secure-k-ward": "microveil.masking.microaggregation.secure_k_ward:SecureKWard",
-    "md": "microveil.masking.microaggregation.md:MD",
-    "cbfs": "microveil.masking.microaggregation.cbfs:CBFS",
-    "iamat": "microveil.masking.microaggregation.iamat:IAMAT",
-    "v-mdav": "microveil.masking.microaggregation.v_mdav:VMDAV",
-    "mst": "microveil.masking.microaggregation.mst:MST",
-    "mu-approx": "microveil.masking.microaggregation.mu_approx:MuApprox",
-    "two-approx": "microveil.masking.microaggregation.two_approx:TwoApprox",
-    "mdav-genetic": "microveil.masking.microaggregation.mdav_genetic:MDAVGenetic",
-    "mdav-generic": "microveil.masking.microaggregation.mdav_generic:MDAVGeneric",
-    "k-modes": "microveil.masking.microaggregation.k_modes:KModes",
-    "fuzzy": "microveil.masking.microaggregation.fuzzy:Fuzzy",
-    "omma": "microveil.masking.microaggregation.omma:OMMA",
-    "mic1d": "microveil.masking.microaggregation.mic1d:Mic1D",
-    "crest": "microveil.masking.microaggregation.crest:Crest",
-    "camp-crest": "microveil.masking.microaggregation.camp_crest:CampCrest",
-    "rank-swapping": "microveil.masking.swapping.rank_swapping:RankSwapping",
-    "rank-swapping-distribution": "microveil.masking.swapping.rank_swapping_distribution:RankSwappingDistribution",
-    "rank-swapping-buckets": "microveil.masking.swapping.rank_swapping_buckets:RankSwappingBuckets",
-    "data-swapping": "microveil.masking.swapping.data_swapping:DataSwapping",
-    "sampling": "microveil.masking.coarsening.sampling:Sampling",
-    "recode": "microveil.masking.coarsening.recode:Recode",
-    "top-code": "microveil.masking.coarsening.top_bottom_coding:TopCode",
-    "bottom-code": "microveil.masking.coarsening.top_bottom_coding:BottomCode",
-    "suppress": "microveil.masking.coarsening.suppress:Suppress",
-    "pram": "microveil.masking.randomising.pram:PRAM",
-    "noise": "microveil.masking.randomising.noise:Noise",
-    "noise-swapping": "microveil.masking.randomising.noise_swapping:NoiseSwapping",
-    "rounding": "microveil.masking.randomising.rounding:Rounding",
-    "resampling": "microveil.masking.randomising.resampling:Resampling",
-    "lossy": "microveil.masking.randomising.lossy:Lossy",
-    "matrix": "microveil.masking.randomising.matrix:Matrix",
-    "restore": "microveil.masking.randomising.restore:Restore",
-    "hybrid": "microveil.masking.synthesis.hybrid:Hybrid",
-    "mondrian": "microveil.masking.coarsening.mondrian:Mondrian",
-    "global-median": "microveil.masking.coarsening.global_median:GlobalMedian",
-    "within": "microveil.masking.within:Within",
-    "by-household": "microveil.masking.by_household:ByHousehold",
-    "synthetic": "microveil.masking.synthesis.synthetic:Synthetic",
-}
-ATTACKS = {
-    "distance-linkage": "microveil.attacks.linkage.distance:DistanceLinkage",
-    "probabilistic-linkage": "microveil.attacks.linkage.probabilistic:ProbabilisticLinkage",
-    "rank-swapping-linkage": "microveil.attacks.linkage.rank_swapping:RankSwappingLinkage",
-    "annotated-union-linkage": "microveil.attacks.linkage.annotated_union:AnnotatedUnionLinkage",
-    "alignment-linkage": "microveil.attacks.linkage.alignment:AlignmentLinkage",
-    "projected-linkage": "microveil.attacks.linkage.projected:ProjectedLinkage",
-    "representative-linkage": "microveil.attacks.linkage.representatives:RepresentativeLinkage",
-    "rank-alignment-linkage": "microveil.attacks.linkage.rank_alignment:RankAlignmentLinkage",
-    "frequency-alignment-linkage": "microveil.attacks.linkage.frequency_alignment:FrequencyAlignmentLinkage",
-    "ranking-intervals": "microveil.attacks.ranking_intervals:RankingIntervals",
-    "interval-disclosure": "microveil.attacks.intervals:IntervalDisclosure",
-    "uniqueness": "microveil.attacks.uniqueness:Uniqueness",
-    "singling-out": "microveil.attacks.singling_out:SinglingOut",
-    "attribute-disclosure": "microveil.attacks.attribute_disclosure:AttributeDisclosure",
-    "class-disclosure": "microveil.attacks.class_disclosure:ClassDisclosure",
-    "inference": "microveil.attacks.inference:Inference",
-    "expected-ratio": "microveil.attacks.pram_disclosure:ExpectedRatio",
-    "map-disclosure": "microveil.attacks.pram_disclosure:MapDisclosure",
-}
-LOSSES = {
-    "sse": "microveil.losses.numeric.sse:SSE",
-    "sse-separate": "microveil.losses.numeric.separate_sse:SeparateSSE",
-    "il": "microveil.losses.numeric.moments:IL",
-    "il1": "microveil.losses.numeric.moments:IL1",
-    "il2": "microveil.losses.numeric.moments:IL2",
-    "il3": "microveil.losses.numeric.moments:IL3",
-    "il4": "microveil.losses.numeric.moments:IL4",
-    "il5": "microveil.losses.numeric.moments:IL5",
-    "g-il": "microveil.losses.numeric.moments:GIL",
-    "matrix-discrepancy": "microveil.losses.numeric.matrices:MatrixDiscrepancy",
-    "pil": "microveil.losses.numeric.probabilistic:PIL",
-    "abim": "microveil.losses.numeric.biases:ABIM",
-    "abisd": "microveil.losses.numeric.biases:ABISD",
-    "abico": "microveil.losses.numeric.biases:ABICO",
-    "quantiles": "microveil.losses.numeric.quantiles:Quantiles",
-    "distribution": "microveil.losses.numeric.distribution:Distribution",
-    "energy": "microveil.losses.numeric.energy:EnergyLoss",
-    "bias": "microveil.losses.analytical.bias_types:BiasTypes",
-    "regression": "microveil.losses.analytical.regression:Regression",
-    "estimates": "microveil.losses.analytical.estimates:SurveyEstimates",
-    "validity": "microveil.losses.analytical.validity:Validity",
-    "quality": "microveil.losses.analytical.quality:Quality",
-    "generalisation": "microveil.losses.coarsening.generalisation:Generalisation",
-    "dbil": "microveil.losses.categorical.distance:DBIL",
-    "ctbil": "microveil.losses.categorical.tables:CTBIL",
-    "ebil": "microveil.losses.categorical.entropy:EBIL",
-    "record-entropy": "microveil.losses.categorical.entropy:RecordEntropy",
-    "il-categorical": "microveil.losses.categorical.aggregate:ILCategorical",
-    "bivariate-counts": "microveil.losses.categorical.association:BivariateCounts",
-    "chi-square": "microveil.losses.categorical.association:ChiSquare",
-    "propensity": "microveil.losses.model_based.propensity:Propensity",
-    "classification": "microveil.losses.model_based.classification:Classification",
-    "clustering": "microveil.losses.clustering.similarity:Clustering",
-}
-SCORES = {
-    "mean": "microveil.scoring.rules.usual:Mean",
-    "max": "microveil.scoring.rules.usual:Max",
-    "worst": "microveil.scoring.rules.usual:Worst",
-    "classic": "microveil.scoring.rules.classic:Classic",
-    "swapping": "microveil.scoring.rules.swapping:Swapping",
-    "swapping-stated": "microveil.scoring.rules.swapping:SwappingStated",
-    "projected": "microveil.scoring.rules.projected:Projected",
-    "projected-used": "microveil.scoring.rules.projected:ProjectedUsed",
-    "projected-max": "microveil.scoring.rules.projected:ProjectedMax",
-    "score-index": "microveil.scoring.rules.index:ScoreIndex",
-    "categorical": "microveil.scoring.rules.categorical:Categorical",
-    "categorical-source": "microveil.scoring.rules.categorical:CategoricalSource",
-    "clustering": "microveil.scoring.rules.categorical:Clustering",
-    "time-series": "microveil.scoring.rules.series:TimeSeries",
-}
-SHELVES: dict[str, dict[str, str]] = {"method": METHODS, "attack": ATTACKS, "loss": LOSSES, "score": SCORES}
+logger = logging.getLogger(__name__)
+_DOES = {"method": "mask", "attack": "assess", "loss": "measure", "score": "combine"}  # what a class of the kind can do
+_USUAL = {"attack": "general", "loss": "usual"}
 
 
-def names(sort: str = "method") -> tuple[str, ...]:
-    """The registered names of one sort, in order."""
-    if sort not in SHELVES:
-        raise UnknownNameError("kind of entry", sort, SHELVES)
-    return tuple(SHELVES[sort])
+def names(kind: str = "method") -> tuple[str, ...]:
+    """The names of one kind, in order: those built in, then those of other packages that can be used."""
+    if kind not in ENTRIES:
+        raise UnknownNameError("kind of entry", kind, ENTRIES)
+    return (*ENTRIES[kind], *_plugins(kind))
 
 
-def find(sort: str, name: str) -> type[Any]:
+def usual_names(kind: str) -> tuple[str, ...]:
+    """What every assessment runs unless told otherwise. Only what is built in: no package that somebody installs may
+    change what a risk or a loss is."""
+    return tuple(name for name in ENTRIES[kind] if getattr(find(kind, name), _USUAL[kind]))
+
+
+def is_known(kind: str, name: str) -> bool:
+    """Whether there is such an entry; one of another package that cannot be used is known, too, and `find` says why."""
+    return kind in ENTRIES and (name in ENTRIES[kind] or name in declared(kind)[0])
+
+
+def find(kind: str, name: str) -> type[Any]:
     """The class behind a name."""
     if not isinstance(name, str):
-        kind = name.__name__ if isinstance(name, type) else type(name).__name__
-        raise ParameterError(f"{sort} takes a name in quotes, such as {sort}('{names(sort)[0]}'), not {kind}")
-    if name not in names(sort):
-        raise UnknownNameError(sort, name, names(sort))
-    module, cls = SHELVES[sort][name].split(":")
-    found: type[Any] = getattr(importlib.import_module(module), cls)
-    return found
+        given = name.__name__ if isinstance(name, type) else type(name).__name__
+        raise ParameterError(f"{kind} takes a name in quotes, such as {kind}('{names(kind)[0]}'), not {given}")
+    if name in ENTRIES.get(kind, ()):
+        module, cls = ENTRIES[kind][name].split(":")
+        found: type[Any] = getattr(importlib.import_module(module), cls)
+        return found
+    if is_known(kind, name):
+        return _plugin_class(declared(kind)[0][name])
+    raise UnknownNameError(kind, name, names(kind))
 
 
-def make(sort: str, name: str, parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
+@cache
+def _plugins(kind: str) -> tuple[str, ...]:
+    """The names that other packages declare and that can be used; the others are reported, once, and left out."""
+    found, refused = declared(kind)
+    for problem in refused:
+        logger.warning("%s", problem)
+    usable = []
+    for name, plugin in found.items():
+        try:
+            _plugin_class(plugin)
+            usable.append(name)
+        except PluginError as problem:
+            logger.warning("%s", problem)
+    return tuple(usable)
+
+
+def _plugin_class(plugin: Plugin) -> type[Any]:
+    """The class of another package, if it can do and say what every entry can."""
+    cls: type[Any] = plugin.load()
+    fits = isinstance(cls, type) and issubclass(cls, Parameterised) and hasattr(cls, _DOES[plugin.kind])
+    if not fits or inspect.isabstract(cls):
+        raise plugin.refused(f"its entry point does not lead to a class of {plugin.kind}s")
+    if getattr(cls, "name", None) != plugin.name:
+        raise plugin.refused("its class has another name than its entry point")
+    try:
+        describe_class(plugin.kind, cls)
+    except Exception as problem:
+        told = str(problem) if isinstance(problem, MicroveilError | AttributeError) else type(problem).__name__
+        raise plugin.refused(f"it does not describe itself ({told})") from None
+    return cls
+
+
+def make(kind: str, name: str, parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
     """Build a component by name; with `text`, the values are texts as typed on a command line."""
-    cls = find(sort, name)
-    given = dict(parameters or {})
+    return make_of(find(kind, name), parameters, text=text)
+
+
+def make_of(cls: type[Any], parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
+    """The same for a class."""
+    name, given = cls.name, dict(parameters or {})
     known = parameter_names(cls)
     for parameter in given:
         if parameter not in known:
@@ -224,9 +153,13 @@ def loss(name: str, **parameters: Any) -> LossMeasure:
     return made
 
 
-def describe(sort: str, name: str) -> dict[str, Any]:
+def describe(kind: str, name: str) -> dict[str, Any]:
     """Everything a program or a page needs to show an entry."""
-    cls: type[Parameterised] = find(sort, name)
+    return describe_class(kind, find(kind, name))
+
+
+def describe_class(kind: str, cls: type[Any]) -> dict[str, Any]:
+    """The same for a class; one of another package also says which that is."""
     entry: dict[str, Any] = {
         "name": cls.name,
         "family": cls.family,
@@ -239,8 +172,13 @@ def describe(sort: str, name: str) -> dict[str, Any]:
     for extra in ("weights", "meaning", "formula", "route", "scope"):
         if hasattr(cls, extra):
             entry[extra] = getattr(cls, extra)
-    if sort == "method":
+    if kind == "method":
         from microveil.masking.taxonomy import place_of
 
-        entry["nature"] = place_of(find("method", name)).nature
-    return entry
+        entry["nature"] = place_of(cls).nature
+    if kind == "attack":
+        from microveil.attacks.taxonomy import disclosure_of
+
+        disclosure_of(cls)  # refuses a family that is not known
+    plugin = plugin_of(cls)
+    return entry if plugin is None else {**entry, "package": plugin.package, "version": plugin.version}

@@ -1,4 +1,4 @@
-"""Every attack has its place among the sorts of disclosure."""
+"""Every attack has its place among the kinds of disclosure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from microveil.registry import find, names
 
 @pytest.mark.spec("01:DR-1")
 @pytest.mark.parametrize("name", names("attack"))
-def test_every_attack_looks_for_some_sort_of_disclosure(name: str) -> None:
+def test_every_attack_looks_for_some_kind_of_disclosure(name: str) -> None:
     found = disclosure_of(find("attack", name))
     assert (found.view == "identity") == (found.way in ("uniqueness", "re-identification"))
     assert found.certainty in ("deterministic", "probabilistic")

@@ -1,4 +1,4 @@
-"""Try every numeric parameter of one sort of component with numbers far too large, and print how each ended.
+"""Try every numeric parameter of one kind of component with numbers far too large, and print how each ended.
 
 It runs in a process of its own, so that work without end can be ended from outside.
 """
@@ -29,29 +29,29 @@ def forms(parameter: dict[str, Any], value: int) -> list[Any]:
     return listed + ([number] if not kind.startswith("list") else [])
 
 
-def used(sort: str, component: Any, people: Microdata, masked: Any) -> None:
+def used(kind: str, component: Any, people: Microdata, masked: Any) -> None:
     keys = [name for name in people.schema.keys if people[name].kind in component.kinds]
-    if sort == "method":
+    if kind == "method":
         component.mask(people, keys, seed=1)
-    elif sort == "attack":
+    elif kind == "attack":
         component.assess(people, masked)
-    elif sort == "loss":
+    elif kind == "loss":
         component.measure(people, masked)
 
 
 def main() -> None:
-    sort = sys.argv[1]
+    kind = sys.argv[1]
     people = survey(40, seed=11)
     masked = make("method", "mdav").mask(people, people.schema.of_kind("numeric")[:2], seed=1)
-    for name in names(sort):
-        cls = find(sort, name)
+    for name in names(kind):
+        cls = find(kind, name)
         for parameter in numeric_parameters(cls):
             for given in (form for value in LARGE for form in forms(parameter, value)):
                 sys.stdout.write(f"{name} {parameter['name']} {given}\n")
                 sys.stdout.flush()
                 try:
-                    component = make(sort, name, {**getattr(cls, "quick", {}), parameter["name"]: given})
-                    used(sort, component, people, masked)
+                    component = make(kind, name, {**getattr(cls, "quick", {}), parameter["name"]: given})
+                    used(kind, component, people, masked)
                 except MicroveilError as problem:
                     sentence = str(problem)
                     assert sentence, "an empty refusal"

@@ -1,4 +1,4 @@
-"""Numbers far too large: every numeric parameter has an upper bound, and none starts work without end."""
+"""Numbers far too large: no numeric parameter starts work without end."""
 
 from __future__ import annotations
 
@@ -8,35 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from microveil.errors import ParameterError
-from microveil.parameters import describe_parameters
-from microveil.registry import find, make, names
-
 CHILD = Path(__file__).with_name("limits_child.py")
-SORTS = ("method", "attack", "loss", "score")
-ENTRIES = [(sort, name) for sort in SORTS for name in names(sort)]
+KINDS = ("method", "attack", "loss", "score")
 
 
-@pytest.mark.parametrize(("sort", "name"), ENTRIES)
-def test_every_number_has_an_upper_bound(sort: str, name: str) -> None:
-    for parameter in describe_parameters(find(sort, name)):
-        if parameter["type"] in ("int", "float", "int or none", "float or none"):
-            assert "maximum" in parameter or "below" in parameter, parameter["name"]
-
-
-@pytest.mark.parametrize(("sort", "name"), ENTRIES)
-@pytest.mark.parametrize("digits", [200, 4000, 5000])
-def test_a_number_beyond_all_limits_is_refused_in_one_sentence(sort: str, name: str, digits: int) -> None:
-    for parameter in describe_parameters(find(sort, name)):
-        if parameter["type"].split(" or ")[0] in ("int", "float"):
-            with pytest.raises(ParameterError, match=f"{parameter['name']} = a number of .* digits is not allowed"):
-                make(sort, name, {parameter["name"]: 10**digits})
-
-
-@pytest.mark.parametrize("sort", SORTS)
-def test_numbers_far_too_large_are_refused_or_do_no_more_work_than_the_table_gives(sort: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_far_too_large_are_refused_or_do_no_more_work_than_the_table_gives(kind: str) -> None:
     ended = subprocess.run(
-        [sys.executable, "-W", "ignore", str(CHILD), sort], capture_output=True, text=True, timeout=900, check=False
+        [sys.executable, "-W", "ignore", str(CHILD), kind], capture_output=True, text=True, timeout=900, check=False
     )
     assert ended.returncode == 0, f"{ended.stdout.splitlines()[-1]}: {ended.stderr[-2000:]}"
     assert ended.stdout.splitlines()[-1] == "done"

@@ -62,10 +62,10 @@ def incomplete_table(seed: int, policy: str, kinds: tuple[str, ...] = KINDS, n: 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", ONE_GROUPING)
 def test_whatever_is_missing_k_records_share_every_combination(name: str, policy: str) -> None:
-    sort = find("method", name)
-    method = make("method", name, sort.quick)
+    cls = find("method", name)
+    method = make("method", name, cls.quick)
     for seed in range(5):
-        release = method.mask(incomplete_table(seed, policy, sort.kinds), seed=1)
+        release = method.mask(incomplete_table(seed, policy, cls.kinds), seed=1)
         assert release.guarantees.k >= method.parameters()["k"]
 
 

@@ -280,7 +280,7 @@ def test_the_page_about_open_ends_names_all_of_them_and_only_what_exists() -> No
     page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8").split("## What the source left open")[1]
     rows = re.findall(r"^\| F(\d+) [^|]*\| ([^|]+) \|$", page, flags=re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(1, 23))
-    known = {name for sort in ("method", "loss", "attack") for name in names(sort)}
+    known = {name for kind in ("method", "loss", "attack") for name in names(kind)}
     known |= set(find("method", "omma").__dataclass_fields__)
     known |= {"centroid = recomputed", "microveil assess"}
     for _, state in rows:

@@ -222,7 +222,7 @@ def test_the_table_has_a_row_for_every_cell_and_measure(repeated: Study) -> None
     measures = 2 + 3 + 3  # losses, risks, and the score with its two parts
     assert table.shape[0] == (3 + 3 + 1 + 1) * measures
     assert table.columns == [
-        "candidate", "methods", "set.alpha", "set.k", "repeat", "sort", "measure", "value", "low", "high",
+        "candidate", "methods", "set.alpha", "set.k", "repeat", "kind", "measure", "value", "low", "high",
     ]  # fmt: skip
     assert table["candidate"].to_list()[0] == "noise alpha=0.1"  # as designed, not as ranked
     loss = table.filter((nw.col("candidate") == "mdav k=5") & (nw.col("measure") == "sse"))
@@ -259,7 +259,7 @@ def test_tables_keep_their_columns_when_every_cell_fails(people: Microdata, tmp_
     method = {"name": "mdav", "grid": {"k": [500, 600]}}
     study = run_study({"keys": ["age"], "method": [method]}, people, out=tmp_path / "out", workers=0)
     assert (tmp_path / "out" / "table.csv").read_text().splitlines() == [
-        "candidate,methods,set.k,repeat,sort,measure,value,low,high"
+        "candidate,methods,set.k,repeat,kind,measure,value,low,high"
     ]
     (summary,) = (tmp_path / "out" / "summary.csv").read_text().splitlines()
     assert summary.startswith("rank,candidate,methods,set.k,records,repeats,failed,score,score_deviation,loss,")

@@ -30,7 +30,7 @@ class IntervalDisclosure(Attack):
     range or the value), and the risk is the mean over all widths p. An ordered category is disclosed when its place in
     the released column is that close, a nominal one when it is unchanged.
 
-    What is measured is what masking left of the values, so two sorts of attributes do not move the risk, though each
+    What is measured is what masking left of the values, so two kinds of attributes do not move the risk, though each
     has its share in `per_attribute`: those released as they were, which are disclosed by design, and categories without
     an order, around which there is no interval. Where no other attribute is left there is nothing to measure. With
     `counted = "all"` they do move it, as some published formulas have it. If nothing was masked at all, every value

@@ -1,4 +1,4 @@
-"""The sorts of disclosure there are, and which of them an attack looks for."""
+"""The kinds of disclosure there are, and which of them an attack looks for."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ATTACKS: dict[str, Disclosure] = {
 
 
 def disclosure_of(attack: type[Attack] | Attack) -> Disclosure:
-    """The sort of disclosure an attack looks for.
+    """The kind of disclosure an attack looks for.
 
     >>> from microveil.attacks.intervals import IntervalDisclosure
     >>> disclosure_of(IntervalDisclosure).view, disclosure_of(IntervalDisclosure).truth

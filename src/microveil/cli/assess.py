@@ -110,7 +110,7 @@ def assess(
     named = {"attack": [] if every else attack_names, "loss": [] if every_loss else loss_names, "score": [score]}
     given = _settings_of_measures(settings, [name for group in named.values() for name in group])
     made_by_sort = {
-        sort: [make(sort, name, given.get(name, {}), text=True) for name in group] for sort, group in named.items()
+        kind: [make(kind, name, given.get(name, {}), text=True) for name in group] for kind, group in named.items()
     }
     chosen_attacks: Any = "all" if every else made_by_sort["attack"] if attacks is not None else None
     chosen_losses: Any = "all" if every_loss else made_by_sort["loss"] if losses is not None else None
@@ -166,12 +166,12 @@ def assess(
         _fail_with(assessment.battery.failed)
 
 
-def _named(text: str | None, sort: str, example: str) -> list[str]:
+def _named(text: str | None, kind: str, example: str) -> list[str]:
     """The measures that an option lists; none where it is not given."""
     listed = [name.strip() for name in (text or "").split(",") if name.strip()]
     if text is not None and not listed:
-        more = {"attack": "--attacks", "loss": "--losses"}[sort]
-        raise ParameterError(f"{more} must name at least one {sort}, such as {example}, or 'all'")
+        more = {"attack": "--attacks", "loss": "--losses"}[kind]
+        raise ParameterError(f"{more} must name at least one {kind}, such as {example}, or 'all'")
     return listed
 
 

@@ -41,45 +41,47 @@ def methods(
 ) -> None:
     """List methods, attacks, losses or scores, or show one of them."""
     from microveil import registry
+    from microveil.entries import ENTRIES
 
     if name is None:
-        sort = kind or "method"
-        entries = [registry.describe(sort, entry) for entry in registry.names(sort)]
+        kind = kind or "method"
+        entries = [registry.describe(kind, entry) for entry in registry.names(kind)]
         if as_json:
             print_json(entries)
         else:
-            _list(sort, entries)
+            _list(kind, entries)
         return
-    sorts = list(registry.SHELVES) if kind is None else [kind]
-    found = {sort: registry.describe(sort, name) for sort in sorts if name in registry.names(sort)}
+    kinds = list(ENTRIES) if kind is None else [kind]
+    found = {each: registry.describe(each, name) for each in kinds if registry.is_known(each, name)}
     if not found:
-        known = [entry for sort in sorts for entry in registry.names(sort)]
+        known = [entry for each in kinds for entry in registry.names(each)]
         raise UnknownNameError(kind or "method, attack, loss or score", name, known)
     if as_json:
-        print_json([{"sort": sort, **entry} for sort, entry in found.items()])
+        print_json([{"kind": each, **entry} for each, entry in found.items()])
         return
-    for sort, entry in found.items():
-        for line in _whole(sort, entry, registry.find(sort, name).__doc__ or ""):
+    for each, entry in found.items():
+        for line in _whole(each, entry, registry.find(each, name).__doc__ or ""):
             say(line)
 
 
-def _list(sort: str, entries: list[dict[str, Any]]) -> None:
+def _list(kind: str, entries: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    table = Table(title=_TITLES[sort], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(title=_TITLES[kind], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("name", no_wrap=True)
     for column in ("kinds", "what it does"):
         table.add_column(column)
     for entry in entries:
         kinds = "any" if len(entry["kinds"]) == _KINDS else ", ".join(entry["kinds"])
-        table.add_row(entry["name"], kinds, entry["summary"])
+        origin = _origin(entry)
+        table.add_row(entry["name"], kinds, entry["summary"] + (f" (from {origin})" if origin else ""))
     console().print(table)
     say("microveil methods NAME shows one of them with its parameters")
 
 
-def _whole(sort: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
+def _whole(kind: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
     """An entry as text: what it does, what it is for, where it comes from, its parameters and an example."""
-    yield from textwrap.wrap(f"{entry['name']} ({sort}, {entry['family']}): {entry['summary']}", _WIDTH)
+    yield from textwrap.wrap(f"{entry['name']} ({kind}, {entry['family']}): {entry['summary']}", _WIDTH)
     for paragraph in _paragraphs(doc):
         yield ""
         yield from textwrap.wrap(paragraph, _WIDTH)
@@ -91,6 +93,7 @@ def _whole(sort: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
         "Reads as": entry.get("meaning"),
         "Formula": entry.get("formula"),
         "Source": entry["source"],
+        "Package": _origin(entry),
     }
     for title, text in facts.items():
         if text:
@@ -102,7 +105,12 @@ def _whole(sort: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
         yield from textwrap.wrap(parameter["help"], _WIDTH, initial_indent="      ", subsequent_indent="      ")
     yield ""
     # one line, to be copied
-    yield "Example: " + _EXAMPLES[sort].format(name=entry["name"], attributes=_attributes(entry))
+    yield "Example: " + _EXAMPLES[kind].format(name=entry["name"], attributes=_attributes(entry))
+
+
+def _origin(entry: Mapping[str, Any]) -> str:
+    """The package that an entry comes from, if it is not built in."""
+    return f"{entry['package']} {entry['version']}" if "package" in entry else ""
 
 
 def _paragraphs(doc: str) -> list[str]:

@@ -61,6 +61,8 @@ class LossMeasure(Parameterised, ABC):
     scope: ClassVar[Scope] = "general"
     # measured in every assessment that it suits; others only when asked for by name
     usual: ClassVar[bool] = False
+    # a model is learnt, and tried on records that are drawn by what they hold: tiny changes of values move it a little
+    learns: ClassVar[bool] = False
     # whether it can tell what intervals, sets and other labels stand for
     reads_labels: ClassVar[bool] = False
 

@@ -15,10 +15,11 @@ from microveil.errors import DataError, ParameterError, SchemaError
 from microveil.masking.households import agreement, household_of, renumbered, shared_attributes
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Step
-from microveil.masking.release import Provenance, Release
+from microveil.masking.release import Provenance, Release, versions
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.parameters import Parameterised
+from microveil.plugins import plugins_used
 from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, draw_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
@@ -106,6 +107,8 @@ class Method(Parameterised, ABC):
     random: ClassVar[bool] = True
     # what an attribute becomes depends on the others masked with it, and so do its random numbers
     joint: ClassVar[bool] = False
+    # may set single cells to missing, such as a missing code that no other record of a group has
+    suppresses: ClassVar[bool] = False
     # parameters with which the method only shows that it works; trials on small tables use them
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     weights: ClassVar[str] = "sampling weights are not used and are released as they are"
@@ -156,6 +159,11 @@ class Method(Parameterised, ABC):
             step_notes=earlier.step_notes if earlier else (),
             dialect=earlier.dialect if earlier else _dialect(table),
             keep_household_ids=earlier.keep_household_ids if earlier else keep_household_ids,
+            versions={
+                **(earlier.versions if earlier else {}),
+                **versions(),
+                **{plugin.package: plugin.version for plugin in plugins_used(self)},
+            },
         )
         streams = provenance.streams_of_step(table, joint=self.joint)
         masked = self._mask_beside(_beside(data, original), table, chosen, streams, progress)

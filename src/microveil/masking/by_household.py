@@ -52,6 +52,7 @@ class ByHousehold(Method):
 
     name: ClassVar[str] = BY_HOUSEHOLD
     family: ClassVar[str] = "combining"
+    suppresses: ClassVar[bool] = True
     summary: ClassVar[str] = "applies a method to households, so that what all members share is masked alike"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "as the method inside treats them; members who all lack a value share that they do"

@@ -254,9 +254,9 @@ class Guarantees:
             if name in _ON_CLASSES:
                 self._refuse_proposed(name)
             if falls_short(name, np.array([reached]), wanted).any():
-                sort = "at most" if name in AT_MOST else "at least"
+                bound = "at most" if name in AT_MOST else "at least"
                 raise GuaranteeError(
-                    f"the release was to have {name} {sort} {wanted:g} over {', '.join(self.keys)}, but it reaches "
+                    f"the release was to have {name} {bound} {wanted:g} over {', '.join(self.keys)}, but it reaches "
                     f"{reached:g}: {self._shortfall(name, wanted)}; mask more strongly, or ask for less"
                 )
 

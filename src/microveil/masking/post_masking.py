@@ -29,6 +29,7 @@ class Mending(Method):
     """
 
     joint: ClassVar[bool] = True
+    suppresses: ClassVar[bool] = True
     random: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
 

@@ -61,6 +61,7 @@ class Within(Method):
 
     name: ClassVar[str] = "within"
     family: ClassVar[str] = "combining"
+    suppresses: ClassVar[bool] = True
     summary: ClassVar[str] = "applies a method inside clusters of similar records, or inside strata"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (

@@ -20,7 +20,7 @@ from microveil.battery import battery_of
 from microveil.comparison.pairs import Pair, fitting
 from microveil.losses import Loss, LossMeasure
 from microveil.progress import Part, Progress, parts, silent
-from microveil.registry import find, make, names
+from microveil.registry import find, make, names, usual_names
 from microveil.scoring.assessment import Assessment
 from microveil.scoring.headline import is_linkage
 from microveil.units import THRESHOLD
@@ -212,17 +212,16 @@ def _over_levels(pair: Pair, attack: Attack, levels: Levels, progress: Progress)
     return Risk.of(attack.name, per_record, most.known, scenario, counters=counters)
 
 
-def _chosen(sort: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[Any]:
+def _chosen(kind: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[Any]:
     """The measures asked for; without a wish the usual losses and general attacks that have an attribute to work on,
     with "all" every one of them."""
     if wanted is not None and wanted != "all":
-        return [make(sort, item) if isinstance(item, str) else item for item in wanted]
-    flag = {"loss": "usual", "attack": "general"}[sort]
-    usual = [name for name in names(sort) if wanted == "all" or getattr(find(sort, name), flag)]
-    faced = {name: find(sort, name).facing(pair) if sort == "attack" else pair for name in usual}
-    if sort == "attack" and wanted is None:
-        usual = [name for name in usual if find(sort, name).noticed(faced[name])]
-    return [make(sort, name) for name in usual if find(sort, name).suited(faced[name])]
+        return [make(kind, item) if isinstance(item, str) else item for item in wanted]
+    chosen = names(kind) if wanted == "all" else usual_names(kind)
+    faced = {name: find(kind, name).facing(pair) if kind == "attack" else pair for name in chosen}
+    if kind == "attack" and wanted is None:
+        chosen = tuple(name for name in chosen if find(kind, name).noticed(faced[name]))
+    return [make(kind, name) for name in chosen if find(kind, name).suited(faced[name])]
 
 
 def _labelled(measures: Sequence[Any]) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,8 +20,9 @@ from microveil.masking.release import versions
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import resolve_attributes
 from microveil.microdata.schema import KINDS
+from microveil.plugins import Plugin, plugins_used
 from microveil.randomness import derived_seed, draw_seed
-from microveil.registry import find, make, names
+from microveil.registry import find, make, names, usual_names
 from microveil.scoring.assessing import known_by
 
 if TYPE_CHECKING:
@@ -75,23 +77,34 @@ class Measures:
     def to_plain(self) -> dict[str, Any]:
         """As a digest needs it: the usual measures are written out, for they may be others tomorrow."""
         every = [Named(name) for name in names("attack")]
-        attacks = every if self.attacks == "all" else self.attacks or _usual("attack", "general")
+        attacks = every if self.attacks == "all" else self.attacks or [Named(name) for name in usual_names("attack")]
+        losses = self.losses or [Named(name) for name in usual_names("loss")]
         return {
             "attributes": self.attributes,
             "known": self.known,
             "attacks": [_written_out("attack", named) for named in attacks],
-            "losses": [_written_out("loss", named) for named in self.losses or _usual("loss", "usual")],
+            "losses": [_written_out("loss", named) for named in losses],
             "score": _written_out("score", self.score),
+            **_plugins([("attack", attacks), ("loss", losses), ("score", [self.score])]),
         }
 
 
-def _usual(sort: str, flag: str) -> list[Named]:
-    return [Named(name) for name in names(sort) if getattr(find(sort, name), flag)]
-
-
-def _written_out(sort: str, named: Named) -> tuple[str, dict[str, Any]]:
+def _written_out(kind: str, named: Named) -> tuple[str, dict[str, Any]]:
     """With every parameter, also those left as they usually are."""
-    return named.name, make(sort, named.name, named.parameters).parameters()
+    return named.name, make(kind, named.name, named.parameters).parameters()
+
+
+def _plugins(named: Iterable[tuple[str, Iterable[Named]]]) -> dict[str, Any]:
+    """The packages that methods and measures come from, other than Microveil, with their versions and their source."""
+    made = (make(kind, item.name, item.parameters) for kind, items in named for item in items)
+    used = {(plugin.package, plugin.version, _source_of(plugin)) for part in made for plugin in plugins_used(part)}
+    return {"plugins": sorted(used)} if used else {}
+
+
+def _source_of(plugin: Plugin) -> str:
+    """Of the package that the entry is in, or of the one module that it is."""
+    place = importlib.import_module(plugin.entry_point.module.partition(".")[0]).__file__
+    return "" if place is None else source_digest(Path(place).parent if Path(place).stem == "__init__" else Path(place))
 
 
 PLANNED = 0  # the repeat of the cell that measures what the plan of the best makes
@@ -155,10 +168,10 @@ def cells_of(
         "schema": table.schema.to_plain(),
         "measures": measures.to_plain(),
         "versions": versions(),
-        "source": source_digest(),
+        "source": source_digest(Path(microveil.__file__).parent),
     })  # fmt: skip
     return tuple(
-        Cell(candidate, repeat, seed, measures, _digest([shared, _plain_steps(candidate), seed]))
+        Cell(candidate, repeat, seed, measures, _digest([shared, _steps_and_plugins(candidate), seed]))
         for (candidate, repeat), seed in zip(turns, seeds, strict=True)
     )
 
@@ -172,11 +185,10 @@ def planned_cell(table: Microdata, candidate: Candidate, measures: Measures, sec
 
 
 @cache
-def source_digest() -> str:
-    """Of Microveil's own modules: one that was edited without a new version may find other numbers."""
-    root = Path(microveil.__file__).parent
+def source_digest(root: Path) -> str:
+    """Of the modules of a package: one that was edited without a new version may find other numbers."""
     found = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(root.rglob("*.py")) if root.is_dir() else [root]:
         found.update(f"{path.relative_to(root).as_posix()} {path.stat().st_size}\n".encode())
         found.update(path.read_bytes())
     return found.hexdigest()
@@ -222,6 +234,11 @@ def _errors_in(place: str) -> Iterator[None]:
 
 def _plain_steps(candidate: Candidate) -> list[dict[str, Any]]:
     return [step.to_plain() for step in candidate.steps]
+
+
+def _steps_and_plugins(candidate: Candidate) -> list[dict[str, Any]]:
+    plugins = _plugins([("method", [Named(step.method, step.parameters) for step in candidate.steps])])
+    return [*_plain_steps(candidate), *([plugins] if plugins else [])]
 
 
 def _digest(content: Any) -> str:

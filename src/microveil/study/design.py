@@ -332,19 +332,19 @@ def _schema(given: Any, folder: Path) -> Schema | None:
     return Schema.from_plain(given, folder)
 
 
-def _measures(plain: Mapping[str, Any], sort: str) -> tuple[Named, ...] | None:
+def _measures(plain: Mapping[str, Any], kind: str) -> tuple[Named, ...] | None:
     """Attacks or losses: names, or tables of a name and what is set."""
-    entry = {"attack": "attacks", "loss": "losses"}[sort]
+    entry = {"attack": "attacks", "loss": "losses"}[kind]
     given = plain.get(entry)
     if given is None:
         return None
     if not isinstance(given, list) or not given:
-        every = " or 'all'" if sort == "attack" else ""
+        every = " or 'all'" if kind == "attack" else ""
         raise ParameterError(f"{entry} = {brief(given)} is not allowed; it must be a list of names{every}")
-    return tuple(_measure(sort, entry, item) for item in given)
+    return tuple(_measure(kind, entry, item) for item in given)
 
 
-def _measure(sort: str, entry: str, given: Any) -> Named:
+def _measure(kind: str, entry: str, given: Any) -> Named:
     name: Any = given
     settings: Mapping[str, Any] = {}
     if isinstance(given, Mapping):
@@ -353,7 +353,7 @@ def _measure(sort: str, entry: str, given: Any) -> Named:
     if not isinstance(name, str):
         raise ParameterError(f"{entry}: an entry is a name or a table such as {{ name = '...', set = {{ ... }} }}")
     try:
-        return Named(name, make(sort, name, settings).parameters())
+        return Named(name, make(kind, name, settings).parameters())
     except MicroveilError as problem:
         raise ParameterError(f"{entry}: {problem}") from None
 

@@ -27,7 +27,7 @@ BINS = 20  # of the distribution of the risk of single records
 class Value:
     """One number of one release, in per cent: a loss or a risk, by its label, with its interval and its parts."""
 
-    sort: str
+    kind: str
     label: str
     measure: str
     value: float
@@ -115,8 +115,8 @@ def _assessed(table: Microdata, release: Any, measures: Measures, progress: Prog
     )
 
 
-def _made(sort: str, named: Sequence[Named] | None) -> list[Any] | None:
-    return None if named is None else [make(sort, item.name, item.parameters) for item in named]
+def _made(kind: str, named: Sequence[Named] | None) -> list[Any] | None:
+    return None if named is None else [make(kind, item.name, item.parameters) for item in named]
 
 
 def _histogram(assessment: Assessment) -> tuple[int, ...]:
@@ -131,7 +131,7 @@ def mean_values(measured: Sequence[Measured]) -> tuple[Value, ...]:
     by_label: dict[tuple[str, str], list[Value]] = {}
     for each in measured:
         for value in each.values:
-            by_label.setdefault((value.sort, value.label), []).append(value)
+            by_label.setdefault((value.kind, value.label), []).append(value)
     return tuple(_mean(values) for values in by_label.values())
 
 

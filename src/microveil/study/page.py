@@ -137,9 +137,9 @@ def _ranking(study: Study) -> list[dict[str, Any]]:
 
 
 def _measures(best: Result) -> list[tuple[str, str, float, str]]:
-    """Sort, label, value and meaning of every number of a candidate."""
-    shelves = {"loss": "loss", "risk": "attack"}
-    return [(v.sort, v.label, v.value, find(shelves[v.sort], v.measure).meaning) for v in best.values]
+    """Kind, label, value and meaning of every number of a candidate."""
+    entries = {"loss": "loss", "risk": "attack"}
+    return [(v.kind, v.label, v.value, find(entries[v.kind], v.measure).meaning) for v in best.values]
 
 
 def _curves(study: Study) -> list[Figure]:
@@ -190,7 +190,7 @@ def _attribute_losses(study: Study, best: Result) -> list[Figure]:
     shown = [best, *(result for result in study.results if result is not best)][:_COMPARED]
     first: dict[tuple[str, ...], Value] = {}
     for value in best.values:
-        if value.sort == "loss" and value.per_attribute:
+        if value.kind == "loss" and value.per_attribute:
             first.setdefault(tuple(value.per_attribute), value)
     figures = []
     for names, value in first.items():

@@ -28,7 +28,7 @@ from microveil.study.measuring import Measured, Outcome, Value, mean_values
 PLAN, TABLE, SUMMARY, PAGE, STORE = "plan-best.toml", "table.csv", "summary.csv", "study.html", "study.sqlite"
 SETTING = "set."  # before the name of a parameter, so that no column of a measure has the same
 _SCORED = ("score", "loss", "risk")
-_IN_TABLE = ("candidate", "methods", "repeat", "sort", "measure", "value", "low", "high")
+_IN_TABLE = ("candidate", "methods", "repeat", "kind", "measure", "value", "low", "high")
 _IN_SUMMARY = (
     *("rank", "candidate", "methods", "records", "repeats", "failed"),
     *(column for name in _SCORED for column in (name, f"{name}_deviation")),
@@ -304,7 +304,7 @@ class Study:
                 row |= {name: result.mean(name), f"{name}_deviation": result.deviation(name)}
             row |= {"front": id(result) in front, "best": result is chosen}
             row |= {f"again_{name}": result.again and getattr(result.again, name) for name in _SCORED}
-            rows.append(row | {f"{value.sort} {value.label}": value.value for value in result.values})
+            rows.append(row | {f"{value.kind} {value.label}": value.value for value in result.values})
         return rows
 
     @property
@@ -389,7 +389,7 @@ def _ranked(results: Iterable[Result]) -> tuple[Result, ...]:
 def _measures_of(measured: Measured) -> list[dict[str, Any]]:
     summary = [Value("score", name, name, getattr(measured, name)) for name in ("loss", "risk", "score")]
     return [
-        {"sort": value.sort, "measure": value.label, "value": value.value, "low": value.low, "high": value.high}
+        {"kind": value.kind, "measure": value.label, "value": value.value, "low": value.low, "high": value.high}
         for value in (*measured.values, *summary)
     ]
 

@@ -126,7 +126,7 @@ def _arguments(name: str, rng: random.Random) -> list[str]:
     return [file("grid.toml")] if name == "study" else []
 
 
-def _value(sort: str, rng: random.Random) -> str:
+def _value(kind: str, rng: random.Random) -> str:
     if rng.random() < 0.2:
         return rng.choice(TEXTS)
     number = str(rng.choice([n for n in NUMBERS if abs(n) < 10**400 or n != n]))
@@ -145,4 +145,4 @@ def _value(sort: str, rng: random.Random) -> str:
         "zero": lambda: "0",
         "kind": lambda: rng.choice(["method", "attack", "loss", "score", "x"]),
     }
-    return values[sort]()
+    return values[kind]()

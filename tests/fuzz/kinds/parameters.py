@@ -16,11 +16,11 @@ def make(rng: random.Random, folder: Path) -> Attempt:
     from microveil.registry import describe, find, names
     from microveil.registry import make as build
 
-    sort = rng.choice(["method", "method", "attack", "loss", "score"])
-    name = rng.choice(names(sort))
-    cls = find(sort, name)
+    kind = rng.choice(["method", "method", "attack", "loss", "score"])
+    name = rng.choice(names(kind))
+    cls = find(kind, name)
     given: dict[str, Any] = dict(getattr(cls, "quick", {}))
-    declared = describe(sort, name)["parameters"]
+    declared = describe(kind, name)["parameters"]
     for parameter in declared:
         if "choices" in parameter and rng.random() < 0.4:
             given[parameter["name"]] = rng.choice(parameter["choices"])
@@ -38,21 +38,21 @@ def make(rng: random.Random, folder: Path) -> Attempt:
             anything(rng) if rng.random() < 0.1 else [number] * rng.choice([1, 2, 3]) if listed else number
         )
     columns = small_columns(rng)
-    told = f"{sort} {name} {str(given)[:400] if not _long(given) else '(long values)'}"
+    told = f"{kind} {name} {str(given)[:400] if not _long(given) else '(long values)'}"
 
     def act() -> None:
-        component = build(sort, name, given)
-        keys = [n for n, kind in (("age", "numeric"), ("income", "numeric"), ("sex", "nominal"), ("town", "nominal"))
-                if kind in component.kinds] or ["age", "income", "sex", "town"]  # fmt: skip
+        component = build(kind, name, given)
+        keys = [n for n, held in (("age", "numeric"), ("income", "numeric"), ("sex", "nominal"), ("town", "nominal"))
+                if held in component.kinds] or ["age", "income", "sex", "town"]  # fmt: skip
         data = Microdata.of(columns, keys=keys, weight="weight")
-        if sort == "method":
+        if kind == "method":
             component.mask(data, seed=3)
             return
         masker = build("method", "mdav" if "age" in keys else "pram", {})
         release = masker.mask(data, [key for key in keys if data[key].kind in masker.kinds], seed=3)
-        if sort == "attack":
+        if kind == "attack":
             component.assess(data, release)
-        elif sort == "loss":
+        elif kind == "loss":
             component.measure(data, release)
         else:
             from microveil.scoring import assess

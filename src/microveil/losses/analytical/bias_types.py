@@ -42,6 +42,7 @@ class BiasTypes(LossMeasure):
 
     name: ClassVar[str] = "bias"
     family: ClassVar[str] = "analytical"
+    learns: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "biases of variances, of correlations, of multivariate shape and of predictions by decision trees"
     )

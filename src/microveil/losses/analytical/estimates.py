@@ -62,16 +62,16 @@ class SurveyEstimates(LossMeasure):
         beyond, differences = [], []
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
             found: list[FloatArray] = [np.empty(0)]
-            for sort, estimates in _estimates(pair, name, designs, domains).items():
+            for kind, estimates in _estimates(pair, name, designs, domains).items():
                 overlap = estimates.overlap(self.level)
                 found.append(overlap)
-                lost[sort].append(1 - np.clip(overlap, 0.0, 1.0))
+                lost[kind].append(1 - np.clip(overlap, 0.0, 1.0))
                 differences.append(estimates.differences())
             overlaps = np.concatenate(found)
             by_attribute[name] = 100 * _mean(1 - np.clip(overlaps, 0.0, 1.0))
             beyond.append(_mean(1 - overlaps))
             part(1.0, f"{self.name}: {name}")
-        details = {sort: 100 * _mean(np.concatenate(shares)) for sort, shares in lost.items()}
+        details = {kind: 100 * _mean(np.concatenate(shares)) for kind, shares in lost.items()}
         details["standardised_difference"] = _mean(np.concatenate([np.empty(0), *differences]))
         value = float(np.mean(list(by_attribute.values())))
         raw = max(value, 100 * float(np.mean(beyond)))
@@ -80,7 +80,7 @@ class SurveyEstimates(LossMeasure):
 
 @dataclass(frozen=True)
 class _Compared:
-    """Estimates of one sort from the original and from the release, which may have nothing left to make one of
+    """Estimates of one kind from the original and from the release, which may have nothing left to make one of
     (`gone`)."""
 
     before: Estimates
@@ -113,7 +113,7 @@ def _mean(values: FloatArray) -> float:
 
 
 def _estimates(pair: Pair, name: str, designs: tuple[Design, ...], domains: list[Rows]) -> dict[str, _Compared]:
-    """The estimates of one attribute before and after, by their sort."""
+    """The estimates of one attribute before and after, by their kind."""
     if pair.original[name].kind == "numeric":
         values = [column.values for column in pair.numbers(name)]
         present = [~np.isnan(column) for column in values]

@@ -45,9 +45,9 @@ class Quality(LossMeasure):
                 _of_numbers(pair, name) if pair.original[name].kind == "numeric" else _of_categories(pair, name)
             )
             part(1.0, f"{self.name}: {name}")
-        means = {sort: float(np.mean([shares[sort] for shares in found.values()])) for sort in found[attributes[0]]}
+        means = {kind: float(np.mean([shares[kind] for shares in found.values()])) for kind in found[attributes[0]]}
         per_attribute = {name: 100 * float(np.mean(list(shares.values()))) for name, shares in found.items()}
-        details = {sort: 100 * share for sort, share in means.items()}
+        details = {kind: 100 * share for kind, share in means.items()}
         value = sum(means.values()) / len(means)
         return Loss.of(self.name, value, attributes, per_attribute=per_attribute, details=details)
 

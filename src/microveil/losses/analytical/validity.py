@@ -25,7 +25,7 @@ _INTERESTING = 6  # attributes that can be analysed validly
 class Check:
     """One thing that should stay the same, for which attributes."""
 
-    sort: Literal["moments", "tabulation", "distribution"]
+    kind: Literal["moments", "tabulation", "distribution"]
     attributes: tuple[str, ...]
     passed: bool
 
@@ -82,8 +82,8 @@ class Validity(LossMeasure):
         failed = [check for check in checks if not check.passed]
         touched = tuple(dict.fromkeys(name for check in checks for name in check.attributes))
         shares = {name: _share_failed([check for check in checks if name in check.attributes]) for name in touched}
-        sound = all(check.passed for check in checks if check.sort != "distribution")
-        distributions = [check.passed for check in checks if check.sort == "distribution"]
+        sound = all(check.passed for check in checks if check.kind != "distribution")
+        distributions = [check.passed for check in checks if check.kind == "distribution"]
         passing = sum(share == 0 for share in shares.values())
         details = {
             "valid": float(sound and (any(distributions) or not distributions)),

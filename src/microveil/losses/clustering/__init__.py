@@ -1,1 +1,5 @@
 """Losses of those who cluster the released file."""
+
+from microveil.entries import offer
+
+__getattr__, __dir__ = offer(globals())

@@ -1,1 +1,5 @@
 """Losses by models: whether a model can tell the release from the original, and what models learn from it."""
+
+from microveil.entries import offer
+
+__getattr__, __dir__ = offer(globals())

@@ -93,6 +93,7 @@ class Classification(LossMeasure):
 
     name: ClassVar[str] = "classification"
     family: ClassVar[str] = "modelled"
+    learns: ClassVar[bool] = True
     summary: ClassVar[str] = "accuracy that a classifier loses by learning from the release"
     meaning: ClassVar[str] = (
         "percentage points of accuracy that a classifier loses by learning from the release; lower is better"

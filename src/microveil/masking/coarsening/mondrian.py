@@ -46,6 +46,7 @@ class Mondrian(Method):
 
     name: ClassVar[str] = "mondrian"
     family: ClassVar[str] = "coarsening"
+    suppresses: ClassVar[bool] = True
     summary: ClassVar[str] = "median cuts into regions of at least k records, which publish one value or an interval"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     random: ClassVar[bool] = False

@@ -52,6 +52,7 @@ class Suppress(Method):
 
     name: ClassVar[str] = "suppress"
     family: ClassVar[str] = "coarsening"
+    suppresses: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "local suppression: single cells are set to missing until at least k records share every combination of keys"
     )

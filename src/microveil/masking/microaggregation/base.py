@@ -75,6 +75,7 @@ class Microaggregation(Method):
     """Group the records on some attributes at once and publish one value for each group and attribute."""
 
     family: ClassVar[str] = "microaggregation"
+    suppresses: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     random: ClassVar[bool] = False
     weights: ClassVar[str] = "not used for grouping; with weighted=true group means are weighted by them"

@@ -74,7 +74,7 @@ def closeness(
     """Compare a release with its original, whichever record comes from which.
 
     Copies are counted over all records. Distances are Euclidean over z-scores by the original's mean and standard
-    deviation, with the distances of categories beside them; a missing cell is near to missing ones of its sort only.
+    deviation, with the distances of categories beside them; a missing cell is near to missing ones of its kind only.
     They are taken from `records` released and as many original records drawn at random; unset: all, or what about ten
     seconds allow.
     """
@@ -99,7 +99,7 @@ def closeness(
 
 
 def _copies(pair: Tables) -> tuple[float, float]:
-    """The shares of released records that equal an original one, and one that is the only one of its sort."""
+    """The shares of released records that equal an original one, and one that is the only one of its kind."""
     n = len(pair)
     columns, sizes = [], []
     for name in pair.attributes:

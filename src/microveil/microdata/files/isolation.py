@@ -80,10 +80,10 @@ class _Reading:
             raise FileError(self.path, self._why_it_ended(self.process.wait())) from None
 
     def _answer(self, stream: IO[bytes]) -> tuple[pa.Table, list[dict[str, Any]]]:
-        sort = stream.read(1)
-        if sort == _REFUSAL:
+        mark = stream.read(1)
+        if mark == _REFUSAL:
             raise FileError(self.path, **json.loads(stream.read()))
-        if sort != _TABLE:
+        if mark != _TABLE:
             raise EOFError
         table = pa.ipc.open_stream(stream).read_all()
         return table.replace_schema_metadata(None), json.loads(table.schema.metadata[_DESCRIPTION])

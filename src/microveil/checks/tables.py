@@ -1,0 +1,111 @@
+"""Tables that every method and measure is tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microveil.comparison.pairs import Pair
+from microveil.microdata import Microdata
+from microveil.microdata.datasets.sample_survey import survey
+from microveil.microdata.schema import Schema
+from microveil.registry import method
+
+# pyarrow is always there; the others where somebody has installed them
+FRAMES = tuple(library for library in ("pandas", "polars", "pyarrow") if find_spec(library) is not None)
+
+
+@cache
+def people() -> Microdata:
+    """Two hundred persons of the sample survey, with missing cells and missing codes."""
+    return survey(200, seed=11)
+
+
+@cache
+def complete() -> Microdata:
+    """The same attributes without any missing cell: each filled with its first present one."""
+    columns = {}
+    for name in people().names:
+        column, present = people().arrow(name), people().missing_states(name) == 0
+        columns[name] = pc.if_else(pa.array(present), column, column[int(present.argmax())])
+    return people().with_columns(columns)
+
+
+@cache
+def pairs() -> dict[str, tuple[Microdata, Microdata]]:
+    """Files with releases, in which no two records are equal, in which many are, and with labels."""
+    numeric, categorical = fitting(people(), ("numeric",)), fitting(people(), ("ordinal", "nominal"))
+    disturbed = method("noise", alpha=0.3).mask(people(), numeric, seed=1)
+    moved = method("pram", p=0.7).mask(disturbed.data, categorical, seed=1).data
+    few = Microdata.of(
+        {name: np.random.default_rng(len(name)).integers(0, 4, 200) for name in ("age", "rooms", "cars")}
+    )
+    shaken = few.with_columns({name: pa.array(np.roll(few.numbers(name).values, 7)) for name in ("age", "cars")})
+    whole = Microdata.of({name: few.numbers(name).values + np.arange(200) % 9 for name in few.names})
+    grouped = method("mondrian", k=3, publish="interval").mask(whole, whole.names).data
+    return {"survey": (people(), moved), "repeated": (few, shaken), "labels": (whole, grouped)}
+
+
+def to_frame(data: Microdata, library: str) -> Any:
+    """The table as a frame of another library, the pandas one with an index of its own."""
+    table = data.frame.to_arrow()
+    if library == "pyarrow":
+        return table
+    if library == "polars":
+        import polars as pl
+
+        return pl.from_arrow(table)
+    frame = table.to_pandas()
+    frame.index = [f"r{i}" for i in range(len(frame))]
+    return frame
+
+
+def fitting(data: Microdata, kinds: Sequence[str]) -> list[str]:
+    """The keys of the table that a method or measure can treat."""
+    return [name for name in data.schema.keys if data[name].kind in kinds]
+
+
+def plain(columns: Mapping[str, Any], kinds: Sequence[str]) -> Microdata:
+    """A table in which every column is of the first kind given, where its values allow it."""
+    data = Microdata.of(columns)
+    if "numeric" in kinds:
+        return data
+    names = list(data.names)
+    return Microdata.of(data, nominal=names) if "nominal" in kinds else Microdata.of(data, ordinal=names)
+
+
+def with_policy(data: Microdata, names: Sequence[str], policy: str) -> Microdata:
+    """With another policy for missing cells of these attributes."""
+    schema = data.schema.replacing(*(data[name].changed(missing=policy) for name in names))
+    return data.with_schema(Schema(schema))
+
+
+def noisy(data: Microdata, kinds: Sequence[str], strength: float = 0.3, seed: int = 1) -> Microdata:
+    """The table with numbers and categories disturbed."""
+    numeric = [a for a in fitting(data, kinds) if data[a].kind == "numeric"]
+    categorical = [a for a in fitting(data, kinds) if data[a].kind != "numeric"]
+    if numeric:
+        data = method("noise", alpha=strength).mask(data, numeric, seed=seed).data
+    if categorical:
+        data = method("pram", p=1 - min(1.0, strength)).mask(data, categorical, seed=seed).data
+    return data
+
+
+@cache
+def one_kind_pairs() -> dict[str, Pair]:
+    """Small tables with releases whose attributes are all of one kind, by the kind."""
+    made = {}
+    for kind in ("numeric", "ordinal", "nominal"):
+        rng = np.random.default_rng(3)
+        values = rng.integers(0, 4, (2, 30)) * 1.0 if kind == "numeric" else rng.choice(list("abc"), (2, 30))
+        orders = {"x": list("abc"), "y": list("abc")} if kind == "ordinal" else {}
+        data = Microdata.of({"x": values[0], "y": values[1]}, ordinal=orders)
+        masking = method("noise") if kind == "numeric" else method("pram", p=0.5)
+        made[kind] = Pair.of(data, masking.mask(data, ["x", "y"], seed=2**90))
+    return made
