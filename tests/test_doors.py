@@ -10,8 +10,9 @@ from pathlib import Path
 import microveil
 from microveil.entries import ENTRIES
 
-SOURCE = Path(__file__).parents[1] / "src" / "microveil"
-ENTRANCES = ("microveil.cli.", "microveil.reproduction.")  # commands, and the published tables that they recompute
+SOURCES = (Path(__file__).parents[1] / "src" / "microveil", Path(__file__).parents[1] / "studies" / "reproduction")
+# commands, the published tables that they recompute, and the checks that other packages run
+ENTRANCES = ("microveil.cli.", "microveil.checks.", "reproduction.")
 BY_NAME = {
     "microveil.microdata.files.isolation.main": "a process that reads one file is started with it",
     "microveil.study.worker.main": "the worker processes of a study are started with it",
@@ -19,12 +20,16 @@ BY_NAME = {
 Place = tuple[str, str]  # a module, and what is defined in it
 
 
-def name_of(path: Path) -> str:
-    parts = ("microveil", *path.relative_to(SOURCE).with_suffix("").parts)
+def name_of(path: Path, source: Path) -> str:
+    parts = (source.name, *path.relative_to(source).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-TREES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
+TREES = {
+    name_of(path, source): ast.parse(path.read_text(encoding="utf-8"))
+    for source in SOURCES
+    for path in source.rglob("*.py")
+}
 DEFINED: dict[Place, ast.stmt] = {
     (module, node.name): node
     for module, tree in TREES.items()

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from microveil import registry
+from microveil import entries
 from microveil.microdata import Schema
 
 ROOT = Path(__file__).parents[1]
@@ -52,12 +52,12 @@ def test_every_example_of_a_page_runs_as_printed(
 
 def _add_to_package(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block that begins with `# src/microveil/...` is that module of the package, whose doctests are run, or with the
-    name of a shelf of the registry some lines in it."""
+    name of a table of entries some lines in it."""
     head, _, body = text.partition("\n")
     place, _, shelf = head.removeprefix("# src/").partition(", ")
     if shelf:
         for name, target in re.findall(r'^    "(.+)": "(.+)",$', body, re.MULTILINE):
-            monkeypatch.setitem(getattr(registry, shelf), name, target)
+            monkeypatch.setitem(getattr(entries, shelf), name, target)
         return
     assert not (ROOT / "src" / place).exists(), f"the page adds {place}, which is there already"
     name = place.removesuffix(".py").replace("/", ".")
@@ -108,7 +108,7 @@ def test_the_example_of_every_method_runs_as_printed(tmp_path: Path, run: Callab
     for file in (ROOT / "docs" / "examples").iterdir():
         if file.is_file():
             shutil.copy(file, tmp_path)
-    for name in registry.names("method"):
+    for name in entries.METHODS:
         (line,) = re.findall(
             r"^Example: microveil (.*)$", run("methods", name, "--kind", "method").stdout, re.MULTILINE
         )
