@@ -26,6 +26,11 @@ def test_every_published_combination_stands_for_at_least_k_records() -> None:
     assert frame.groupby(["a", "b"]).size().min() >= 4
 
 
+def test_the_groups_of_a_partition_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        Partition.of([0, 0, 1]).labels[0] = 1
+
+
 def test_means_and_the_total_of_every_attribute_are_kept() -> None:
     rng = np.random.default_rng(2)
     data = Microdata.of({"a": rng.lognormal(size=300), "b": rng.normal(size=300)})
