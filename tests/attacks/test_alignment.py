@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -224,6 +225,13 @@ def check_that_the_right_person_fits(method: Method, cells: np.ndarray) -> None:
         if align == "positions" or getattr(method, "publish", "mean") == "mean":
             assert risk.counters["lost"] == 0
         assert (risk.per_record[risk.certain] == 1).all()
+
+
+def test_a_single_value_keeps_its_order() -> None:
+    data = Microdata.of({"a1": [5.0, None, None]}, numeric=["a1"])
+    for missing in (data, data.with_columns({"a1": pa.array([None, None, None], pa.float64())})):
+        release = IndividualRanking(k=2).mask(missing)
+        assert masked_in_order(Pair.of(missing, release), "a1")
 
 
 @settings(max_examples=25, deadline=None)

@@ -170,6 +170,14 @@ def test_a_class_that_the_release_lacks_is_never_right() -> None:
     assert Inference(leaf=1).assess(people, release).per_record.tolist() == [1.0, 0.0, 0.0]
 
 
+def test_where_no_confidential_number_is_released_nothing_is_explained() -> None:
+    people = Microdata.of({"x": [1, 2, 3], "cost": [4.0, 5.0, 9.0]}, keys=["x"], confidential=["cost"])
+    release = Microdata.of({"x": [1, 2, 3], "cost": [None, None, None]}, people.schema)
+    risk = Inference(leaf=1).assess(people, release)
+    assert risk.per_record.tolist() == [0.0, 0.0, 0.0]
+    assert risk.counters == {"baseline": 0.0, "gain": 0.0, "explained": 0.0}
+
+
 # --- what they share -----------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from microveil.attacks.linkage.distance import DistanceLinkage, _mean_distance, _mean_square, _over_common_range
+from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
 
@@ -275,6 +276,15 @@ def test_linked_and_linked_by_the_second_nearest() -> None:
     assert (risk.counters["nearest"], risk.counters["later"], risk.value) == (75, 25, 100)
 
 
+def test_with_two_neighbours_a_link_is_strict_where_all_that_are_as_near_are_taken() -> None:
+    original, attack = Microdata.of({"a": [0.0, 5.0, 3.0, 6.0]}), DistanceLinkage(neighbours=2, standardisation="none")
+    # the third person, 3, is as near to their own record, 2, as to 4, and both are taken
+    assert attack.assess(original, Microdata.of({"a": [0.0, 5.0, 2.0, 4.0]})).counters["strict"] == 100
+    # to the fourth, 6, 5 is nearest, and of 4 and their own, 8, which are equally near, only one is taken
+    counters = attack.assess(original, Microdata.of({"a": [0.0, 5.0, 4.0, 8.0]})).counters
+    assert (counters["expected"], counters["optimistic"], counters["strict"]) == (87.5, 100, 75)
+
+
 def test_linked_and_second_add_up(reference) -> None:  # type: ignore[no-untyped-def]
     from microveil.masking.microaggregation.mdav import MDAV
 
@@ -306,6 +316,15 @@ def test_one_to_one_uses_every_released_record_once() -> None:
     # in absolute differences both ways are equally long
     even = DistanceLinkage(standardisation="none", one_to_one=True, metric="manhattan").assess(original, masked)
     assert even.per_record.tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_one_to_one_a_link_that_no_best_assignment_has_is_not_optimistic_either() -> None:
+    """The first two are exchanged, and the last two are alike in both files."""
+    original, masked = Microdata.of({"a": [0.0, 9.0, 20.0, 20.0]}), Microdata.of({"a": [9.0, 0.0, 20.0, 20.0]})
+    for attack in (DistanceLinkage(one_to_one=True), ProbabilisticLinkage(assignment="one-to-one")):
+        risk = attack.assess(original, masked)
+        assert risk.per_record.tolist() == pytest.approx([0, 0, 0.5, 0.5])
+        assert (risk.counters["optimistic"], risk.counters["strict"]) == (50, 0)
 
 
 def test_one_to_one_is_the_solvers_assignment_where_nothing_ties() -> None:

@@ -346,6 +346,13 @@ def test_a_single_known_value_has_closest_differences() -> None:
     assert _closest(np.array([10.0, np.nan]), np.array([11.0, 14.0, 16.0, np.nan]), 1 / 3) == pytest.approx(1.0)
 
 
+def test_closest_differences_do_not_depend_on_where_zero_is() -> None:
+    one, other = np.array([10.0, 20.0, 40.0]), np.array([11.0, 24.0, 49.0])
+    # of the nine differences the least three are 1, 4 and 9
+    for moved_by in (0.0, -25.0, -100.0, 1000.0):
+        assert _closest(one + moved_by, other + moved_by, 3 / 9) == pytest.approx(9.0)
+
+
 @pytest.mark.parametrize(("interactions", "both"), [("different", False), ("both", True)])
 def test_interactions_are_among_different_persons_or_in_both_classes(interactions: str, both: bool) -> None:
     rng = np.random.default_rng(2)

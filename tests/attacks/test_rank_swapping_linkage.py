@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from microveil.attacks.linkage import candidates
 from microveil.attacks.linkage.annotated_union import AnnotatedUnionLinkage
 from microveil.attacks.linkage.candidates import steps_of
 from microveil.attacks.linkage.disclosure import disclosure, first_attributes
@@ -256,6 +257,15 @@ def test_propagation_leaves_fewer_candidates_and_more_certain_links() -> None:
     plain, narrowed = (RankSwappingLinkage(propagate=p).assess(data, release) for p in (False, True))
     assert set(plain.certain) < set(narrowed.certain)
     assert narrowed.counters["candidates"] < plain.counters["candidates"]
+
+
+def test_of_long_files_records_are_drawn_unless_candidates_are_propagated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "_AFFORDABLE_STEPS", 1200.0)  # one step for each of 1,200 records
+    data = table(np.random.default_rng(5).normal(size=(1200, 2)))
+    release = RankSwapping(p=6).mask(data, seed=1)
+    for propagate, attacked in ((False, 1000), (True, 1200)):
+        risk = RankSwappingLinkage(propagate=propagate).assess(data, release)
+        assert (~np.isnan(risk.per_record)).sum() == attacked
 
 
 def brute_force(before: np.ndarray, after: np.ndarray, reach: int) -> list[set[int]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from microveil.attacks.linkage.chance import chance_of_links
-from microveil.attacks.linkage.representatives import RepresentativeLinkage
+from microveil.attacks.linkage.representatives import RepresentativeLinkage, _linked_by_rank
 from microveil.battery import run_battery
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking.microaggregation.mdav import MDAV
@@ -209,6 +209,12 @@ def test_equal_scores_share_their_ranks_at_random() -> None:
 
     right = np.mean([a == b for a in ranks(one) for b in ranks(other)], axis=0)
     assert risk.per_record == pytest.approx(right)
+
+
+def test_scores_that_only_rounding_tells_apart_share_their_ranks() -> None:
+    scores = np.array([1.0, 1.0 + 4e-10, 2.0])
+    assert _linked_by_rank(scores, np.array([1.0, 2.0, 3.0])).tolist() == [0.5, 0.5, 1.0]
+    assert _linked_by_rank(np.array([1.0, 1.0 + 4e-9, 2.0]), np.array([1.0, 2.0, 3.0])).tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.spec("01:DR-7")

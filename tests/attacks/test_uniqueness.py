@@ -96,6 +96,13 @@ def test_a_wildcard_agrees_with_everything() -> None:
     assert Uniqueness().assess(*wild, ["job"]).per_record == pytest.approx([0.5, 1.0, 0.5])
 
 
+def test_records_that_only_wildcards_hide_are_counted_as_unique_without_them() -> None:
+    data = Microdata.of({"job": ["cook", None, "baker", "baker"]})
+    wild = data.with_schema(data.schema.replacing(data["job"].changed(missing="wildcard")))
+    counters = Uniqueness().assess(wild, wild, ["job"]).counters
+    assert (counters["unique"], counters["unique-without-wildcards"]) == (0.0, 50.0)
+
+
 def test_masked_numbers_are_compared_by_parts_of_the_file() -> None:
     data = Microdata.of({"income": np.arange(100.0), "age": np.arange(100.0) % 10})
     release = Noise(alpha=0.001).mask(data, ["income"], seed=1)

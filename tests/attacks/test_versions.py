@@ -12,6 +12,7 @@ from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.versions import attack_versions, combine_versions
 from microveil.errors import DataError, ParameterError
 from microveil.masking.coarsening.mondrian import Mondrian
+from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.microaggregation.individual_ranking import IndividualRanking
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
@@ -122,6 +123,15 @@ def test_what_cannot_be_put_together_is_refused() -> None:
         combine_versions([data, data.take(np.arange(5))])
 
 
+def test_samples_of_different_records_are_refused() -> None:
+    data = people(20)
+    first, second = (Sampling(share=0.5).mask(data, seed=seed) for seed in (1, 2))
+    for releases in ([first, second], [first, first, second], [first, data]):
+        with pytest.raises(DataError, match="different records of the file"):
+            attack_versions(data, releases)
+    assert len(attack_versions(data, [first, first]).data) == 10
+
+
 def test_what_an_attack_is_after_comes_along() -> None:
     rng = np.random.default_rng(2)
     columns = {"age": rng.normal(50, 15, 80), "ill": rng.choice(list("xyz"), 80)}
@@ -211,6 +221,18 @@ def test_a_value_may_lie_outside_the_interval_that_the_versions_leave() -> None:
     assert found.contained == 75.0
 
 
+def test_only_the_intervals_of_later_versions_are_those_of_the_records_that_match() -> None:
+    """Linked to the nearest, 10, 20 and 30 all match 12 of the second version, which lies between 8 and 16."""
+    data = Microdata.of({"x": [10.0, 20.0, 30.0]})
+    one, other = Microdata.of({"x": [10.0, 20.0, 30.0]}), Microdata.of({"x": [112.0, 12.0, 111.0]})
+    found = attack_versions(data, [one, other], link="nearest", intervals=lambda column: (column - 4, column + 4))
+    # [8, 14] is left to the first, 16 alone to the second, and nothing to the third
+    gain, spread = found.gains["x"], np.std([10, 20, 30])
+    assert gain.width == pytest.approx(100 * (14 - 8) / 3 / spread)
+    assert gain.width_alone == pytest.approx(100 * 8 / spread)
+    assert gain.contained == pytest.approx(100 / 3)
+
+
 def test_the_truth_is_the_original_with_the_missing_codes_of_the_first_version() -> None:
     data = Microdata.of({"x": [10.0, 20.0, 30.0, 99.0]})
     coded = data.with_schema(data.schema.replacing(data["x"].changed(missing_codes=(99,))))
@@ -222,6 +244,13 @@ def test_the_truth_is_the_original_with_the_missing_codes_of_the_first_version()
 
 def test_a_record_without_a_category_in_any_version_has_none() -> None:
     versions = [{"j": ["a", None, "b"]}, {"j": [None, None, "b"]}]
+    wild = [Microdata.of(version, nominal=["j"]) for version in versions]
+    wild = [data.with_schema(data.schema.replacing(data["j"].changed(missing="wildcard"))) for data in wild]
+    assert combine_versions(wild, ["j"]).frame["j"].to_list() == ["a", None, "b"]
+
+
+def test_a_version_without_any_category_leaves_those_of_the_first() -> None:
+    versions = [{"j": ["a", None, "b"]}, {"j": [None, None, None]}]
     wild = [Microdata.of(version, nominal=["j"]) for version in versions]
     wild = [data.with_schema(data.schema.replacing(data["j"].changed(missing="wildcard"))) for data in wild]
     assert combine_versions(wild, ["j"]).frame["j"].to_list() == ["a", None, "b"]

@@ -22,3 +22,9 @@ def test_the_ends_are_the_shares_that_lie_a_quantile_away(successes: float, tria
 
 def test_without_trials_any_share_is_possible() -> None:
     assert wilson_interval(0, 0) == (0.0, 1.0)
+
+
+def test_rounding_pushes_no_end_beyond_0_or_1() -> None:
+    for trials in range(1, 200):
+        assert wilson_interval(0, trials)[0] == 0.0
+        assert wilson_interval(trials, trials)[1] == 1.0

@@ -284,6 +284,17 @@ def test_nodes_of_a_hierarchy_stand_for_the_categories_below_them() -> None:
     assert DistanceLinkage().assess(known, release).per_record.tolist() == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3])
 
 
+def test_nodes_of_a_hierarchy_of_numbers_stand_for_the_numbers_below_them() -> None:
+    tree = Hierarchy.of([("20", "young", "*"), ("30", "young", "*"), ("45", "old", "*"), ("60", "old", "*")])
+    known = Microdata.of({"age": [20, 30, 45, 60]})
+    known = known.with_schema(known.schema.replacing(known["age"].changed(hierarchy=tree)))
+    # a label of a single record tells nothing but what the hierarchy says of it
+    assert regions(known, "age", ["young", "30", "old", "60"]) == [
+        *([[20, 20], [30, 30]], [[30, 30]]),
+        *([[45, 45], [60, 60]], [[60, 60]]),
+    ]
+
+
 def test_values_that_are_no_labels_are_compared_as_values() -> None:
     known = Microdata.of({"a": [1, 2, 3], "job": ["x", "y", "x"]})
     assert labels_of(Pair.of(known, known, ["a", "job"]), "a") is None
@@ -332,6 +343,29 @@ def test_an_emptied_label_could_be_any_value_but_one_that_fits_is_nearer() -> No
     assert risk.per_record.tolist() == [0.5, 0.5, 1, 1, 1]
     with pytest.raises(ParameterError, match="missing_cells = 'left out' is not allowed where"):
         DistanceLinkage(missing_cells="left out").assess(people(), release, ["age", "job"])
+
+
+@pytest.mark.parametrize(
+    ("ages", "emptied"),
+    [(["[20, 30]"] * 5, False), (["[20, 30]"] * 4 + [None], True), ([None] * 5, True)],
+)
+def test_that_nothing_is_known_is_a_level_of_agreement_only_where_labels_were_emptied(
+    ages: list[str | None], emptied: bool
+) -> None:
+    known = people().with_columns({"age": pa.array([20, 22, 30, 25, 24])})
+    release = released(ages, ["cook", "cook", "nurse", "clerk", "nurse"])
+    files = ProbabilisticLinkage()._files(Pair.of(known, release, ["age", "job"]), ("age", "job"))
+    assert files.scheme.wildcard.tolist() == [emptied, False]
+
+
+def test_blocks_of_pairs_make_the_same_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, masked, _ = overlapping()
+    emptied = masked.with_columns({"a": pa.array([None, *masked.frame["a"].to_list()[1:]])})
+    attacks = (ProbabilisticLinkage(), DistanceLinkage(), DistanceLinkage(one_to_one=True))
+    at_once = [attack.assess(known, emptied, ["a", "b"]).per_record for attack in attacks]
+    monkeypatch.setattr(comparison, "_AT_ONCE", 400)  # six or seven records at a time
+    for attack, per_record in zip(attacks, at_once, strict=True):
+        assert attack.assess(known, emptied, ["a", "b"]).per_record == pytest.approx(per_record, abs=1e-6)
 
 
 @settings(max_examples=50, deadline=None)

@@ -210,6 +210,16 @@ def test_two_tested_records_have_an_error() -> None:
     assert tested.error == pytest.approx(np.sqrt(0.5))
 
 
+def test_the_error_is_the_deviation_over_the_folds_where_that_is_larger() -> None:
+    folds = np.array([0, 0, 1, 1, 2, 2])
+    # in the first fold all is lost, in the others nothing
+    tested = _Tested(np.ones(6), np.array([0.0, 0, 1, 1, 1, 1]), 0.0, 0.0, folds)
+    assert tested.error == pytest.approx(np.std([1, 0, 0], ddof=1))
+    # in every fold a half is lost, so that only the records differ
+    tested = _Tested(np.ones(6), np.array([0.0, 1, 0, 1, 0, 1]), 0.0, 0.0, folds)
+    assert tested.error == pytest.approx(np.sqrt(0.3 / 6))
+
+
 def test_the_response_is_confidential_or_has_few_categories_or_is_cut() -> None:
     data = people(5)
     plain = Microdata.of(data, confidential=[])

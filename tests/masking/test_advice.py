@@ -51,6 +51,13 @@ def test_means_keep_totals_and_medians_the_typical_member() -> None:
     assert published["weighted"] @ [1, 1, 2, 1, 1, 1] == pytest.approx(639.0)
 
 
+def test_values_without_a_tail_or_with_a_slight_one_below_are_put_in_ascending_order() -> None:
+    slight = np.array([1.0, 3.0, 4.0, 5.0, 5.0])
+    assert -1 < skewness(slight) < 0
+    found = advise({"even": [1.0, 2.0, 3.0, 4.0, 5.0], "below": slight, "above": 6 - slight})
+    assert [advice.direction for advice in found] == ["ascending", "ascending", "descending"]
+
+
 @pytest.mark.spec("01:AP-4")
 @pytest.mark.parametrize("file", ["tarragona", "census"])
 def test_a_larger_k_loses_more_and_protects_better(reference: Callable[..., Microdata], file: str) -> None:

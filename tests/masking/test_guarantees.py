@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import DataError, GuaranteeError, ParameterError
-from microveil.masking import Plan, Step
+from microveil.masking import Plan, Step, guarantees
 from microveil.masking.guarantees import check_requirements, guarantees_of
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
@@ -171,6 +171,30 @@ def test_what_k_is_without_wildcards_stands_beside_it() -> None:
     ]
     plain = found.to_plain()
     assert (plain["k"], plain["k-without-wildcards"], plain["below-without-wildcards"]) == (2, 1, 4)
+
+
+def test_without_wildcards_the_classes_below_the_k_that_is_reached_with_them_are_told() -> None:
+    found = guarantees_of(wild({"job": ["cook", "cook", "nurse", "nurse", None, "clerk", "clerk", "clerk"]}), ["job"])
+    assert found.k == 3
+    assert found.sentences()[1] == (
+        "k-anonymity without wildcards: 1 (where an empty cell agrees with empty cells only, 3 of 4 equivalence "
+        "classes have fewer than 3 records, 5 records in all)"
+    )
+    assert found.to_plain()["below-without-wildcards"] == 5
+
+
+def test_diversity_with_wildcards_is_the_same_however_few_values_are_counted_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = wild({"g": ["a", "a", "a", None], "s": ["w", "x", "y", "z"]}, keys=["g"], confidential=["s"])
+    for cells in (1, 4, 100):
+        monkeypatch.setattr(guarantees, "_CELLS", cells)
+        assert guarantees_of(data).diversity["s"].distinct == 4
+
+
+def test_what_guarantees_show_of_themselves_has_nothing_of_single_records() -> None:
+    shown = repr(guarantees_of(wild({"sex": ["f", "f", None], "w": [1.0, 2.0, 3.0]}, weight="w"), ["sex"]))
+    assert shown == "Guarantees(keys=('sex',), k=3, population=6.0, diversity={})"
 
 
 def test_where_no_cell_is_empty_k_needs_no_second_number() -> None:

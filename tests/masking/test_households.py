@@ -18,12 +18,12 @@ from microveil.masking import Plan, Release, Step
 from microveil.masking.by_household import ByHousehold
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.coarsening.suppress import Suppress
-from microveil.masking.households import household_of, shared_attributes
+from microveil.masking.households import household_of, renumbered, shared_attributes
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.release import release_from
 from microveil.masking.synthesis.hybrid import Hybrid
-from microveil.microdata import Microdata
+from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.protection import protect
 from microveil.scoring import assess
@@ -148,6 +148,15 @@ def test_numbers_stay_only_if_that_is_asked_for() -> None:
     assert "home: household numbers as they were" in release.provenance.notes
     assert release.provenance.renumbered == ()
     assert Noise().mask(homes(), seed=4, keep_household_ids=True).data.digest() == release.data.digest()
+
+
+def test_a_column_without_any_household_number_keeps_its_type() -> None:
+    """No number is given, so that none need fit beside the missing codes, which leave none below 128 free."""
+    home = Attribute(name="home", kind="nominal", roles=("household",), missing_ranges=((1, 127),))
+    column = pa.array([99, None, 98], pa.int8())
+    data = Microdata.of(pa.table({"home": column}), Schema([home]))
+    renumbered_column, _ = renumbered(data, "home", np.random.default_rng(1))
+    assert renumbered_column.equals(column)
 
 
 def test_a_household_number_is_not_masked_besides() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from microveil.errors import DataError, ParameterError
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation import coordinates as coordinates_module
+from microveil.masking.microaggregation import omma
 from microveil.masking.microaggregation.cbfs import CBFS
 from microveil.masking.microaggregation.classification import TRAITS
 from microveil.masking.microaggregation.coordinates import coordinates
@@ -248,6 +249,18 @@ def test_the_start_is_random_or_a_method_of_microaggregation() -> None:
             OMMA(start=name)
     with pytest.raises(ParameterError, match="start = 'noise' is not allowed"):
         OMMA(start="noise").mask(Microdata.of({"a": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}), seed=1)
+
+
+def test_all_pairs_are_similar_up_to_a_number_of_records_and_beyond_it_only_nearest_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(omma, "_ALL_PAIRS_UP_TO", 12)
+    monkeypatch.setattr(omma, "_NEIGHBOURS_BEYOND", 1)
+    columns = np.random.default_rng(1).normal(size=(13, 2))
+    few, nearest = pairs_within(columns[:12], OMMA().threshold), neighbour_pairs(columns, 1)
+    assert np.array_equal(OMMA()._similar_pairs(columns[:12]), few)
+    assert np.array_equal(OMMA()._similar_pairs(columns), nearest)
+    assert len(nearest) < len(few)
 
 
 @pytest.mark.spec("02:LM15")
@@ -650,6 +663,16 @@ def test_too_many_choices_are_refused_and_all_attributes_are_one_choice() -> Non
     assert MDAV(select="exhaustive").mask(few).data.digest() == MDAV().mask(few).data.digest()
     with pytest.raises(ParameterError, match="select = 'exhaustive' is not allowed without crisp"):
         Fuzzy(select="exhaustive")
+
+
+def test_of_many_tied_choices_of_attributes_the_first_are_tried() -> None:
+    """Each attribute adds to the last, so that all but the two ends have two neighbours: 120 choices of 3 among 10."""
+    steps = np.random.default_rng(1).normal(size=(400, 12))
+    data = Microdata.of({f"x{j:02}": column for j, column in enumerate(steps.cumsum(axis=1).T)})
+    tied = chosen_attributes(data.matrix(data.names), data.names, 3)
+    assert len(tied) == 120
+    tried = MDAV(select="normal", selected=3)._choices(data, data.names)
+    assert [tuple(data.names[j] for j in choice) for choice in tried] == tied[:50]
 
 
 @pytest.mark.spec("02:LM48")

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.guarantees import guarantees_of
+from microveil.masking.microaggregation.aggregators import published_columns
 from microveil.masking.microaggregation.incomplete import blocks_by_pattern
 from microveil.masking.microaggregation.individual_ranking import IndividualRanking
 from microveil.masking.microaggregation.k_modes import KModes
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
+from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.mixed import mixed_columns
@@ -64,6 +66,23 @@ def test_published_categories_go_by_the_weights_of_their_records() -> None:
     assert [set(plain.arrow(name).to_pylist()) for name in ("job", "level")] == [{"b"}, {2}]
     weighed = MDAVGeneric(k=5, weighted=True).mask(data).data
     assert [set(weighed.arrow(name).to_pylist()) for name in ("job", "level")] == [{"a"}, {1}]
+
+
+def test_missing_categories_have_no_vote_in_what_their_group_publishes() -> None:
+    cells = {"job": ["b", None, None, "a"], "level": [2, None, None, 1]}
+    data = Microdata.of(cells, nominal=["job"], ordinal={"level": (1, 2)})
+    none = dict.fromkeys(data.names, np.zeros(4, dtype=np.bool_))
+    groups, rng = Partition.of([0, 0, 0, 1]), np.random.default_rng(1)
+    columns, _ = published_columns(data, groups, none, "mean", None, rng)
+    assert {name: column.to_pylist() for name, column in columns.items()} == cells
+
+
+def test_chunks_of_mixed_attributes_are_divided_by_categories_before_numbers_that_are_no_wider() -> None:
+    """By age, the younger half would be three cooks and a nurse, of whom one group of two has both."""
+    jobs = ["cook", "cook", "cook", "nurse", "cook", "nurse", "nurse", "nurse"]
+    data = Microdata.of({"job": jobs, "age": [20, 21, 22, 23, 37, 38, 39, 40]})
+    release = MDAVGeneric(k=2, chunk=4).mask(data, ["job", "age"])
+    assert release.frame["job"].to_pylist() == jobs
 
 
 def plain_mdav(matrix: FloatArray, axes: Axes, k: int) -> list[int]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.microaggregation.aggregators import modes_by_group
+from microveil.masking.microaggregation.base import _Published
 from microveil.masking.microaggregation.incomplete import blocks_by_pattern
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
@@ -26,6 +30,11 @@ def test_every_published_combination_stands_for_at_least_k_records() -> None:
     assert frame.groupby(["a", "b"]).size().min() >= 4
 
 
+def test_the_groups_of_a_partition_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        Partition.of([0, 0, 1]).labels[0] = 1
+
+
 def test_means_and_the_total_of_every_attribute_are_kept() -> None:
     rng = np.random.default_rng(2)
     data = Microdata.of({"a": rng.lognormal(size=300), "b": rng.normal(size=300)})
@@ -39,6 +48,20 @@ def test_the_lost_variance_is_the_variance_within_the_groups() -> None:
     data = Microdata.of({"a": values})
     masked = MDAV(k=3).mask(data).data.numbers("a").values
     assert masked.var() == pytest.approx(values.var() - ((values - masked) ** 2).mean())
+
+
+def test_categories_lose_no_squares_whatever_is_left_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Microdata.of({"job": ["a", "b", "b"]})
+    published = _Published(Partition.of([0, 0, 0]), {}, {"job": pa.array(["b", "b", "b"])}, ())
+    empty, left = np.empty, count(1)
+
+    def used_before(*shape: Any, **more: Any) -> Any:
+        made = empty(*shape, **more)
+        made[...] = next(left)
+        return made
+
+    monkeypatch.setattr(np, "empty", used_before)
+    assert published.lost(data) == 0.0
 
 
 def test_the_scale_decides_what_counts_as_near() -> None:

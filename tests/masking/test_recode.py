@@ -111,6 +111,13 @@ def test_numbers_become_intervals_of_equal_width_or_frequency_or_at_cuts() -> No
     assert values(data, Recode(by="cuts", cuts=2.0, publish="label"), "x") == ["< 2"] * 2 + [">= 2"] * 3
 
 
+def test_intervals_of_equal_width_do_not_depend_on_where_zero_is() -> None:
+    spread = np.array([0.0, 1.0, 2.0, 3.0, 10.0])
+    for moved_by in (10.0, -4.0, -30.0):
+        found = values(Microdata.of({"x": spread + moved_by}), Recode(by="width", groups=2), "x")
+        assert np.array(found) - moved_by == pytest.approx([1.5] * 4 + [10.0])
+
+
 @pytest.mark.spec("01:MK-8")
 def test_an_interval_is_represented_by_mean_median_or_midpoint() -> None:
     data = Microdata.of({"x": [1.0, 2.0, 6.0, 10.0, 12.0, 19.0]})

@@ -115,6 +115,11 @@ def test_the_base_follows_the_deviation_unless_given() -> None:
     assert release.frame["y"].to_pylist()[6] == 0.0001
 
 
+@pytest.mark.parametrize("given", [{"base": 10.0}, {"points": (0.0, 50.0)}])
+def test_what_was_given_is_not_noted_as_a_base_of_its_own(given: dict[str, object]) -> None:
+    assert Rounding(**given).mask(Microdata.of({"x": np.arange(100.0)})).provenance.notes == ()  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("mode", ["nearest", "random", "controlled"])
 def test_multiples_stay_inside_a_declared_range(mode: str) -> None:
     data = Microdata.of({"age": np.arange(3.0, 100.0)})

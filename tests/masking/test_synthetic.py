@@ -391,3 +391,10 @@ def test_rare_values_move_by_at_most_half_the_gap_to_their_neighbours() -> None:
     assert (moved[:, 1:] >= values[1:] - gaps - 1e-3).all()
     assert (moved[:, :-1] <= values[:-1] + gaps + 1e-3).all()
     assert moved[:, 1:4].min(axis=0) == pytest.approx(values[1:4] - gaps[:3], rel=0.05)
+
+
+@pytest.mark.parametrize(("value", "decimals"), [(7.0, 0), (7.25, 2), (7.012345, 6), (7.0123456, None)])
+def test_moved_values_keep_up_to_six_decimals(value: float, decimals: int | None) -> None:
+    values = np.array([1.0, 2.0, 3.0, value])
+    column = Column("x", "numeric", values, np.zeros(4, dtype=np.uint8), False)
+    assert Smoothing(column, common=2).decimals == decimals

@@ -8,7 +8,7 @@ from scipy import stats
 
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
-from microveil.losses.analytical.bias_types import BiasTypes, _Comparison
+from microveil.losses.analytical.bias_types import BiasTypes, _Comparison, _right
 from microveil.microdata import Microdata
 from microveil.numerics.core.content_hash import content_lots
 from microveil.numerics.statistics.mardia import mardia
@@ -26,6 +26,12 @@ def _people(n: int = 600, seed: int = 1) -> dict[str, np.ndarray]:
 def _measured(before: dict, after: dict, **settings: object) -> dict[str, float]:  # type: ignore[type-arg]
     one = Microdata.of(before, keys=["age"], confidential=["pay", "debt"])
     return dict(BiasTypes(**settings).measure(one, Microdata.of(after), ["age", "pay", "debt"]).details)  # type: ignore[arg-type]
+
+
+def test_guesses_of_numbers_are_right_by_one_less_their_squared_errors_over_the_variance() -> None:
+    true = np.array([0.0, 6.0, 0.0, 6.0])  # of variance 9
+    found = _right(np.array([[0.0], [3.0], [3.0], [0.0]]), true, classes=False)
+    assert found == pytest.approx([1, 0, 0, 1 - 36 / 9])
 
 
 @pytest.mark.spec("01:IL-8")

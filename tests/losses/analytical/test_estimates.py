@@ -103,6 +103,21 @@ def test_weights_strata_and_households_come_from_the_schema() -> None:
     assert loss.details["means"] == pytest.approx(100 / (2 * 1.959964), rel=1e-3)
 
 
+def test_several_attributes_with_the_role_stratum_make_strata_together() -> None:
+    rng = np.random.default_rng(3)
+    area, size = rng.integers(0, 3, 60), rng.integers(0, 2, 60)
+    pay = 5.0 * area + 9 * size + rng.normal(size=60)
+    crossed = Microdata.of({"pay": pay, "area": area, "size": size, "both": 2 * area + size})
+    changed = Microdata.of({"pay": pay + 0.1})
+    found = []
+    for names in (("area", "size"), ("size", "area"), ("both",), ("area",)):
+        roles = [crossed[name].changed(kind="nominal", roles=("stratum",)) for name in names]
+        people = crossed.with_schema(crossed.schema.replacing(*roles))
+        found.append(SurveyEstimates().measure(people, changed, ["pay"]).value)
+    assert found[0] == found[1] == pytest.approx(found[2])
+    assert found[3] < found[2] - 1  # within the areas pay varies by size, so that the error is larger
+
+
 def test_the_weights_of_a_release_are_its_own_where_it_has_them() -> None:
     ages, ones = [1.0, 2.0, 3.0, 6.0], [1.0] * 4
     people = Microdata.of({"age": ages, "w": ones}, keys=["age"], weight="w")
