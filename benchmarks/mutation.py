@@ -46,7 +46,18 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PACKAGES = ("masking", "attacks", "losses", "scoring")
-TESTS = ("masking", "attacks", "losses", "scoring", "comparison", "contracts", "published", "study", "reporting")
+TESTS = (
+    "masking",
+    "attacks",
+    "losses",
+    "scoring",
+    "comparison",
+    "contracts",
+    "golden",
+    "published",
+    "study",
+    "reporting",
+)
 TESTS += ("test_battery.py", "test_parameters.py", "test_strengthening.py", "test_wrong_types.py")
 LEFT_OUT = ("test_limits.py", "test_seed_attacks.py")  # they start processes or take minutes
 PAGES = "tests/test_docs.py::test_the_generated_pages_are_up_to_date"  # they show every parameter and its default

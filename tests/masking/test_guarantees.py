@@ -388,9 +388,10 @@ def test_a_class_without_known_values_is_counted_beside_the_others() -> None:
     assert found.to_plain()["confidential"]["s"]["unknown"] == 1
 
 
-def test_without_any_known_value_there_is_no_diversity_to_tell() -> None:
+@pytest.mark.parametrize("keys", [["a", "b"], ["a", None]])
+def test_without_any_known_value_there_is_no_diversity_to_tell(keys: list[str | None]) -> None:
+    """Also where a key that is not known agrees with every other."""
     data = Microdata.of({"g": ["a", "b"], "s": ["x", "y"]}, keys=["g"], confidential=["s"])
-    data = Microdata.of(
-        {"g": ["a", "b"], "s": [None, None]}, data.schema.replacing(data["s"].changed(missing="wildcard"))
-    )
-    assert guarantees_of(data).sentences()[1] == "l-diversity of s: none (no equivalence class has a known value of s)"
+    schema = data.schema.replacing(*(data[name].changed(missing="wildcard") for name in ("g", "s")))
+    data = Microdata.of({"g": keys, "s": [None, None]}, schema)
+    assert "l-diversity of s: none (no equivalence class has a known value of s)" in guarantees_of(data).sentences()

@@ -479,7 +479,7 @@ def _by_class(classes: Combinations, of_record: IntArray, codes: IntArray, weigh
 
     shape = (len(classes), int(codes.max(initial=-1)) + 1)
     table = sparse.coo_array((weights, (of_record, codes)), shape=shape).tocsr()
-    if (classes.codes < 0).any():
+    if len(codes) and (classes.codes < 0).any():
         width = max(1, _CELLS // max(1, len(classes)))
         columns = table.tocsc()
         blocks = [columns[:, start : start + width].toarray() for start in range(0, shape[1], width)]
