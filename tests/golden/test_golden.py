@@ -9,7 +9,7 @@ import pytest
 
 from microveil.registry import names
 
-from .releases import ASSESSED, RECORDED, differences, machine, measured_on, released_by, written
+from .releases import ASSESSED, RECORDED, differences, machine, measured_by, measured_on, released_by, written
 
 RECORD = json.loads(RECORDED.read_text(encoding="utf-8"))
 pytestmark = pytest.mark.skipif(
@@ -26,9 +26,14 @@ def changed(found: Iterable[tuple[str, str]], prefix: str) -> list[str]:
 
 @pytest.mark.parametrize("name", names("method"))
 def test_a_method_releases_the_same_bytes(name: str) -> None:
-    ours = {label for label in RECORD["cases"] if label.split()[0] == name}
-    found = dict(released_by(name))
-    assert differences({label: RECORD["cases"][label] for label in ours}, found) == []
+    recorded = {label: seal for label, seal in RECORD["cases"].items() if label.split()[0] == name}
+    assert differences(recorded, dict(released_by(name))) == []
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ("attack", "loss") for name in names(kind)])
+def test_every_choice_of_a_measure_finds_the_same(kind: str, name: str) -> None:
+    recorded = {label: seal for label, seal in RECORD["cases"].items() if label.split()[0] == name}
+    assert differences(recorded, dict(measured_by(kind, name))) == []
 
 
 @pytest.mark.parametrize("name", ASSESSED)
