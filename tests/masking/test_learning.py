@@ -388,6 +388,17 @@ def test_scales_of_categories() -> None:
         assert columns[:, level[0]] == pytest.approx(steps - steps.mean())
 
 
+@pytest.mark.parametrize("scale", ["z", "minmax", "none"])
+def test_a_category_that_everyone_has_puts_nobody_apart(scale: str) -> None:
+    """A missing cell that may be any category lies where the others do, whatever the mean is rounded to."""
+    for n in range(1, 40):
+        data = Microdata.of({"job": ["cook"] * n + [None], "none": [None] * (n + 1)}, nominal=["job", "none"])
+        columns, _ = coordinates(data, data.names, scale)  # type: ignore[arg-type]
+        assert columns[:n, 0].tolist() == [0.0] * n
+        assert np.isnan(columns[n, 0])
+        assert np.isnan(columns[:, 1]).all()
+
+
 def test_missing_categories_stay_and_lonely_ones_are_suppressed() -> None:
     data = Microdata.of({"job": ["cook", "cook", "nurse", None, "nurse", "cook", "nurse", "cook"], "a": [1.0] * 8})
     release = OMMA(k=3).mask(data, ["job", "a"], seed=1)
