@@ -147,6 +147,17 @@ def test_records_with_a_missing_cell_are_left_out() -> None:
     assert loss.value == pytest.approx(100 * (1 - overlap.mean()))
 
 
+def test_long_tables_are_read_block_by_block_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = _linear(50)
+    data, masked = Microdata.of({"x": x[:, 0], "y": y}), Microdata.of({"x": x[:, 0].round(), "y": y})
+    whole = Regression(response="y", predictors=("x",)).measure(data, masked)
+    for block in (7, 25, 49, 50, 51):
+        monkeypatch.setattr(regression, "_BLOCK", block)
+        found = Regression(response="y", predictors=("x",)).measure(data, masked)
+        assert found.value == pytest.approx(whole.value)
+        assert found.details == pytest.approx(whole.details)
+
+
 def test_a_missing_category_has_no_indicator() -> None:
     job = ["a"] * 4 + ["b"] * 5 + ["c"] * 6 + [None] * 3
     pay = np.array([1, 2, 4, 3, 9, 8, 6, 7, 9, 12, 15, 11, 14, 13, 15, 3, 8, 1], dtype=np.float64)
