@@ -361,6 +361,14 @@ def test_how_narrow_an_interval_must_be_is_a_share_of_the_deviation() -> None:
     assert RankingIntervals(narrow=0.4).assess(data, release).counters["width"] == pytest.approx(100 * 10 / 95)
 
 
+def test_a_person_without_any_value_has_no_risk_from_intervals() -> None:
+    before = Microdata.of({"a": [1.0, 2.0, 3.0, None, None], "b": [1.0, 2.0, None, 3.0, None]})
+    risk = RankingIntervals(narrow=1e6).assess(before, before, ["a", "b"])
+    # in both attributes the value in the middle lies between two others; the ends have no bound on one side
+    assert risk.per_record == pytest.approx([0, 1, 0, 0, np.nan], nan_ok=True)
+    assert risk.per_attribute == pytest.approx({"a": 100 / 3, "b": 100 / 3})
+
+
 def test_the_interval_attack_suits_masking_in_order_only() -> None:
     data = table(np.random.default_rng(3).normal(size=(60, 2)))
     assert RankingIntervals.suited(Pair.of(data, IndividualRanking(k=3).mask(data)))

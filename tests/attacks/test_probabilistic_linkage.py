@@ -98,6 +98,15 @@ def test_the_solver_finds_the_same_total_on_shuffled_files(reference: Reference)
     assert attack.assess(data, release, columns).value / 100 == pytest.approx(np.mean(right), abs=5 * error)
 
 
+def test_an_assignment_is_strictly_right_where_no_other_is_as_good() -> None:
+    """Each of the last two records can be exchanged for the other."""
+    people = Microdata.of({"job": ["cook", "nurse", "smith", "pilot", "judge", "judge"]})
+    risk = ProbabilisticLinkage(assignment="one-to-one").assess(people, people)
+    assert risk.value == pytest.approx(100 * 5 / 6)
+    assert risk.counters["optimistic"] == 100
+    assert risk.counters["strict"] == pytest.approx(100 * 4 / 6)
+
+
 def _weights(attack: ProbabilisticLinkage, original: Microdata, masked: Microdata, columns: list[str]) -> np.ndarray:
     """The weight of agreement and of disagreement in each attribute."""
     files = attack._files(Pair.of(original, masked, columns), tuple(columns))

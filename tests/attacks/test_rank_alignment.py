@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from microveil.attacks.linkage import rank_alignment
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.rank_alignment import RankAlignmentLinkage, correlation
 from microveil.battery import run_battery
@@ -117,6 +118,16 @@ def test_only_a_transformation_is_noticed(people: Microdata) -> None:
     assert not noticed(transformed(people, TRANSFORMATIONS["in other units"]))  # standardising is enough
     assert noticed(transformed(people, TRANSFORMATIONS["logarithm"]))
     assert noticed(transformed(people, TRANSFORMATIONS["reversed"]))
+
+
+def test_values_reversed_as_far_as_the_limit_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = np.array([1.0, 2.0, 3.0, 4.0]), np.array([4.0, 3.0, 1.0, 2.0])
+    found = correlation(places(before), places(after))
+    assert found == pytest.approx(-0.8)
+    pair = Pair.of(Microdata.of({"age": before}), Microdata.of({"age": after}), ["age"])
+    for limit, noticed in ((-found, True), (np.nextafter(-found, 1.0), False)):
+        monkeypatch.setattr(rank_alignment, "_FOLLOWS", limit)
+        assert RankAlignmentLinkage.noticed(pair) is noticed
 
 
 def test_the_battery_finds_a_reversed_release_disclosed(people: Microdata) -> None:

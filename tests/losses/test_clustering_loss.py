@@ -162,3 +162,4 @@ def test_more_clusters_than_records_are_as_many_as_there_are() -> None:
     loss = Clustering(clusters=10).measure(data, data)
     assert loss.value == 0
     assert loss.details["clusters"] == 3
+    assert Clustering(clusters=10, repeats=2).measure(data, data).details["clusters"] == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,15 @@ def test_intervals_sets_and_gaps_by_hand() -> None:
     assert loss.per_attribute["age"] == pytest.approx(100 * (10 / 40 + 0 + 1 + 1) / 4)  # the missing age is left out
     assert loss.per_attribute["job"] == pytest.approx(100 * (1 / 3 + 0 + 1 + 1 + 2 / 3) / 5)
     assert loss.value == pytest.approx(100 * (2.25 + 3) / 9)
+
+
+def test_an_attribute_without_any_value_leaves_nothing_open() -> None:
+    people = Microdata.of({"age": [20, 30, 40], "pay": np.full(3, np.nan)})
+    released = Microdata.of({"age": ["[20, 30]", "[20, 30]", "40"], "pay": np.full(3, np.nan)})
+    loss = Generalisation().measure(people, released, ["age", "pay"])
+    assert loss.per_attribute["pay"] == 0
+    assert loss.value == loss.per_attribute["age"] == pytest.approx(100 / 3)
+    assert Generalisation().measure(people, released, ["pay"]).value == 0
 
 
 def test_ends_beyond_the_range_leave_no_more_open_than_everything() -> None:

@@ -160,3 +160,9 @@ def test_spread_blocks_of_the_files_make_every_record_share_all_blocks(data: Mic
     release = MDAV(k=k, block=size).mask(data, blocks.order)
     assert real_anonymity(release).average == k
     assert SSE().measure(data, release).value > 0
+
+
+def test_numbers_that_agree_to_eight_decimals_look_alike() -> None:
+    assert real_anonymity(np.array([[1.0], [1.0 + 4e-9]])).average == 2.0
+    assert real_anonymity(np.array([[1.0], [1.0 + 6e-9]])).average == 1.0
+    assert real_anonymity(Microdata.of({"a": [1.0, 1.0 + 6e-9]}), decimals=7).average == 2.0

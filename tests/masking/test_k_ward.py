@@ -359,6 +359,12 @@ def test_without_a_distance_it_is_k_ward() -> None:
     assert secure.data.arrow("a").equals(KWard(k=3).mask(data).data.arrow("a"))
 
 
+def test_the_mean_of_an_attribute_that_does_not_vary_is_said_to_stay() -> None:
+    release = SecureKWard(k=3).mask(Microdata.of({"a": [5.0] * 6}))
+    assert release.data.numbers("a").values.tolist() == [5.0] * 6
+    assert release.provenance.notes == ("the mean of 'a' moved by 0 standard deviations",)
+
+
 def test_the_moved_value_is_the_nearest_that_is_allowed() -> None:
     # means 1.9667 and 12.0333 lie within 0.1 of 2 and 12; 1.9 and 12.1 are nearest, and together keep the mean
     values = np.array([1.0, 2.0, 2.9, 11.0, 12.0, 13.1])

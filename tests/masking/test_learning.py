@@ -263,6 +263,20 @@ def test_all_pairs_are_similar_up_to_a_number_of_records_and_beyond_it_only_near
     assert len(nearest) < len(few)
 
 
+def test_a_given_number_of_neighbours_counts_in_short_files_too() -> None:
+    columns = np.random.default_rng(1).normal(size=(12, 2))
+    assert np.array_equal(OMMA(neighbours=2)._similar_pairs(columns), neighbour_pairs(columns, 2))
+
+
+def test_a_leftover_record_joins_a_group_that_has_room_although_a_full_one_is_nearer() -> None:
+    """Nine records start in natural groups of four and five, the most that k = 3 allows; the central one is left."""
+    values = [-11.0, -10.0, -10.0, -9.0, 8.0, 8.0, 8.0, 8.5, 9.0, 1.0]
+    release = OMMA(k=3, start="k-ward").mask(Microdata.of({"x": values}), seed=1)
+    assert release.partition is not None
+    assert sorted(release.partition.sizes.tolist()) == [5, 5]
+    assert release.partition.labels[9] == release.partition.labels[0]
+
+
 @pytest.mark.spec("02:LM15")
 def test_leftover_records_are_the_central_ones_and_join_where_they_cost_least() -> None:
     columns = np.array([[-9.0], [-8.0], [0.2], [8.0], [9.0], [0.1], [-9.5], [9.5]])
@@ -372,6 +386,17 @@ def test_scales_of_categories() -> None:
         assert apart == pytest.approx((codes[:, None] != codes[None, :]).astype(float))
         steps = data.categories("level").codes / (len(LEVELS) - 1)
         assert columns[:, level[0]] == pytest.approx(steps - steps.mean())
+
+
+@pytest.mark.parametrize("scale", ["z", "minmax", "none"])
+def test_a_category_that_everyone_has_puts_nobody_apart(scale: str) -> None:
+    """A missing cell that may be any category lies where the others do, whatever the mean is rounded to."""
+    for n in range(1, 40):
+        data = Microdata.of({"job": ["cook"] * n + [None], "none": [None] * (n + 1)}, nominal=["job", "none"])
+        columns, _ = coordinates(data, data.names, scale)  # type: ignore[arg-type]
+        assert columns[:n, 0].tolist() == [0.0] * n
+        assert np.isnan(columns[n, 0])
+        assert np.isnan(columns[:, 1]).all()
 
 
 def test_missing_categories_stay_and_lonely_ones_are_suppressed() -> None:

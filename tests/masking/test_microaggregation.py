@@ -198,6 +198,14 @@ def test_groups_stay_within_their_stratum() -> None:
         MDAV(strata=True).mask(correlated_table())
 
 
+def test_progress_rises_from_stratum_to_stratum() -> None:
+    data = Microdata.of({"x": np.arange(60.0), "region": np.repeat(list("abc"), 20)}, strata=["region"], keys=["x"])
+    reports: list[float] = []
+    MDAV(k=4, strata=True).mask(data, progress=lambda fraction, _: reports.append(fraction))
+    assert reports == sorted(reports)
+    assert len({int(3 * fraction) for fraction in reports if fraction < 1}) == 3  # each third has reports of its own
+
+
 def test_group_means_can_be_weighted() -> None:
     data = Microdata.of({"x": [1.0, 3.0], "w": [3.0, 1.0]}, keys=["x"], weight="w")
     assert MDAV(k=2, weighted=True).mask(data).frame["x"].to_pylist() == [1.5, 1.5]

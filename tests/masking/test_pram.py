@@ -166,6 +166,7 @@ def test_recoding_and_suppression_are_matrices_too() -> None:
         ([["a"]], "holds a cell that is not a number"),
         ({"x": {"x": 0.5}}, r"category 'x' sums to 0\.5"),
         ({"x": 1.0}, "by categories, it has for each a table"),
+        ({"x": {"x": 1.0}, "y": 1.0}, "by categories, it has for each a table"),
         (7, "it must be a list of rows"),
         ("none.csv", r"none\.csv: cannot be read"),
     ],

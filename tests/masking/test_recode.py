@@ -126,6 +126,12 @@ def test_an_interval_is_represented_by_mean_median_or_midpoint() -> None:
     assert values(data, Recode(by="cuts", cuts=(10, 20), centre="midpoint"), "x") == [5.5] * 3 + [15.0] * 3
 
 
+def test_the_median_of_an_even_number_of_values_lies_halfway_between_the_two_in_the_middle() -> None:
+    data = Microdata.of({"x": [9.0, 1.0, 2.0, 6.0, 12.0, 19.0, 13.0]})
+    median = values(data, Recode(by="cuts", cuts=(10, 20), centre="median"), "x")
+    assert median == [4.0] * 4 + [13.0] * 3
+
+
 def test_labels_turn_numbers_into_ordered_categories_with_their_missing_codes() -> None:
     schema = Schema([Attribute(name="x", kind="numeric", missing_codes=(-9,), missing_ranges=((900.0, 999.0),))])
     data = Microdata.of({"x": [5, 25, -9, None, 901]}, schema)

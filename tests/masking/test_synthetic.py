@@ -393,6 +393,20 @@ def test_rare_values_move_by_at_most_half_the_gap_to_their_neighbours() -> None:
     assert moved[:, 1:4].min(axis=0) == pytest.approx(values[1:4] - gaps[:3], rel=0.05)
 
 
+def test_values_moved_beyond_the_ends_are_reflected_and_do_not_pile_up_there() -> None:
+    values = np.array([10.125, 12.25, 20.5, 36.5])
+    column = Column("x", "numeric", values, np.zeros(4, dtype=np.uint8), False)
+    place, start, end = np.arange(4), np.zeros(4, dtype=np.int64), np.full(4, 4)
+    smooth, rng = Smoothing(column, common=2), np.random.default_rng(1)
+    moved = np.array([smooth(place, place, start, end, rng) for _ in range(400)])
+    quarters = np.array([0.25, 0.5, 0.75, 1])
+    low, high = moved[:, 0] - 10.125, 36.5 - moved[:, 3]  # evenly from 0 to half the gap
+    for inwards, most in ((low, 2.125 / 2), (high, 16.0 / 2)):
+        assert inwards.min() >= 0
+        assert (inwards == 0).mean() < 0.02
+        assert np.quantile(inwards, quarters) == pytest.approx(most * quarters, rel=0.2)
+
+
 @pytest.mark.parametrize(("value", "decimals"), [(7.0, 0), (7.25, 2), (7.012345, 6), (7.0123456, None)])
 def test_moved_values_keep_up_to_six_decimals(value: float, decimals: int | None) -> None:
     values = np.array([1.0, 2.0, 3.0, value])

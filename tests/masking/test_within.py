@@ -24,7 +24,7 @@ from microveil.masking.randomising.pram import PRAM
 from microveil.masking.randomising.restore import Restore
 from microveil.masking.randomising.rounding import Rounding
 from microveil.masking.swapping.rank_swapping import RankSwapping
-from microveil.masking.within import Within
+from microveil.masking.within import Within, _grouped
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.numerics.perturbing.rounding import base_by_spread
@@ -291,6 +291,13 @@ def test_notes_that_differ_in_their_numbers_only_are_said_once() -> None:
     bases = [base_by_spread(part) for part in data.numbers("x").values.reshape(3, 20)]
     said = f"rounding: the base is {min(bases):g} to {max(bases):g} for x (in 3 parts of 3)"
     assert release.provenance.notes == (said,)
+
+
+def test_a_number_that_all_parts_share_is_said_as_it_is() -> None:
+    assert _grouped([("3 of 10 cells emptied",), ("1 of 10 cells emptied",)]) == (
+        "1 to 3 of 10 cells emptied (in 2 parts of 2)",
+    )
+    assert _grouped([("7 cells emptied",), ("7 cells emptied",), ()]) == ("7 cells emptied (in 2 parts of 3)",)
 
 
 def test_parts_are_large_enough_for_the_method_inside_the_method() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import microveil as mv
 from microveil.attacks.linkage.distance import DistanceLinkage
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.microaggregation.mdav import MDAV
@@ -19,6 +20,7 @@ from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.registry import find, names
 from microveil.scoring import Score, assess, score, score_index
+from microveil.scoring.rules.index import ScoreIndex
 
 
 @pytest.mark.spec("05:SC-01", "05:SC-02")
@@ -175,6 +177,13 @@ def test_the_score_index_works_on_few_attributes_and_on_numbers_only() -> None:
         score_index(data, release, ["age", "sex"])
 
 
+@pytest.mark.parametrize(("attributes", "sizes"), [(6, [4, 5, 6]), (4, [4]), (3, [3])])
+def test_the_intruder_of_the_score_index_knows_four_attributes_or_more(attributes: int, sizes: list[int]) -> None:
+    data = Microdata.of({f"x{j}": [1.0, 2.0, 3.0] for j in range(attributes)})
+    pair = Pair.of(data, data, data.names)
+    assert ScoreIndex().scenarios(pair, pair)["rld"].attack.parameters()["known_sizes"] == sizes
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_bare_frames_of_every_library_are_assessed(library: str) -> None:
     frames = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -249,3 +258,11 @@ def test_a_loss_is_usual_only_if_it_says_so_itself() -> None:
     numeric = ["sse", "il", "il1", "il2", "il3", "il4", "il5", "distribution"]
     assert usual == [*numeric, "generalisation", "dbil", "ctbil", "ebil"]
     assert all("usual" in vars(find("loss", name)) for name in usual)
+
+
+def test_an_attack_is_general_only_if_it_is_said_to_be() -> None:
+    """Every assessment runs the general attacks, so that none is added or lost unnoticed."""
+    assert mv.Attack.general is False
+    linkage = ["distance-linkage", "rank-alignment-linkage", "frequency-alignment-linkage"]
+    general = [name for name in names("attack") if find("attack", name).general]
+    assert general == [*linkage, "interval-disclosure", "uniqueness"]

@@ -34,6 +34,12 @@ def test_guesses_of_numbers_are_right_by_one_less_their_squared_errors_over_the_
     assert found == pytest.approx([1, 0, 0, 1 - 36 / 9])
 
 
+def test_guesses_of_classes_are_right_by_the_chance_of_the_true_one_and_never_where_it_was_not_learnt() -> None:
+    guesses = np.array([[0.75, 0.25], [0.75, 0.25], [0.5, 0.5], [1.0, 0.0]])
+    assert _right(guesses, np.array([0.0, 1.0, 2.0, 3.0]), classes=True).tolist() == [0.75, 0.25, 0.0, 0.0]
+    assert _right(guesses[:1], np.array([1.0]), classes=True).tolist() == [0.25]
+
+
 @pytest.mark.spec("01:IL-8")
 def test_type_a_is_a_change_of_variance() -> None:
     people = _people()

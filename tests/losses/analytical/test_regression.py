@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, UnknownNameError
-from microveil.losses.analytical.regression import Regression
+from microveil.losses.analytical import regression
+from microveil.losses.analytical.regression import Regression, _Terms
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.numerics.statistics.interval_overlap import confidence_overlap, interval_overlap
@@ -145,6 +147,17 @@ def test_records_with_a_missing_cell_are_left_out() -> None:
     assert loss.value == pytest.approx(100 * (1 - overlap.mean()))
 
 
+def test_long_tables_are_read_block_by_block_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = _linear(50)
+    data, masked = Microdata.of({"x": x[:, 0], "y": y}), Microdata.of({"x": x[:, 0].round(), "y": y})
+    whole = Regression(response="y", predictors=("x",)).measure(data, masked)
+    for block in (7, 25, 49, 50, 51):
+        monkeypatch.setattr(regression, "_BLOCK", block)
+        found = Regression(response="y", predictors=("x",)).measure(data, masked)
+        assert found.value == pytest.approx(whole.value)
+        assert found.details == pytest.approx(whole.details)
+
+
 def test_a_missing_category_has_no_indicator() -> None:
     job = ["a"] * 4 + ["b"] * 5 + ["c"] * 6 + [None] * 3
     pay = np.array([1, 2, 4, 3, 9, 8, 6, 7, 9, 12, 15, 11, 14, 13, 15, 3, 8, 1], dtype=np.float64)
@@ -159,6 +172,33 @@ def test_a_missing_category_has_no_indicator() -> None:
     assert losses[0].value > 0
     assert losses[1].value == pytest.approx(losses[0].value)
     assert losses[1].details == pytest.approx(losses[0].details)
+
+
+def test_the_most_frequent_category_is_the_one_that_others_are_compared_with() -> None:
+    job = ["rare", "common", "common", "common", "middle", "middle"]
+    data = Microdata.of({"job": job, "pay": [1.0, 5.0, 6.0, 7.0, 3.0, 4.0]})
+    pair = Pair.of(data, data, data.names)
+    (indicators,) = _Terms.of(pair, ["job"]).categories
+    assert indicators is not None
+    domain = pair.categories("job")[0].domain
+    assert [domain[int(code)] for code in indicators] == ["middle", "rare"]
+
+
+def test_only_the_most_frequent_categories_have_indicators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a single indicator, that of the second most frequent category, the rare ones are one with the first."""
+    monkeypatch.setattr(regression, "_MOST_DUMMIES", 1)
+    job = np.array(["a"] + ["b"] * 2 + ["c"] * 5 + ["d"] * 7)
+    pay = np.array([1, 2, 4, 3, 9, 8, 6, 7, 9, 12, 15, 11, 14, 13, 15], dtype=np.float64)
+    masked = pay + np.tile([1.0, -1.0, 0.5], 5)
+    joined = np.where(job == "c", "c", "d")
+    found, expected = (
+        Regression(response="pay", predictors=("job",)).measure(
+            Microdata.of({"job": jobs, "pay": pay}), Microdata.of({"job": jobs, "pay": masked})
+        )
+        for jobs in (job, joined)
+    )
+    assert found.value > 0
+    assert found.value == pytest.approx(expected.value)
 
 
 def test_an_exact_relation_that_stays_exact_loses_nothing() -> None:

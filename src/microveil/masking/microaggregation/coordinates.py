@@ -45,9 +45,11 @@ def _category_columns(data: Microdata, name: str, scale: Scale) -> FloatArray:
     codes = np.where(data.missing_states(name) > 0, -1, column.codes)
     if data[name].kind == "ordinal":
         return scaled(positions(codes, len(column.domain)), "z" if scale == "z" else "none")
-    centred = scaled(indicators(codes), "none")
-    spread = np.sqrt(np.nanmean((centred**2).sum(axis=1))) if (codes >= 0).any() else 0.0
-    return centred / spread if scale == "z" and spread > 0 else centred
+    columns = indicators(codes)
+    if columns.shape[1] == 1:
+        return 0.0 * columns  # one category at most does not vary, and z would enlarge the rounding of its mean to 1
+    centred = scaled(columns, "none")
+    return centred / np.sqrt(np.nanmean((centred**2).sum(axis=1))) if scale == "z" else centred
 
 
 def scaled(columns: FloatArray, scale: Scale) -> FloatArray:
