@@ -16,7 +16,7 @@ from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.comparison.labels import labels_of
 from microveil.comparison.pairs import Pair
-from microveil.comparison.written_numbers import region_of
+from microveil.comparison.written_numbers import number_of, region_of
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.coarsening.recode import Recode
@@ -224,6 +224,12 @@ def test_numbers_up_to_one_or_from_one_on_are_read_again(end: float, value: floa
         region = region_of(form.format(end))
         assert region is not None
         assert (value in region) == truth
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", "inf"])
+def test_what_is_beyond_all_numbers_is_none(text: str) -> None:
+    assert number_of(text) is None
+    assert number_of("1e308") == 1e308
 
 
 @pytest.mark.parametrize("form", ["[{0}, {1})", "({0}, {1}]", "[{0}, {1}]", "({0}, {1})"])
