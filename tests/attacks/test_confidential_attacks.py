@@ -82,6 +82,19 @@ def test_missing_true_values_are_not_attacked_and_missing_released_ones_disclose
     assert AttributeDisclosure().assess(people, release).per_record[[0, 2]].tolist() == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("name", ["class-disclosure", "inference"])
+def test_an_attribute_without_a_true_value_has_no_share_that_is_disclosed(name: str) -> None:
+    people = Microdata.of(
+        {"x": [1.0, 2.0, 3.0], "cost": [None, None, None], "ill": ["a", "a", "a"]},
+        numeric=["x", "cost"],
+        keys=["x"],
+        confidential=["cost", "ill"],
+    )
+    risk = make("attack", name).assess(people, people)
+    assert risk.per_attribute == {"cost": 0.0, "ill": 100.0}
+    assert risk.value == 100.0
+
+
 # --- homogeneous groups --------------------------------------------------------------------------------------------
 
 

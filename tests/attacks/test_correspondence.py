@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from microveil.attacks import correspondence
 from microveil.attacks.correspondence import corresponding, disorder_of, matched_by
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.battery import run_battery
@@ -19,6 +20,7 @@ from microveil.masking.randomising.noise import Noise
 from microveil.masking.swapping.data_swapping import DataSwapping
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
+from microveil.numerics.linkage.correspondence import pointers
 from microveil.scoring import assess
 
 NUMBERS = ["age", "income", "wealth", "expenditure"]
@@ -361,6 +363,27 @@ def test_short_tables_need_records_that_equal_others(order: np.ndarray) -> None:
     assert np.array_equal(found.order, mixed)
     assert disorder_of(original, unrelated) is None
     assert disorder_of(original, Microdata.of({name: -column for name, column in held.items()})) is None
+
+
+@pytest.mark.parametrize(("records", "noticed"), [(99, False), (100, True)])
+def test_from_a_hundred_records_on_no_association_is_a_sign_by_itself(records: int, noticed: bool) -> None:
+    rng = np.random.default_rng(8)
+    original, unrelated = (Microdata.of({name: rng.normal(size=records) for name in "xy"}) for _ in range(2))
+    assert (disorder_of(original, unrelated) is not None) == noticed
+
+
+def test_of_the_longest_tables_fifty_records_are_looked_at(monkeypatch: pytest.MonkeyPatch, people: Microdata) -> None:
+    looked_at: list[int] = []
+
+    def counting(known: Any, released: Any, rows: Any) -> Any:
+        looked_at.append(len(rows))
+        return pointers(known, released, rows)
+
+    monkeypatch.setattr(correspondence, "pointers", counting)
+    disorder_of(people, people)
+    monkeypatch.setattr(correspondence, "_MOST_COMPARED", 300)  # a table too long to look at more
+    disorder_of(people, people)
+    assert looked_at == [300, 50]
 
 
 def test_a_declared_identifier_that_disagrees_once_is_proof() -> None:

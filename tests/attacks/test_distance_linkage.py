@@ -203,6 +203,16 @@ def test_a_singular_covariance_is_no_obstacle(covariance: str) -> None:
     assert attack.assess(table(cells), table(cells)).value == pytest.approx(100)
 
 
+@pytest.mark.parametrize("covariance", ["separate", "joint"])
+def test_a_constant_that_was_moved_far_away_says_nothing_of_any_record(covariance: str) -> None:
+    """What it would add to all distances alike is so large that the others would be lost in it."""
+    cells, noisy = moved()
+    attack = DistanceLinkage(metric="mahalanobis", covariance=covariance, standardisation="none")  # type: ignore[arg-type]
+    shifted = [np.column_stack([block, np.full(len(block), at)]) for block, at in ((cells, 0.0), (noisy, 1e12))]
+    plain = attack.assess(table(cells), table(noisy)).per_record
+    assert attack.assess(*map(table, shifted)).per_record == pytest.approx(plain)
+
+
 def test_an_attribute_released_unchanged_gives_records_away_to_who_knows_the_covariance_of_the_differences() -> None:
     cells, noisy = moved(noise=3.0)
     noisy[:, 1] = cells[:, 1]

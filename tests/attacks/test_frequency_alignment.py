@@ -51,6 +51,14 @@ def test_a_renamed_release_is_linked_like_the_original_itself(people: Microdata)
     assert DistanceLinkage().assess(people, release, KNOWN).value < itself.value / 4
 
 
+def test_the_scenario_says_what_is_taken_for_the_same_category(people: Microdata) -> None:
+    found = FrequencyAlignmentLinkage().assess(people, people, KNOWN)
+    assert found.scenario.startswith(
+        f"An intruder knows the true values of {', '.join(KNOWN)} of everyone in the file, takes for the same category "
+        "what is as frequent in both files, and takes for a person the released record that agrees best."
+    )
+
+
 def test_a_release_renamed_and_transformed_throughout_is_linked_too(people: Microdata) -> None:
     release = renamed(people, ["region", "job", "sex"])
     columns = {name: release.arrow(name).to_pylist() for name in release.names}

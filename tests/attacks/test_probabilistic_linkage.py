@@ -253,6 +253,38 @@ def test_ordered_categories_can_agree_nearly() -> None:
     assert lenient > strict + 5
 
 
+@pytest.mark.parametrize(
+    ("settings", "limits"),
+    [
+        ({"agreement": "tolerance"}, (1e-9, 0.1, 0.5)),
+        ({"agreement": "tolerance", "block": ("age",)}, (1e-9,)),
+        ({"agreement": "equal"}, (1e-9,)),
+    ],
+)
+def test_a_number_agrees_with_a_label_nearby_only_where_there_is_a_tolerance(
+    settings: dict[str, object], limits: tuple[float, ...]
+) -> None:
+    pair = Pair.of({"age": [20.0, 31.0]}, Microdata.of({"age": ["[20, 30]", "[30, 40]"]}), ["age"], known=["age"])
+    attack = ProbabilisticLinkage(tolerances=(0.1, 0.5), **settings)  # type: ignore[arg-type]
+    assert attack._files(pair, ("age",)).scheme.limits == (limits,)
+
+
+def test_only_missing_cells_make_room_for_what_is_not_known() -> None:
+    known = Microdata.of({"age": [20.0, 31.0]})
+    known = known.with_schema(known.schema.replacing(known["age"].changed(missing="wildcard")))
+    for cells, wildcard in ((["[20, 30]", "[30, 40]"], False), (["[20, 30]", None], True)):
+        pair = Pair.of(known, Microdata.of({"age": cells}, nominal=["age"]), ["age"], known=["age"])
+        assert ProbabilisticLinkage()._files(pair, ("age",)).scheme.wildcard.tolist() == [wildcard]
+
+
+def test_one_to_one_a_link_is_strict_where_every_best_assignment_has_it() -> None:
+    data = Microdata.of({"job": list("aabcd"), "sex": list("ffmfm")})
+    risk = ProbabilisticLinkage(assignment="one-to-one").assess(data, data, ["job", "sex"])
+    assert risk.per_record.tolist() == pytest.approx([0.5, 0.5, 1, 1, 1])
+    assert risk.counters["strict"] == pytest.approx(60)
+    assert risk.counters["optimistic"] == pytest.approx(100)
+
+
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1000), assignment=st.sampled_from(ASSIGNMENTS))
 def test_the_order_of_the_records_does_not_matter(seed: int, assignment: str) -> None:

@@ -215,6 +215,14 @@ def test_rescaled_values_are_those_over_the_deviation_of_the_released_ones() -> 
     assert 0.1 < right.mean() < 0.9
 
 
+@pytest.mark.parametrize("source", ["original", "masked"])
+def test_a_block_that_was_released_as_a_constant_does_not_hide_the_others(source: str) -> None:
+    cells = np.random.default_rng(5).normal(size=(30, 2))
+    release = np.column_stack([cells[:, 0], np.full(30, 2.0)])
+    attack = ProjectedLinkage(projections=("component-raw",), parameters_from=(source,), block=1, rescale=True)  # type: ignore[arg-type]
+    assert attack.assess(table(cells), table(release), ["a1", "a2"]).value == 100.0
+
+
 def test_it_suits_releases_whose_attributes_were_masked_together() -> None:
     data = normal(60, 2)
     assert ProjectedLinkage.suited(Pair.of(data, MDAV(k=3).mask(data))) == (ProjectedLinkage(),)

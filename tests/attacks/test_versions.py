@@ -196,6 +196,16 @@ def test_votes_are_those_of_a_count_by_hand(link: str) -> None:
         assert found.data.frame["j"][record] == expected
 
 
+def test_a_category_outweighs_the_shares_of_several_equally_near_records() -> None:
+    """Each of the three records of the second version that have age 1 has a third of its vote."""
+    age = [1, 1, 1, 2]
+    data = Microdata.of({"age": age, "j": list("abcd")}, nominal=["j"], keys=["age"], confidential=["j"])
+    data = data.with_schema(data.schema.replacing(data["j"].changed(missing="wildcard")))
+    versions = [Microdata.of({"age": age, "j": cells}, data.schema) for cells in (["d", "d", None, "a"], list("cbaa"))]
+    found = attack_versions(data, versions, ["age"], link="nearest")
+    assert found.data.frame["j"].to_list() == ["d", "d", "a", "a"]
+
+
 def test_the_risk_is_that_of_the_best_attempt() -> None:
     """The second version is the original upside down, so that the mean tells nothing."""
     data = Microdata.of({"x": [1.0, 2.0, 3.0, 4.0]})

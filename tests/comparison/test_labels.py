@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.attacks.linkage import comparison
-from microveil.attacks.linkage.base import Linkage
+from microveil.attacks.linkage.base import Linkage, unit_of
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.comparison.labels import labels_of
 from microveil.comparison.pairs import Pair
-from microveil.comparison.written_numbers import region_of
+from microveil.comparison.written_numbers import number_of, region_of
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.coarsening.recode import Recode
@@ -50,6 +51,15 @@ def test_a_value_outside_is_as_far_as_from_the_nearest_end() -> None:
         known = Microdata.of({"age": [age, 99], "job": [job, "nurse"]})
         schema = known.schema.replacing(known["job"].changed(domain=("cook", "nurse", "clerk")))
         assert attack.assess(known.with_schema(schema), release, ["age", "job"]).per_record[0] == right
+
+
+@pytest.mark.parametrize(
+    ("how", "unit"), [("none", 1.0), ("minmax", 4.0), ("joint", (8 / 3) ** 0.5), ("separate", (8 / 3) ** 0.5)]
+)
+def test_numbers_beside_labels_are_in_units_of_their_range_or_deviation(how: Any, unit: float) -> None:
+    assert unit_of(np.array([1.0, 3.0, np.nan, 5.0]), how) == pytest.approx(unit)
+    assert unit_of(np.array([3.0, 3.0]), how) == 1.0
+    assert unit_of(np.full(2, np.nan), how) == 1.0
 
 
 def test_distances_to_intervals_are_in_the_units_of_the_attribute() -> None:
@@ -224,6 +234,12 @@ def test_numbers_up_to_one_or_from_one_on_are_read_again(end: float, value: floa
         region = region_of(form.format(end))
         assert region is not None
         assert (value in region) == truth
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", "inf"])
+def test_what_is_beyond_all_numbers_is_none(text: str) -> None:
+    assert number_of(text) is None
+    assert number_of("1e308") == 1e308
 
 
 @pytest.mark.parametrize("form", ["[{0}, {1})", "({0}, {1}]", "[{0}, {1}]", "({0}, {1})"])

@@ -164,6 +164,15 @@ def test_attributes_can_be_masked_in_blocks() -> None:
     assert all({name[0] for name in block} == {"x", "y"} for block in spread.partitions)
 
 
+@pytest.mark.parametrize("block", [2, 3])
+def test_a_single_block_needs_no_arranging(block: int) -> None:
+    """So it is made of records that have no correlations, too: only one of these has both attributes."""
+    data = Microdata.of({"x": [1.0, 2.0, 3.0, None, None], "y": [None, None, 5.0, 6.0, 7.0]})
+    given, arranged = (MDAV(k=2, block=block, arrange=a).mask(data, seed=1) for a in ("given", "correlated"))  # type: ignore[arg-type]
+    assert list(arranged.partitions) == [("x", "y")]
+    assert arranged.data.digest() == given.data.digest()
+
+
 def test_correlated_attributes_together_lose_less() -> None:
     from microveil.losses.numeric.sse import SSE
 
@@ -248,6 +257,17 @@ def test_polishing_any_partition_loses_no_more() -> None:
     )
 
 
+@pytest.mark.parametrize("seed", [1, 2, 10])
+def test_groups_whose_medians_lose_more_once_polished_are_published_as_they_were(seed: int) -> None:
+    """Polishing lowers what is lost with means; here the medians of the polished groups lose more."""
+    x, y = np.round(np.random.default_rng(seed).lognormal(0, 1.5, size=(12, 2)), 1).T
+    data = Microdata.of({"x": x, "y": y})
+    means = [MDAV(k=3, polish=steps).mask(data, seed=1).partition for steps in (0, 300)]
+    medians = [MDAV(k=3, polish=steps, publish="median").mask(data, seed=1) for steps in (0, 300)]
+    assert means[0] != means[1]
+    assert medians[0].data.digest() == medians[1].data.digest()
+
+
 @pytest.mark.parametrize("publish", ["median", "mode", "perturb", "hybrid"])
 def test_only_means_can_be_weighted(publish: str) -> None:
     with pytest.raises(ParameterError, match="mdav: weighted = True is not allowed with"):
@@ -267,6 +287,10 @@ def test_the_mode_of_a_group_is_the_first_of_its_most_frequent_values(cells: lis
         most = max((having.count(value) for value in having), default=0)
         expected = np.nan if not having else np.median(having) if most == 1 else Counter(having).most_common(1)[0][0]
         assert np.array_equal(modes[labels == group], np.full((labels == group).sum(), expected), equal_nan=True)
+
+
+def test_the_first_record_of_the_file_may_have_the_mode() -> None:
+    assert modes_by_group(np.array([1.0, 1.0, 2.0, 8.0, 9.0]), np.zeros(5, dtype=np.int64)).tolist() == [1.0] * 5
 
 
 @pytest.mark.parametrize("option", [{"select": "normal", "selected": 1}, {"arrange": "correlated", "block": 1}])

@@ -102,6 +102,16 @@ def test_missing_cells_stay_and_complete_records_keep_their_moments() -> None:
     np.testing.assert_allclose(np.cov(after[~gaps].T), np.cov(np.array([x, y])[:, ~gaps]), atol=1e-9)
 
 
+@pytest.mark.parametrize(("complete", "kept"), [(4, True), (3, False)])
+def test_moments_of_two_attributes_are_kept_from_four_complete_records_on(complete: int, kept: bool) -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 12))
+    data = Microdata.of({"x": pa.array(x, mask=np.arange(12) >= complete), "y": y})
+    release = NoiseSwapping().mask(data, seed=1)
+    assert ("too few complete records" not in "".join(release.provenance.notes)) == kept
+    after = values(release.data)[:complete]
+    assert np.allclose(np.cov(after.T), np.cov(x[:complete], y[:complete])) == kept
+
+
 def test_strata_must_be_declared_to_be_used() -> None:
     data = Microdata.of({"x": np.arange(30.0)})
     with pytest.raises(ParameterError, match="no attribute has the role stratum"):

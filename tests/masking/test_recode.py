@@ -198,6 +198,15 @@ def test_intervals_of_a_hierarchy_merge_as_it_says() -> None:
     assert release.data["age"].domain == ("< 20", "[20, 30)", ">= 30")
 
 
+def test_numbers_listed_in_a_hierarchy_merge_by_its_branches() -> None:
+    branches = {3: "child", 9: "child", 17: "teen", 41: "adult", 70: "aged"}
+    rows = [(age, branch, "young" if age < 18 else "old") for age, branch in branches.items()]
+    attribute = Attribute(name="age", kind="numeric", hierarchy=Hierarchy.of(rows))
+    data = Microdata.of({"age": [3, 9, 17, 17, 41, 41, 70, 70]}, Schema([attribute]))
+    release = Recode(k=2, publish="label").mask(data)
+    assert release.data["age"].domain == ("child", "17", "41", "70")
+
+
 def test_some_records_can_be_left_for_suppression() -> None:
     people = survey(300)
     keys = ["region", "age", "sex", "education"]

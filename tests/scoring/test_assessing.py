@@ -12,6 +12,7 @@ import microveil as mv
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError, UnknownNameError
+from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.microaggregation.iamat import IAMAT
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.pram import PRAM
@@ -46,6 +47,18 @@ def test_kinds_are_weighted_by_their_attributes() -> None:
     result = assess(data, release)
     categorical = sum(result.losses[name].value for name in ("ctbil", "dbil", "ebil")) / 3
     assert result.score.loss == pytest.approx((2 * result.losses["il"].value + categorical) / 3)
+
+
+def test_what_labels_leave_open_is_weighted_by_the_attributes_that_have_them() -> None:
+    data = Microdata.of({
+        "age": [20, 22, 41, 43, 61, 65, 70, 71], "pay": [1, 3, 2, 9, 8, 7, 5, 4], "rent": [4.0, 9, 1, 3, 7, 2, 6, 5],
+    })  # fmt: skip
+    labelled = Mondrian(k=4, publish="interval").mask(data, ["age", "pay"], seed=1)
+    open_cells = assess(data, labelled).losses["generalisation"].per_attribute
+    assert set(open_cells) == {"age", "pay"}
+    assert assess(data, labelled).score.loss == pytest.approx(sum(open_cells.values()) / 2)
+    both = assess(data, MDAV(k=2).mask(labelled, ["rent"], seed=1))
+    assert both.score.loss == pytest.approx((sum(open_cells.values()) + both.losses["il"].value) / 3)
 
 
 def test_the_intruder_may_know_less_than_was_masked() -> None:

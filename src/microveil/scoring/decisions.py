@@ -119,7 +119,7 @@ def knee(candidates: Iterable[C]) -> C | None:
         return None
     safest, truest = kept[0], kept[-1]
     across, down = truest.risk - safest.risk, safest.loss - truest.loss
-    if across <= 0 or down <= 0:
+    if down <= 0:  # the whole front is one place
         return most_balanced(kept)
 
     def below(c: C) -> float:

@@ -64,6 +64,15 @@ def test_types_b_and_c_are_relations_among_confidential_attributes_and_with_othe
     assert across["c"] > 50
 
 
+def test_a_relation_that_turns_round_counts_no_more_than_one_that_is_lost() -> None:
+    people = _people()
+    found = _measured({**people, "debt": people["pay"]}, {**people, "debt": -people["pay"]})
+    r = np.corrcoef(people["age"], people["pay"])[0, 1]
+    assert found["b"] == pytest.approx(100)
+    assert r > 0.5
+    assert found["c"] == pytest.approx(100 * (0 + 1) / 2)
+
+
 @pytest.mark.spec("01:IL-8")
 def test_type_d_is_a_change_of_shape() -> None:
     people = _people()

@@ -72,6 +72,14 @@ def test_marginals_are_checked_by_total_variation() -> None:
         assert found.details["valid"] == float(passed)
 
 
+@pytest.mark.parametrize(("tolerance", "kept"), [(25.0, True), (24.9, False)])
+def test_a_distribution_is_kept_whose_steps_differ_by_no_more_than_the_tolerance(tolerance: float, kept: bool) -> None:
+    """One value of four moves far, so that the steps differ by a quarter and the quantiles by much more."""
+    before, after = (Microdata.of({"x": [1.0, 2.0, 3.0, last]}) for last in (4.0, 400.0))
+    found = Validity(tolerance=tolerance)._kept("x", before.numbers("x").values, after.numbers("x").values)
+    assert found.passed == kept
+
+
 @pytest.mark.spec("01:IL-7")
 def test_six_attributes_that_pass_make_a_release_interesting() -> None:
     columns = {f"x{j}": np.random.default_rng(j).normal(50, 5, 100) for j in range(7)}
