@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from microveil.attacks.intervals import IntervalDisclosure
+from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.losses.categorical.distance import DBIL
 from microveil.masking import Method
@@ -182,3 +183,8 @@ def test_values_that_are_nested_deeply_are_refused() -> None:
         deep = [deep]
     with pytest.raises(ParameterError, match="matrix: mixing is nested too deeply"):
         Matrix(mixing=deep)  # type: ignore[arg-type]
+
+
+def test_a_choice_that_is_called_none_is_not_taken_for_an_unset_value() -> None:
+    assert from_text(DistanceLinkage, {"standardisation": "none"}) == DistanceLinkage(standardisation="none")
+    assert from_text(MDAV, {"block": "none"}) == MDAV(block=None)

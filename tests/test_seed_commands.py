@@ -137,7 +137,7 @@ def test_a_study_shows_the_mean_of_its_best_and_the_release_that_was_measured_ag
     best = next(line for line in lines if line.startswith("best  "))
     again = next(line for line in lines if line.startswith("measured again  "))
     assert best.endswith(", means over 3 repeats")
-    assert again.endswith(", with the fresh seed of the plan")
+    assert again.endswith(", with the new seed of the plan")
     plan = Path("out/plan-best.toml").read_text()
     seed = plan.split('seed = "')[1].split('"')[0]
     assert int(seed, 16) > 2**100
@@ -154,10 +154,10 @@ def test_a_study_shows_the_mean_of_its_best_and_the_release_that_was_measured_ag
 
 def test_a_study_without_a_seed_goes_on_with_the_cells_it_has_and_draws_others_when_fresh(microveil: Command) -> None:
     Path("s.toml").write_text(STUDY)
-    assert microveil("study", "s.toml", "--dry-run", "--out", "out")[1].endswith("3 cells, 0 of them finished\n")
+    assert microveil("study", "s.toml", "--dry-run", "--out", "out")[1].endswith("3 releases, 0 of them finished\n")
     assert not Path("out").exists()
     microveil("study", "s.toml", "--out", "out", "--workers", 0)
-    assert microveil("study", "s.toml", "--dry-run", "--out", "out")[1].endswith("3 cells, 3 of them finished\n")
+    assert microveil("study", "s.toml", "--dry-run", "--out", "out")[1].endswith("3 releases, 3 of them finished\n")
     before = Path("out/table.csv").read_text(), Path("out/plan-best.toml").read_text()
     microveil("study", "s.toml", "--out", "out", "--workers", 0, "--fresh")
     assert Path("out/table.csv").read_text() != before[0]

@@ -45,7 +45,7 @@ def reproduce(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Recompute published tables and compare them with the printed values.
+    """Recompute published tables, beside the printed values.
 
     Needs the reference data, in the folder that MICROVEIL_DATA names.
     """
