@@ -43,6 +43,7 @@ def to_matrix_mask(original: Any, release: Release, attributes: Sequence[str] | 
     Attributes with missing cells have no such form and are refused.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20.0, 22.0, 41.0, 43.0]})
     >>> mask = to_matrix_mask(people, MDAV(k=2).mask(people))["age"]
     >>> mask.A.toarray().tolist()[0], mask.C.tolist()

@@ -20,6 +20,7 @@ def mdav_generic(matrix: FloatArray, axes: Axes, k: int, progress: Progress, lab
 
     Equal rows are treated together, so files of few distinct rows are quick.
 
+    >>> from microveil.numerics.neighbours.mixed_distance import MODE
     >>> axes = Axes(np.array([1.0, 0.0]), np.array([5.0, 0.0]), np.array([MEDIAN, MODE]))
     >>> rows = np.array([[0, 0], [0, 0], [1, 0], [2, 1], [4, 2], [4, 2], [3, 2]], dtype=float)
     >>> mdav_generic(rows, axes, 2, lambda fraction, label: None, "").tolist()

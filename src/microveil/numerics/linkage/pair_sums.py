@@ -10,6 +10,7 @@ from microveil.typing import FloatArray, IntArray
 def add_from_table(sums: FloatArray, table: FloatArray, row_of: IntArray, column_of: IntArray) -> None:
     """To each of the sums add what the table has for the sort of its row and that of its column.
 
+    >>> import numpy as np
     >>> sums = np.zeros((1, 3))
     >>> add_from_table(sums, np.array([[1.0, 5.0]]), np.array([0]), np.array([1, 0, 1]))
     >>> sums.tolist()
