@@ -75,6 +75,14 @@ def test_no_output_replaces_an_input(data: Path, tmp_path: Path) -> None:
     assert data.read_bytes() == before
 
 
+def test_a_schema_does_not_replace_a_table(data: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_bytes(data.read_bytes())
+    made = microveil("describe", data, "--schema-out", "other.csv", "--force", cwd=tmp_path)
+    failed_with_a_sentence(made, "is the name of a table; a schema is written to a file that ends in .toml", 1)
+    assert other.read_bytes() == data.read_bytes()
+
+
 def test_a_study_does_not_replace_its_table(tmp_path: Path) -> None:
     from microveil.errors import ParameterError
     from microveil.study import run_study

@@ -36,9 +36,11 @@ def describe(
     """Show the kind, the role and summary statistics of each column."""
     from microveil.microdata.description import describe as describe_table
     from microveil.microdata.files.atomic import check_output
+    from microveil.microdata.files.formats import check_no_table
 
     if schema_out is not None:
         check_output(schema_out, force=force, inputs=[path, table.schema])
+        check_no_table(schema_out, "a schema", ".toml")
     wishes = table.reading
     with bar_for(f"reading {path.name}") as bar:
         data = read_table(path, table.schema, bar, **wishes, **table.said)

@@ -326,7 +326,9 @@ class Schema:
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the schema as a TOML file that `read` gives back."""
         from microveil.microdata.files.atomic import write_text
+        from microveil.microdata.files.formats import check_no_table
 
+        check_no_table(path, "a schema", ".toml")
         write_text(path, self.to_toml(), force=force)
 
 

@@ -119,6 +119,14 @@ def test_a_parquet_file_is_the_same_every_time(tmp_path: Path) -> None:
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
 
 
+def test_a_parquet_file_with_a_damaged_name_of_a_column_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    write(Microdata.of({"zzname": [1, 2]}), path)
+    path.write_bytes(path.read_bytes().replace(b"zzname", b"z\xffname"))
+    with pytest.raises(FileError, match="damaged or cut off"):
+        read(path)
+
+
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     data = Microdata.of(pa.table({"a": [1, 2]}))
     write(data, tmp_path / "t.parquet")

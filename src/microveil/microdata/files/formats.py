@@ -100,6 +100,12 @@ def ending_of(path: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix + ".gz" if ending == ".gz" else ending
 
 
+def check_no_table(path: str | Path, what: str, ending: str) -> None:
+    """Refuse the name of a table for something else, so that no table is replaced by mistake."""
+    if any(ending_of(Path(path)) in known.endings for known in FORMATS):
+        raise FileError(path, f"is the name of a table; {what} is written to a file that ends in {ending}")
+
+
 def is_compressed(path: Path) -> bool:
     return path.name.lower().endswith(".gz")
 

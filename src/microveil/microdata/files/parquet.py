@@ -18,7 +18,7 @@ def read_parquet(path: Path) -> pa.Table:
         table = parquet.ParquetFile(path).read()
     except PermissionError:
         raise FileError(path, "you do not have the permission to read it") from None
-    except (pa.ArrowException, OSError) as problem:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:  # also names of columns may be damaged
         if is_short_of_memory(problem):
             raise MemoryError from None
         raise FileError(path, "the Parquet file is damaged or cut off; fetch it again") from None
