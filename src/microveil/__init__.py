@@ -35,13 +35,16 @@ if TYPE_CHECKING:
     from microveil.masking.coarsening.suppress import Suppress
     from microveil.masking.coarsening.top_bottom_coding import BottomCode, TopCode
     from microveil.masking.guarantees import Guarantees, guarantees_of
+    from microveil.masking.in_blocks import mask_in_blocks
     from microveil.masking.manifest import Manifest, read_manifest
     from microveil.masking.microaggregation.advice import Advice, advise, advise_k
     from microveil.masking.microaggregation.best import Best
     from microveil.masking.microaggregation.mdav import MDAV
     from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
-    from microveil.masking.microaggregation.segments import mask_in_segments, segments_of
     from microveil.masking.plan import read_plan
+    from microveil.masking.preparation import Preparation
+    from microveil.masking.preparation.attribute_blocks import consecutive_blocks
+    from microveil.masking.publishing import Aggregate, MicroPerturbation, SecureMean, Span
     from microveil.masking.randomising.noise import Noise
     from microveil.masking.randomising.pram import PRAM
     from microveil.masking.randomising.resampling import resampled_table
@@ -81,7 +84,10 @@ _HOMES = {
     "masking.guarantees": ("Guarantees", "guarantees_of"),
     "masking.manifest": ("Manifest", "read_manifest"),
     "masking.microaggregation.advice": ("Advice", "advise", "advise_k"),
-    "masking.microaggregation.segments": ("mask_in_segments", "segments_of"),
+    "masking.in_blocks": ("mask_in_blocks",),
+    "masking.preparation": ("Preparation",),
+    "masking.preparation.attribute_blocks": ("consecutive_blocks",),
+    "masking.publishing": ("Aggregate", "MicroPerturbation", "SecureMean", "Span"),
     "masking.plan": ("read_plan",),
     "masking.randomising.resampling": ("resampled_table",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
@@ -114,7 +120,8 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "score", "registry",
     "protect", "Plan", "read_plan", "Step", "Release", "read_release", "Manifest", "read_manifest", "Partition",
     "Guarantees", "guarantees_of", "protect_until", "stronger", "Strengthened",
-    "advise", "advise_k", "Advice", "mask_in_segments", "segments_of", "object_migration", "ward_groups",
+    "advise", "advise_k", "Advice", "mask_in_blocks", "consecutive_blocks", "Preparation", "Aggregate", "MicroPerturbation", "SecureMean", "Span",
+    "object_migration", "ward_groups",
     "resampled_table", "is_valid_rank_swap", "to_matrix_mask", "MatrixMask",
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",

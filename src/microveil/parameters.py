@@ -9,7 +9,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import numpy as np
@@ -53,39 +53,111 @@ class Parameterised:
     source: ClassVar[str]
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters with their values, as plain data."""
-        return {name: plain(getattr(self, name)) for name in parameter_names(type(self))}
+        """The parameters with their values, as plain data.
+
+        Those of its settings stand beside its own, with the name of the settings where these are not the usual ones.
+        """
+        settings = settings_of(type(self))
+        found = {name: plain(getattr(self, name)) for name in own_names(type(self))}
+        for name, usual in settings.items():
+            chosen: Settings = getattr(self, name)
+            found |= {name: chosen.name} if type(chosen) is not type(usual) else {}
+            found |= chosen.parameters()
+        return found
+
+
+class Settings(Parameterised):
+    """Parameters that many components share, with the work they are for: one field of a component holds them.
+
+    To a user they are parameters like any other: `MDAV(k=5, publish="median")`, `--set publish=median` and plans put
+    each where it belongs. A field may offer several settings (`offered`), chosen by their name.
+    """
+
+    @classmethod
+    def offered(cls) -> Mapping[str, type[Settings]]:
+        """The settings that may stand in a field of this type, by name."""
+        return {cls.name: cls}
+
+    def check(self, label: str) -> None:
+        """Refuse values that do not go together, as an error of the component that has these settings."""
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
 def parameterised(cls: type[Component]) -> type[Component]:
     """Make a class a frozen dataclass whose parameters are checked when it is built."""
     built = validated_dataclass(frozen=True, config=_CONFIG)(cls)
-    original_init = built.__init__
+    validated_init = built.__init__
 
-    @functools.wraps(original_init)
+    @functools.wraps(validated_init)
     def checked_init(self: Component, *args: Any, **kwargs: Any) -> None:
         label = getattr(type(self), "name", type(self).__name__)
-        names = parameter_names(type(self))
+        names = own_names(type(self))
         if len(args) > len(names):
-            raise ParameterError(f"{label} takes {len(names)} parameters at most, got {len(args)}")
-        for name in kwargs:
-            if name not in names:
-                raise ParameterError(f"{label} has no parameter '{shortened(name)}'{nearest_name(name, names)}")
+            raise ParameterError(f"{label} takes {len(names)} parameters at most without their names, got {len(args)}")
         for name in names[: len(args)]:
             if name in kwargs:
                 raise ParameterError(f"{label}: {name} is given twice")
-        given = dict(zip(names, args, strict=False)) | kwargs
-        limited = _limited_above(typing.cast(Hashable, type(self)))
-        for name, value in given.items():
-            _check_numbers(f"{label}: {name}", value, alone=name not in limited)
-        try:
-            original_init(self, **{name: _as_python(value) for name, value in given.items()})
-        except pydantic.ValidationError as problem:
-            raise ParameterError(_sentence(label, problem)) from None
+        _initialise(self, label, dict(zip(names, args, strict=False)) | kwargs)
 
     built.__init__ = checked_init  # type: ignore[method-assign, assignment]
+    built._validated_init = validated_init  # type: ignore[attr-defined]
     return typing.cast("type[Component]", built)
+
+
+def _initialise(component: Parameterised, label: str, given: Mapping[str, Any]) -> None:
+    """Check what is given and fill the component with it; errors speak of `label`."""
+    cls = type(component)
+    values = _with_settings(cls, label, given)
+    known = [*own_names(cls), *settings_of(cls)]
+    for name in values:
+        if name not in known:
+            everything = parameter_names(cls)
+            raise ParameterError(f"{label} has no parameter '{shortened(name)}'{nearest_name(name, everything)}")
+    limited = _limited_above(typing.cast(Hashable, cls))
+    for name, value in values.items():
+        _check_numbers(f"{label}: {name}", value, alone=name not in limited)
+    try:
+        cls._validated_init(component, **{name: _as_python(value) for name, value in values.items()})  # type: ignore[attr-defined]
+    except pydantic.ValidationError as problem:
+        raise ParameterError(_sentence(label, problem)) from None
+    for name in settings_of(cls):
+        getattr(component, name).check(label)
+
+
+def _with_settings(cls: type, label: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, with the parameters of settings put into them."""
+    values = dict(given)
+    for name, usual in settings_of(cls).items():
+        chosen = _chosen_settings(f"{label}: {name}", values.pop(name), usual) if name in values else usual
+        inside = {key: values.pop(key) for key in own_names(type(chosen)) if key in values}
+        if inside and isinstance(given.get(name), Settings):
+            raise ParameterError(f"{label}: {next(iter(inside))} is given twice, in {name} and beside it")
+        values[name] = _changed(chosen, label, inside)
+    return values
+
+
+def _chosen_settings(where: str, given: Any, usual: Settings) -> Settings:
+    """Settings as they are given: themselves, or the name of some that have their usual values then."""
+    offered = type(usual).offered()
+    if isinstance(given, str) and given in offered:
+        return usual if offered[given] is type(usual) else offered[given]()
+    if type(given) in offered.values():
+        return typing.cast(Settings, given)
+    raise ParameterError(f"{where} = {brief(given)} is not allowed; it must be {_listed(offered)}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    quoted = [f"'{name}'" for name in names]
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else quoted[0]
+
+
+def _changed(settings: Settings, label: str, values: Mapping[str, Any]) -> Settings:
+    """Settings with some values changed; what is wrong with these is the error of the component that has them."""
+    if not values:
+        return settings
+    made = object.__new__(type(settings))
+    _initialise(made, label, {name: getattr(settings, name) for name in own_names(type(settings))} | dict(values))
+    return made
 
 
 def _sentence(label: str, problem: pydantic.ValidationError) -> str:
@@ -181,15 +253,43 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+def own_names(cls: type) -> list[str]:
+    """The names of a component's own parameters, in order."""
+    settings = settings_of(cls)
+    return [field.name for field in dataclasses.fields(cls) if field.name not in settings]
+
+
 def parameter_names(cls: type) -> list[str]:
-    """The names of a component's parameters, in order."""
-    return [field.name for field in dataclasses.fields(cls)]
+    """The names of all parameters of a component: its own, then those of its usual settings."""
+    return [*own_names(cls), *(name for usual in settings_of(cls).values() for name in own_names(type(usual)))]
+
+
+def settings_of(cls: type) -> Mapping[str, Settings]:
+    """The settings of a component as they usually are, by the name of the field that holds them."""
+    return _settings_of(typing.cast(Hashable, cls))
+
+
+@functools.cache
+def _settings_of(cls: Hashable) -> Mapping[str, Settings]:
+    found = {field.name: field.default for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    found = {name: getattr(usual, "default", usual) for name, usual in found.items()}
+    return types.MappingProxyType({name: usual for name, usual in found.items() if isinstance(usual, Settings)})
+
+
+def settings_for(cls: type, parameters: Mapping[str, Any]) -> list[Settings]:
+    """The settings of a component for which these parameters are meant: the usual ones unless others are named."""
+    return [
+        _chosen_settings(f"{getattr(cls, 'name', cls.__name__)}: {name}", parameters[name], usual)
+        if name in parameters
+        else usual
+        for name, usual in settings_of(cls).items()
+    ]
 
 
 def component_parameters(cls: type) -> dict[str, type[Parameterised]]:
     """The parameters that are components themselves, such as the method that another method applies."""
     hints = typing.get_type_hints(cls)
-    found = {name: _component_class(hints[name]) for name in parameter_names(cls)}
+    found = {name: _component_class(hints[name]) for name in own_names(cls)}
     return {name: component for name, component in found.items() if component is not None}
 
 
@@ -199,28 +299,30 @@ def _component_class(hint: Any) -> type[Parameterised] | None:
 
 
 def describe_parameters(cls: type[Parameterised]) -> tuple[dict[str, Any], ...]:
-    """Each parameter's name, type, default, help and limits, as plain data."""
-    hints = typing.get_type_hints(cls, include_extras=True)
-    described = []
-    for name, field in cls.__pydantic_fields__.items():  # type: ignore[attr-defined]
-        entry: dict[str, Any] = {
-            "name": name,
-            "type": type_name(hints[name]),
-            "default": None if field.is_required() else plain(field.default),
-            "required": field.is_required(),
-            "help": field.description,
-        }
-        for limit in field.metadata:
-            for symbol in ("ge", "gt", "le", "lt"):
-                if hasattr(limit, symbol):
-                    entry[{"ge": "minimum", "gt": "above", "le": "maximum", "lt": "below"}[symbol]] = getattr(
-                        limit, symbol
-                    )
-        choices = choices_of(hints[name])
-        if choices:
-            entry["choices"] = choices
-        described.append(entry)
+    """Each parameter's name, type, default, help and limits, as plain data; one of settings also says of which."""
+    settings = settings_of(cls)
+    described = [_described(cls, name, None) for name in own_names(cls)]
+    for part, usual in settings.items():
+        described += [{**_described(type(usual), name, usual), "part": part} for name in own_names(type(usual))]
     return tuple(described)
+
+
+def _described(cls: type, name: str, usual: Settings | None) -> dict[str, Any]:
+    hint = typing.get_type_hints(cls, include_extras=True)[name]
+    field = cls.__pydantic_fields__[name]  # type: ignore[attr-defined]
+    entry: dict[str, Any] = {
+        "name": name,
+        "type": type_name(hint),
+        "default": None if field.is_required() else plain(field.default if usual is None else getattr(usual, name)),
+        "required": field.is_required(),
+        "help": field.description,
+    }
+    for limit in field.metadata:
+        for symbol in ("ge", "gt", "le", "lt"):
+            if hasattr(limit, symbol):
+                entry[{"ge": "minimum", "gt": "above", "le": "maximum", "lt": "below"}[symbol]] = getattr(limit, symbol)
+    choices = choices_of(hint)
+    return {**entry, "choices": choices} if choices else entry
 
 
 def choices_of(hint: Any) -> list[Any]:
@@ -258,9 +360,12 @@ def from_text(cls: type[Component], values: Mapping[str, Any]) -> Component:
     A list is written `1,5,10` or as in JSON; one value alone is a list of one where the parameter is a list.
     """
     hints = typing.get_type_hints(cls)
+    for settings in settings_for(cls, values):
+        hints |= typing.get_type_hints(type(settings))
+    fields = settings_of(cls)
     return cls(
         **{
-            name: _read_parameter(text, hints.get(name)) if isinstance(text, str) else text
+            name: _read_parameter(text, hints.get(name)) if isinstance(text, str) and name not in fields else text
             for name, text in values.items()
         }
     )

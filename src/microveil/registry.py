@@ -16,7 +16,9 @@ from microveil.parameters import (
     component_parameters,
     describe_parameters,
     from_text,
-    parameter_names,
+    own_names,
+    settings_for,
+    settings_of,
 )
 from microveil.plugins import Plugin, declared, plugin_of
 
@@ -103,7 +105,8 @@ def make(kind: str, name: str, parameters: Mapping[str, Any] | None = None, *, t
 def make_of(cls: type[Any], parameters: Mapping[str, Any] | None = None, *, text: bool = False) -> Any:
     """The same for a class."""
     name, given = cls.name, dict(parameters or {})
-    known = parameter_names(cls)
+    known = [*own_names(cls), *settings_of(cls)]
+    known += [name for settings in settings_for(cls, given) for name in own_names(type(settings))]
     for parameter in given:
         if parameter not in known:
             raise ParameterError(

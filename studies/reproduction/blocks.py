@@ -21,13 +21,13 @@ import numpy as np
 
 from microveil.attacks.anonymity import random_file_anonymity, random_file_bounds, real_anonymity
 from microveil.masking import Method, Release
-from microveil.masking.microaggregation.attribute_blocks import (
+from microveil.masking.preparation.attribute_blocks import (
     circle_file,
+    consecutive_blocks,
     correlated_blocks,
     sphere_file,
     spread_blocks,
 )
-from microveil.masking.microaggregation.segments import segments_of
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.registry import make
@@ -278,7 +278,7 @@ def score_table(number: str, keep: Keep = everything, quick: bool = False) -> Ro
 
 def kept_blocks(file: str, size: int) -> list[Names]:
     """Table 3.7: consecutive attributes in blocks; those left over are dropped from the file and all measures."""
-    return segments_of(table(file).names, size, "drop")
+    return consecutive_blocks(table(file).names, size, "drop")
 
 
 def sugeno_table(keep: Keep = everything, quick: bool = False) -> Rows:

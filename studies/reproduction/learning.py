@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from microveil.masking.microaggregation.dependence import chosen_attributes
+from microveil.masking.preparation.dependence import chosen_attributes
 from microveil.microdata import datasets
 from microveil.microdata.datasets.simulated_tables import simulated
 from microveil.numerics.clustering.acnn import acnn

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from microveil.attacks.base import Attack
 from microveil.attacks.linkage.disclosure import disclosure, first_blocks
 from microveil.masking import Method
-from microveil.masking.microaggregation.segments import segments_of
+from microveil.masking.preparation.attribute_blocks import consecutive_blocks
 from microveil.registry import make
 from reproduction.base import Quick, Reproduction, Row, Rows, file_of_scores, printed, row
 from reproduction.measuring import (
@@ -69,7 +69,7 @@ def nearest_attack(name: str) -> Attack:
 def measured_scores(name: str, file: str, v: int, k: int, *, quick: bool) -> dict[str, float]:
     """What Tables 4.8 to 4.11 print of a method; quickly without PLD and what contains it."""
     data = table(file)
-    blocks = segments_of(data.names, v, "drop")
+    blocks = consecutive_blocks(data.names, v, "drop")
     names = [attribute for block in blocks for attribute in block]
     data = data.select(names)
     release, known = METHODS[name](k, v).mask(data, names), first_blocks(blocks)
@@ -131,7 +131,7 @@ def strongest() -> Rows:
     for file in ("census", "eia"):
         data = table(file)
         for name, make_method in METHODS.items():
-            blocks = segments_of(data.names, 4, "drop")
+            blocks = consecutive_blocks(data.names, 4, "drop")
             names = [attribute for block in blocks for attribute in block]
             release = make_method(25, 4).mask(data, names)
             risk = disclosure(attack("projected-linkage"), data, release, first_blocks(blocks)).value

@@ -16,7 +16,7 @@ from microveil.masking.base import Method
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.optimal_univariate import OptimalUnivariate
 from microveil.masking.microaggregation.projection import Projection
-from microveil.masking.microaggregation.segments import segments_of
+from microveil.masking.preparation.attribute_blocks import consecutive_blocks
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata
@@ -39,7 +39,7 @@ def normal(records: int, attributes: int) -> Microdata:
 
 def of_blocks(attack: ProjectedLinkage | DistanceLinkage, data: Microdata, method: Method) -> Disclosure:
     """The attack with two to all blocks known; attributes that do not fill a block are left out."""
-    blocks = segments_of(data.names, method.parameters()["block"], "drop")
+    blocks = consecutive_blocks(data.names, method.parameters()["block"], "drop")
     release = method.mask(data, [name for block in blocks for name in block])
     return disclosure(attack, data, release, first_blocks(blocks))
 

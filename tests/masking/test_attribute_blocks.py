@@ -12,13 +12,13 @@ from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.losses.numeric.moments import IL
 from microveil.losses.numeric.sse import SSE
-from microveil.masking.microaggregation.attribute_blocks import (
+from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.preparation.attribute_blocks import (
     circle_file,
     correlated_blocks,
     sphere_file,
     spread_blocks,
 )
-from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.reference import COLUMNS
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from microveil.errors import DataError, ParameterError
 from microveil.masking.guarantees import guarantees_of
 from microveil.masking.microaggregation.camp_crest import CampCrest
-from microveil.masking.microaggregation.coordinates import coordinates
 from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.partition import Partition
+from microveil.masking.preparation.coordinates import coordinates
 from microveil.microdata import Microdata
 from microveil.numerics.counting.class_divergence import (
     ClassReport,

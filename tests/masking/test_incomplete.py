@@ -8,9 +8,9 @@ import pytest
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.guarantees import guarantees_of
 from microveil.masking.microaggregation.camp_crest import CampCrest
-from microveil.masking.microaggregation.incomplete import Emptied, cells_to_empty
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.partition import Partition
+from microveil.masking.publishing.missing_cells import Emptied, cells_to_empty
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.schema import KINDS
 from microveil.registry import find, make

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
 from microveil.losses.numeric.sse import SSE
-from microveil.masking.microaggregation import coordinates as coordinates_module
 from microveil.masking.microaggregation import omma
 from microveil.masking.microaggregation.cbfs import CBFS
 from microveil.masking.microaggregation.classification import TRAITS
-from microveil.masking.microaggregation.coordinates import coordinates
-from microveil.masking.microaggregation.dependence import chosen_attributes, tree_degrees
 from microveil.masking.microaggregation.fuzzy import Fuzzy
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
+from microveil.masking.preparation import coordinates as coordinates_module
+from microveil.masking.preparation.coordinates import coordinates
+from microveil.masking.preparation.dependence import chosen_attributes, tree_degrees
 from microveil.microdata import Microdata
 from microveil.numerics.clustering.acnn import acnn, association, interaction, thresholds, width
 from microveil.numerics.grouping.centroid_groups import centroid_groups

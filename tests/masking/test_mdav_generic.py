@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.guarantees import guarantees_of
-from microveil.masking.microaggregation.aggregators import published_columns
-from microveil.masking.microaggregation.incomplete import blocks_by_pattern
 from microveil.masking.microaggregation.individual_ranking import IndividualRanking
 from microveil.masking.microaggregation.k_modes import KModes
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.partition import Partition
+from microveil.masking.publishing.aggregate import published_columns
+from microveil.masking.publishing.missing_cells import rows_by_pattern
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.mixed import mixed_columns
@@ -236,12 +236,12 @@ def test_missing_cells_stay_and_records_with_the_same_ones_are_grouped() -> None
 
 def test_rare_patterns_are_pooled_with_those_that_no_missing_cell_tells_apart() -> None:
     states = np.array([[0, 0]] * 4 + [[0, 1]] * 2 + [[2, 0]] * 4 + [[2, 1]] * 2, dtype=np.uint8)
-    blocks = blocks_by_pattern(states, 3, np.array([True, False]))
+    blocks = rows_by_pattern(states, 3, np.array([True, False]))
     assert [sorted({tuple(row) for row in states[rows].tolist()}) for rows in blocks] == [
         [(0, 0), (0, 1)],
         [(2, 0), (2, 1)],
     ]
-    together = blocks_by_pattern(states, 3, np.array([False, False]))  # as wildcards they could be any
+    together = rows_by_pattern(states, 3, np.array([False, False]))  # as wildcards they could be any
     assert [len(rows) for rows in together] == [4, 4, 4]
 
 

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.microaggregation.aggregators import modes_by_group
 from microveil.masking.microaggregation.base import _Published
-from microveil.masking.microaggregation.incomplete import blocks_by_pattern
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
 from microveil.masking.partition import Partition
+from microveil.masking.publishing.aggregate import modes_by_group
+from microveil.masking.publishing.missing_cells import rows_by_pattern
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.groups import means_by_group
 
@@ -142,7 +142,7 @@ def test_whatever_is_missing_no_value_is_published_for_fewer_than_k(
 
 def test_blocks_cover_all_records_and_have_at_least_k() -> None:
     states = np.array([[0, 0]] * 5 + [[1, 0]] * 3 + [[0, 1]] + [[2, 0]], dtype=np.uint8)
-    blocks = blocks_by_pattern(states, 3)
+    blocks = rows_by_pattern(states, 3)
     assert sorted(np.concatenate(blocks).tolist()) == list(range(10))
     assert [len(b) for b in blocks] == [7, 3]
 

@@ -13,8 +13,8 @@ from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.masking.microaggregation.camp_crest import CampCrest
 from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.microaggregation.mdav import MDAV
-from microveil.masking.microaggregation.perturbation import drawn_values
 from microveil.masking.partition import Partition
+from microveil.masking.publishing.drawing import drawn_values
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.groups import means_by_group
 from microveil.numerics.perturbing.perturbation import (

@@ -11,9 +11,10 @@ from microveil.attacks.anonymity import real_anonymity, shared_groups
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.errors import DataError, ParameterError
 from microveil.losses.numeric.sse import SSE
+from microveil.masking.in_blocks import mask_in_blocks
 from microveil.masking.microaggregation.individual_ranking import IndividualRanking
 from microveil.masking.microaggregation.mdav import MDAV
-from microveil.masking.microaggregation.segments import mask_in_segments, segments_of
+from microveil.masking.preparation.attribute_blocks import consecutive_blocks
 from microveil.microdata import Microdata
 from microveil.protection import protect
 
@@ -27,23 +28,23 @@ FOUR = Microdata.of(
 def test_the_attributes_left_over_are_dropped_kept_apart_or_merged() -> None:
     census = [f"a{j}" for j in range(1, 14)]
     for size in (2, 3, 4):  # the source drops the thirteenth
-        dropped = segments_of(census, size, "drop")
+        dropped = consecutive_blocks(census, size, "drop")
         assert [name for segment in dropped for name in segment] == census[:12]
         assert {len(segment) for segment in dropped} == {size}
-        assert segments_of(census, size) == [*dropped, ("a13",)]
-        assert segments_of(census, size, "merge") == [*dropped[:-1], (*dropped[-1], "a13")]
-    assert segments_of(census[:2], 3) == segments_of(census[:2], 3, "merge") == [("a1", "a2")]
-    assert segments_of(census[:2], 3, "drop") == []
+        assert consecutive_blocks(census, size) == [*dropped, ("a13",)]
+        assert consecutive_blocks(census, size, "merge") == [*dropped[:-1], (*dropped[-1], "a13")]
+    assert consecutive_blocks(census[:2], 3) == consecutive_blocks(census[:2], 3, "merge") == [("a1", "a2")]
+    assert consecutive_blocks(census[:2], 3, "drop") == []
 
 
 @pytest.mark.spec("03:MA-1")
 def test_blocks_are_masked_apart_and_blocks_of_one_are_individual_ranking() -> None:
-    one_by_one = mask_in_segments(MDAV(k=4), FOUR, segments_of(FOUR.names, 1))
+    one_by_one = mask_in_blocks(MDAV(k=4), FOUR, consecutive_blocks(FOUR.names, 1))
     assert len(one_by_one.partitions) == 4
     ranked = IndividualRanking(k=4).mask(FOUR)
     for name in FOUR.names:  # 4 divides 40: in one dimension MDAV takes groups of k from both ends
         assert one_by_one.data.numbers(name).values == pytest.approx(ranked.data.numbers(name).values)
-    pairs = mask_in_segments(MDAV(k=4), FOUR, segments_of(FOUR.names, 2))
+    pairs = mask_in_blocks(MDAV(k=4), FOUR, consecutive_blocks(FOUR.names, 2))
     assert list(pairs.partitions) == [("a", "b"), ("c", "d")]
     assert pairs.data.digest() == MDAV(k=4, block=2).mask(FOUR).data.digest()
     assert shared_groups(list(pairs.partitions.values())) == real_anonymity(pairs)
@@ -58,7 +59,7 @@ def test_more_steps_lose_less_and_disclose_more(reference: Callable[..., Microda
         seven = table.select(table.names[:7])
         losses, risks, sizes = [], [], []
         for steps in ((7,), (3, 4), (3, 2, 2), (1,) * 7):
-            release = mask_in_segments(MDAV(k=5), seven, segments_of(seven.names, steps))
+            release = mask_in_blocks(MDAV(k=5), seven, consecutive_blocks(seven.names, steps))
             assert [len(block) for block in release.partitions] == list(steps)
             assert len(release.provenance.steps) == len(steps)
             assert min(partition.smallest for partition in release.partitions.values()) == 5
@@ -74,11 +75,11 @@ def test_more_steps_lose_less_and_disclose_more(reference: Callable[..., Microda
 
 @pytest.mark.spec("01:AP-3")
 def test_segments_are_steps_of_a_plan_that_makes_the_same_release() -> None:
-    release = mask_in_segments(MDAV(k=3, publish="perturb"), FOUR, [["a", "c"], ["d", "b"]], seed=9)
+    release = mask_in_blocks(MDAV(k=3, publish="perturb"), FOUR, [["a", "c"], ["d", "b"]], seed=9)
     assert [step.attributes for step in release.plan.steps] == [("a", "c"), ("d", "b")]
     assert protect(FOUR, release.plan).data.digest() == release.data.digest()
     reports: list[float] = []
-    mask_in_segments(MDAV(k=3), FOUR, [["a", "c"], ["d", "b"]], progress=lambda share, _: reports.append(share))
+    mask_in_blocks(MDAV(k=3), FOUR, [["a", "c"], ["d", "b"]], progress=lambda share, _: reports.append(share))
     assert reports == sorted(reports)
     assert reports[-1] == 1.0
 
@@ -93,39 +94,39 @@ def test_segments_are_steps_of_a_plan_that_makes_the_same_release() -> None:
 )
 def test_segments_that_cannot_be_are_refused(segments: list[list[str]], what: str) -> None:
     with pytest.raises(ParameterError, match=what):
-        mask_in_segments(MDAV(k=3), FOUR, segments)
+        mask_in_blocks(MDAV(k=3), FOUR, segments)
 
 
 def test_a_key_outside_all_segments_is_refused() -> None:
     with pytest.raises(DataError, match="the key 'd' is in no segment and would be released as it is"):
-        mask_in_segments(MDAV(k=3), FOUR, segments_of(FOUR.names, 3, "drop"))
+        mask_in_blocks(MDAV(k=3), FOUR, consecutive_blocks(FOUR.names, 3, "drop"))
     kept = FOUR.select(["a", "b", "c"])
-    assert mask_in_segments(MDAV(k=3), kept, segments_of(kept.names, 3, "drop")).partition is not None
+    assert mask_in_blocks(MDAV(k=3), kept, consecutive_blocks(kept.names, 3, "drop")).partition is not None
 
 
 @pytest.mark.parametrize("sizes", [0, (2, 0), -1])
 def test_a_segment_without_attributes_cannot_be_asked_for(sizes: object) -> None:
     with pytest.raises(ParameterError, match="at least one attribute"):
-        segments_of("abcd", sizes)  # type: ignore[arg-type]
+        consecutive_blocks("abcd", sizes)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="need 5 attributes, but only 4"):
-        segments_of("abcd", (3, 2))
+        consecutive_blocks("abcd", (3, 2))
 
 
 @pytest.mark.parametrize("sizes", [(1.5,), 1.5, True, (True, 1), ("2",)])
 def test_sizes_of_segments_are_whole_numbers(sizes: object) -> None:
     with pytest.raises(ParameterError, match=r"sizes = .* a whole number"):
-        segments_of("abcd", sizes)  # type: ignore[arg-type]
+        consecutive_blocks("abcd", sizes)  # type: ignore[arg-type]
 
 
 def test_what_becomes_of_those_left_over_must_be_known() -> None:
     with pytest.raises(ParameterError, match="leftover = 'foo' is not allowed; it must be own or merge or drop"):
-        segments_of("abcd", 2, "foo")  # type: ignore[arg-type]
+        consecutive_blocks("abcd", 2, "foo")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("segments", ["abcd", ["ab", "cd"]])
 def test_segments_given_as_texts_are_refused(segments: object) -> None:
     with pytest.raises(ParameterError, match="segments are lists of names"):
-        mask_in_segments(MDAV(k=3), FOUR, segments)  # type: ignore[arg-type]
+        mask_in_blocks(MDAV(k=3), FOUR, segments)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("arrange", ["correlated", "spread"])

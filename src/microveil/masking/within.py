@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from microveil.errors import ParameterError, TooFewRecordsError
 from microveil.masking.base import Masked, Method
-from microveil.masking.microaggregation.base import strata_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.partition import Partition
+from microveil.masking.preparation import strata_of
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.microdata import check_records, count

@@ -14,7 +14,7 @@ from microveil.attacks.linkage.candidates import RECORDS, attacked
 from microveil.comparison.columns import Columns
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError, UnknownNameError
-from microveil.masking.microaggregation.segments import segments_of
+from microveil.masking.preparation.attribute_blocks import consecutive_blocks
 from microveil.parameters import LARGEST_SEED, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.typing import FloatArray, IntArray
@@ -150,7 +150,7 @@ class ProjectedLinkage(Attack):
         if self.blocks is None and self.block is None:
             made: Sequence[Sequence[str]] = blocks_masked(pair, attributes) or [attributes]
         else:
-            made = self.blocks or segments_of(attributes, self.block or 1)
+            made = self.blocks or consecutive_blocks(attributes, self.block or 1)
         for name in (name for block in made for name in block):
             if name not in pair.original.names:
                 raise UnknownNameError("attribute", name, pair.original.names)
@@ -222,4 +222,4 @@ def _blocks_of(step: Any) -> list[tuple[str, ...]]:
     if "k" not in step.parameters or not step.attributes:
         return []
     size = step.parameters.get("block") or len(step.attributes)
-    return segments_of(step.attributes, size, step.parameters.get("leftover", "own"))
+    return consecutive_blocks(step.attributes, size, step.parameters.get("leftover", "own"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from microveil.masking.coarsening.mondrian import Mondrian
+from microveil.masking.publishing.publishing import Publishing
+from microveil.masking.publishing.span import MiddleOfSpan
 from microveil.parameters import parameter, parameterised
 
 
@@ -27,4 +29,4 @@ class GlobalMedian(Mondrian):
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
     source: ClassVar[str] = "Marés (2013), section 5.3.1; Marés and Torra (2012)"
 
-    publish: Literal["middle"] = parameter("middle", help="regions always publish the middle of their range")
+    publishing: Publishing = parameter(MiddleOfSpan(), help="what a region publishes")

@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from microveil.masking.base import Masked, Method
-from microveil.masking.coarsening.spans import Axis, Even, axis_of, label_column, middle_column, mode_column
-from microveil.masking.microaggregation.aggregators import Publish, published_columns
-from microveil.masking.microaggregation.incomplete import Emptied, blocks_by_pattern, cells_to_empty
+from microveil.masking.coarsening.axes import Axis, axis_of
 from microveil.masking.partition import Partition
-from microveil.microdata import Attribute, Microdata
+from microveil.masking.preparation.missing_patterns import rows_by_pattern
+from microveil.masking.publishing.publishing import Publishing
+from microveil.masking.publishing.span import Span
+from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
-from microveil.typing import BoolArray, FloatArray
+from microveil.typing import FloatArray
 
 
 @parameterised
@@ -60,35 +59,24 @@ class Mondrian(Method):
     source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); Marés (2013), section 2.3.3"
 
     k: int = parameter(3, help="fewest records in a region", ge=2, le=MOST_RECORDS)
-    publish: Literal["median", "mean", "middle", "mode", "interval", "set"] = parameter(
-        "median",
-        help="what a region publishes; numbers and ordered categories: the median, the mean (of ordered categories "
-        "the median), the midpoint of their interval, the mode, the interval such as [20, 35], or the set of "
-        "values; other categories: the mode, or with interval their node of the hierarchy or their set, or with "
-        "set their set",
-    )
     cut: Literal["strict", "relaxed"] = parameter(
         "strict", help="whether equal values stay in one region, or may be divided so that the halves are equal"
     )
-    even: Even = parameter("lower", help="with middle: which of two middle categories is published")
+    publishing: Publishing = parameter(Span(), help="what a region publishes")
+
+    @property
+    def draws(self) -> bool:
+        return self.publishing.draws
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")
+        self.publishing.check_table(data, attributes, self.name)
         axes = [axis_of(data, name) for name in attributes]
         partition = self._regions(data, axes, Part(progress, 0.0, 0.7))
-        columns: dict[str, pa.Array] = {}
-        changed: list[Attribute] = []
-        emptied = Emptied()
-        for axis, part in zip(axes, parts(Part(progress, 0.7, 1.0), len(axes)), strict=True):
-            name = axis.attribute.name
-            states = data.missing_states(name)
-            matches = axis.attribute.missing == "wildcard"
-            suppressed = cells_to_empty(states, partition, self.k, missing_matches=matches)
-            emptied = emptied.and_of(suppressed, states)
-            columns[name], described = self._published(data, axis, partition, suppressed, streams)
-            changed += [described] if described is not None else []
-            part(1.0, f"{self.name}: {name}")
-        return Masked(columns, {attributes: partition}, notes=emptied.notes, attributes=tuple(changed))
+        published = self.publishing.of_groups(data, attributes, partition, self.k, streams, self.name)
+        progress(1.0, f"{self.name}: publishing")
+        notes = (*published.emptied.notes, *published.notes)
+        return Masked(published.columns, {attributes: partition}, notes=notes, attributes=published.attributes)
 
     def _regions(self, data: Microdata, axes: list[Axis], progress: Progress) -> Partition:
         from microveil.numerics.grouping.mondrian import mondrian_regions
@@ -97,10 +85,10 @@ class Mondrian(Method):
         span = np.array([axis.span for axis in axes])
         states = np.column_stack([data.missing_states(axis.attribute.name) for axis in axes])
         apart = np.array([axis.attribute.missing != "wildcard" for axis in axes])
-        blocks = blocks_by_pattern(states, self.k, apart)
+        patterns = rows_by_pattern(states, self.k, apart)
         labels = np.empty(len(data), dtype=np.int64)
         used = 0
-        for rows, part in zip(blocks, parts(progress, len(blocks)), strict=True):
+        for rows, part in zip(patterns, parts(progress, len(patterns)), strict=True):
             made = mondrian_regions(
                 matrix[rows],
                 span,
@@ -113,23 +101,6 @@ class Mondrian(Method):
             labels[rows] = used + made
             used += int(made.max()) + 1
         return Partition.of(labels)
-
-    def _published(
-        self, data: Microdata, axis: Axis, partition: Partition, suppressed: BoolArray, streams: Streams
-    ) -> tuple[pa.Array, Attribute | None]:
-        name = axis.attribute.name
-        if self.publish in ("interval", "set"):
-            column, described = label_column(data, axis, partition, suppressed, as_set=self.publish == "set")
-            if suppressed.any():
-                column = pc.if_else(pa.array(suppressed), pa.scalar(None, column.type), column)
-            return column, described
-        if self.publish == "mode" or not axis.is_ordered:
-            return mode_column(data, axis, partition, suppressed), None
-        if self.publish == "middle":
-            return middle_column(data, axis, partition, suppressed, self.even), None
-        in_common: Publish = "mean" if self.publish == "mean" else "median"
-        rng = streams.generator("published", name)
-        return published_columns(data, partition, {name: suppressed}, in_common, None, rng)[0][name], None
 
 
 def _filled(axis: Axis) -> FloatArray:

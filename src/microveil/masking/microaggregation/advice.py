@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from microveil.masking.microaggregation.attribute_blocks import absolute_correlations
+from microveil.masking.preparation.attribute_blocks import absolute_correlations
 from microveil.microdata.microdata import as_microdata, count, resolve_attributes
 from microveil.numerics.statistics.scaling import standardise
 from microveil.typing import FloatArray

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.crest import Crest
-from microveil.masking.microaggregation.perturbation import NoiseMode, columns_drawn, drawn_values
-from microveil.masking.partition import Partition
-from microveil.microdata import Categories, Microdata
+from microveil.masking.publishing.micro_perturbation import MicroPerturbation
+from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
-from microveil.numerics.perturbing.perturbation import Noise, dealt_anew, perturb_average
+from microveil.numerics.perturbing.perturbation import perturb_average
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
@@ -46,16 +44,7 @@ class CampCrest(Crest):
     source: ClassVar[str] = "Li and Sarkar (2013), section 5, Fig. 5; corrects Theorem 2"
     random: ClassVar[bool] = True
 
-    publish: Literal["mean"] = parameter("mean", help="records are always drawn around the mean of the group")
-    noise: NoiseMode = parameter(
-        "centred",
-        help="what the noise preserves: means and covariances in expectation (iid), with exact means "
-        "(centred) or exactly "
-        "(exact), or the mean and covariance of each group (hybrid); paper: the printed rule, which is biased",
-    )
-    shape: Noise = parameter(
-        "normal", help="distribution of the noise: normal, or resampled deviations from the group means (bootstrap)"
-    )
+    publishing: MicroPerturbation = parameter(MicroPerturbation(), help="what a group publishes")
     partial: bool = parameter(
         False, help="grow the Euclidean spanning tree, and take classes into account only when edges are cut"
     )
@@ -67,33 +56,16 @@ class CampCrest(Crest):
     def _alpha(self) -> float:
         return 1.0 if self.partial else self.alpha
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        noise, shape = self.publishing.noise, self.publishing.shape
+        if self.runs and (noise not in ("centred", "iid") or shape == "bootstrap"):
+            raise ParameterError(f"{self.name}: runs = True is not allowed; averages get independent normal noise only")
+
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        self._refuse_what_does_not_go_together()
         if self.runs:
             return self._average_of_runs(data, attributes, streams, progress)
-        masked = super()._mask(data, attributes, streams, progress)
-        columns: dict[str, pa.Array] = {}
-        notes = list(masked.notes)
-        for block, partition in masked.partitions.items():
-            numeric = tuple(name for name in block if data[name].kind == "numeric")
-            if numeric:
-                rng = streams.generator("drawn", *block)
-                drawn, remarks = drawn_values(data.matrix(numeric), partition, self.noise, self.shape, rng)
-                columns |= columns_drawn(data, numeric, drawn, [masked])
-                notes += remarks
-            for name in block:
-                if name not in numeric:
-                    rng = streams.generator("dealt", name)
-                    columns[name] = _categories_dealt(data, name, partition, masked.columns[name], rng)
-        return Masked(columns, masked.partitions, notes=tuple(notes))
-
-    def _refuse_what_does_not_go_together(self) -> None:
-        if self.weighted:
-            raise ParameterError(f"{self.name}: weighted = True is not allowed; the noise keeps unweighted moments")
-        if self.noise == "hybrid" and self.shape == "bootstrap":
-            raise ParameterError(f"{self.name}: shape = 'bootstrap' is not allowed; noise 'hybrid' is always normal")
-        if self.runs and (self.noise not in ("centred", "iid") or self.shape == "bootstrap"):
-            raise ParameterError(f"{self.name}: runs = True is not allowed; averages get independent normal noise only")
+        return super()._mask(data, attributes, streams, progress)
 
     def _average_of_runs(
         self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress
@@ -108,19 +80,11 @@ class CampCrest(Crest):
             for choice, part in zip(choices, parts(progress, len(choices)), strict=True)
         ]
         columns: dict[str, pa.Array] = {}
-        for block in self._blocks(data, attributes):
+        for block in runs[0].partitions:
             groupings = [run.partitions[block].labels for run in runs]
             drawn = perturb_average(data.matrix(block), groupings, streams.generator("drawn", *block))
-            columns |= columns_drawn(data, block, drawn, runs)
+            for name, column in zip(block, drawn.T, strict=True):
+                empty = [run.columns[name].is_null().to_numpy(zero_copy_only=False) for run in runs]
+                columns[name] = data.number_column(name, column, np.any(empty, axis=0))
         notes = [f"run {number}: {note}" for number, run in enumerate(runs, start=1) for note in run.notes]
         return Masked(columns, notes=(f"the average of {count(len(runs), 'grouping')}, with independent noise", *notes))
-
-
-def _categories_dealt(
-    data: Microdata, name: str, partition: Partition, grouped: pa.Array, rng: np.random.Generator
-) -> pa.Array:
-    """A categorical column dealt out anew within the groups; cells that the groups suppress stay suppressed."""
-    column, missing = data.categories(name), data.missing_states(name) > 0
-    codes = dealt_anew(np.where(missing, -1, column.codes), partition.labels, rng)
-    dealt = data.category_column(Categories(name, codes, column.domain))
-    return pc.if_else(grouped.is_null(), pa.scalar(None, dealt.type), dealt)

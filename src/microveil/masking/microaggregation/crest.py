@@ -11,10 +11,10 @@ import numpy as np
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import Microaggregation, Partitioner, Records
+from microveil.masking.preparation import Preparation
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
-from microveil.numerics.statistics.scaling import Scale
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
@@ -54,7 +54,7 @@ class Crest(Microaggregation):
     source: ClassVar[str] = "Li and Sarkar (2013), section 4, Fig. 4"
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
-    scale: Scale = parameter("minmax", help="scale of the distances: z-scores, min-max, or raw values")
+    preparation: Preparation = parameter(Preparation(scale="minmax"), help="what happens before records are grouped")
     neighbours: int | None = parameter(
         None,
         help="number of records around an edge whose classes are compared with those of the file; unset: k",
@@ -101,7 +101,6 @@ class Crest(Microaggregation):
     min_share: float = parameter(0.0, help="treat classes with a smaller share of the records as one class", ge=0, lt=1)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.polish != 0 and (self.t is not None or self.mixed or self.fewest > 1):
             asked = "t" if self.t is not None else "mixed" if self.mixed else "fewest"
             raise ParameterError(
@@ -127,7 +126,7 @@ class Crest(Microaggregation):
         from microveil.numerics.grouping.class_tree import grow_tree
 
         shares = shares_of(np.bincount(of_file))
-        classes = of_file[records.numbers]
+        classes = of_file[records.rows]
         removable = Removable(
             self.k, np.inf if self.t is None else self.t, self.closeness == "jsd", self.mixed, self.fewest
         )

@@ -9,9 +9,11 @@ import numpy as np
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import Microaggregation, Records
-from microveil.masking.microaggregation.coordinates import scaled
-from microveil.masking.microaggregation.incomplete import cells_to_suppress
 from microveil.masking.partition import Partition
+from microveil.masking.preparation import Preparation
+from microveil.masking.preparation.coordinates import scaled
+from microveil.masking.publishing.aggregate import Aggregate
+from microveil.masking.publishing.missing_cells import cells_to_suppress
 from microveil.microdata import Microdata, Numbers
 from microveil.microdata.microdata import check_records, count
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
@@ -58,12 +60,7 @@ class Fuzzy(Microaggregation):
         ge=2,
         le=MOST_RECORDS,
     )
-    chunk: int | None = parameter(
-        1000,
-        help="first divide a longer file into parts of similar records, each with at most this number of records",
-        ge=2,
-        le=MOST_RECORDS,
-    )
+    preparation: Preparation = parameter(Preparation(chunk=1000), help="what happens before records are grouped")
     model: Literal["entropy", "standard"] = parameter(
         "entropy", help="how the degree of membership falls with the distance"
     )
@@ -85,12 +82,12 @@ class Fuzzy(Microaggregation):
     )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.crisp and self.publish != "mean":
+        if not self.crisp and self.publishing not in (Aggregate(), Aggregate(weighted=True)):
+            given = self.publishing.parameters().get("publish", self.publishing.name)
             raise ParameterError(
-                f"{self.name}: publish = '{self.publish}' is not allowed without crisp; centres are weighted means"
+                f"{self.name}: publish = '{given}' is not allowed without crisp; centres are weighted means"
             )
-        if not self.crisp and self.select == "exhaustive":
+        if not self.crisp and self.preparation.select == "exhaustive":
             raise ParameterError(
                 f"{self.name}: select = 'exhaustive' is not allowed without crisp; there are no groups to compare"
             )
@@ -121,9 +118,9 @@ class Fuzzy(Microaggregation):
         if self.crisp:
             return super()._mask(data, attributes, streams, progress)
         check_records(data, self.k, f"{self.name} with k = {self.k}")
-        weights = self._weights(data)
+        weights = Aggregate(weighted=self.publishing != Aggregate()).weights(data, self.name)
         columns, suppressed_cells = {}, 0
-        blocks = self._blocks(data, attributes)
+        blocks = self.preparation.blocks(data, attributes, self.name)
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
             numbers = [data.numbers(name) for name in block]
             values, together = self._drawn_centres(data, numbers, weights, streams.generator("centres", *block), part)
@@ -146,13 +143,13 @@ class Fuzzy(Microaggregation):
     ) -> tuple[FloatArray, Partition]:
         """What each record publishes, and which records were clustered together."""
         values = np.column_stack([column.values for column in numbers])
-        columns = scaled(values, self.scale)
+        columns = scaled(values, self.preparation.scale)
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
         states = np.column_stack([column.state for column in numbers])
         names = tuple(column.name for column in numbers)
-        choice = self._choices(data, names)[0]
+        choice = self.preparation.choices(data, names, self.name)[0]
         drawn, together, done = np.empty_like(values), np.empty(len(values), dtype=np.int64), 0
-        for number, rows in enumerate(self._parts_of_the_file(data, names, filled, states)):
+        for number, rows in enumerate(self.preparation.parts_of_the_file(data, names, filled, states, self.k)):
             part = Part(progress, done / len(values), (done + len(rows)) / len(values))
             pulls, degrees = self._clusters(np.ascontiguousarray(filled[rows][:, choice]), part)
             if weights is not None:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.preparation import OneAttributeAtATime, Preparation
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -28,14 +29,14 @@ def own_values(records: Records, position: int = 0) -> FloatArray:
     else:
         values = np.where(data.missing_states(name) > 0, np.nan, data.categories(name).codes)
     mean = Scaling.of(values[:, None]).mean[0]
-    return np.asarray(np.where(np.isnan(values), mean, values)[records.numbers])
+    return np.asarray(np.where(np.isnan(values), mean, values)[records.rows])
 
 
 @parameterised
 class OneByOne(Microaggregation):
     """A method that puts the values of one attribute in order and groups neighbours; attributes do not meet."""
 
-    block: Literal[1] = parameter(1, help="attributes are always masked one at a time")
+    preparation: Preparation = parameter(OneAttributeAtATime(), help="what happens before records are grouped")
 
     @abstractmethod
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.partition import Partition
+from microveil.masking.preparation import MixedPreparation, Preparation
 from microveil.microdata import Microdata
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.mixed import mixed_columns
@@ -26,12 +27,7 @@ class Generic(Microaggregation):
 
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
-    scale: Literal["z", "minmax"] = parameter(
-        "minmax",
-        help="distance of two numbers: their difference divided by the standard deviation (z) or by the range "
-        "(minmax) of the attribute",
-    )
-    select: Literal["all"] = parameter("all", help="distances are always computed on all attributes of a block")
+    preparation: Preparation = parameter(MixedPreparation(), help="what happens before records are grouped")
     polish: Literal[0] = parameter(0, help="exchanges between groups are not available for this method")
     ordinal_distance: OrdinalDistance = parameter(
         "inclusive",
@@ -49,7 +45,7 @@ class Generic(Microaggregation):
             names,
             self.ordinal_distance,
             numeric_centre=MEAN,
-            deviations=self.scale == "z",
+            deviations=self.preparation.scale == "z",
             squared=self.squared,
         )
 
@@ -73,7 +69,7 @@ class Generic(Microaggregation):
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         mixed, axes = self._mixed_columns(records.data, records.attributes)
-        return self._mixed_groups(mixed[records.numbers], axes, rng, progress)
+        return self._mixed_groups(mixed[records.rows], axes, rng, progress)
 
 
 @parameterised

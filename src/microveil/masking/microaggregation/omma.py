@@ -93,7 +93,7 @@ class OMMA(Microaggregation):
             aside = set_aside(columns, n % self.k)
             kept = np.setdiff1d(np.arange(n), aside)
             matrix = np.ascontiguousarray(columns[kept])
-            at_kept = replace(records, numbers=records.numbers[kept])
+            at_kept = replace(records, rows=records.rows[kept])
             start = self._starting_groups(matrix, at_kept, rng, Part(progress, 0.0, 0.2))
             migration = record_migration(
                 matrix,

@@ -43,7 +43,6 @@ class TwoApprox(Microaggregation):
     )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.k != 2:
             raise ParameterError(f"{self.name}: k = {self.k} is not allowed; it makes pairs, so k must be 2")
 

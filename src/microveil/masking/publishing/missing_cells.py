@@ -1,10 +1,9 @@
-"""Grouping records that have missing cells, so that a published mean always stands for at least k records.
+"""Which cells a group may not publish because of missing values, so that a mean always stands for at least k records.
 
-Records with the same pattern of missing cells are grouped among themselves. Patterns that fewer than k records share
-are pooled; for distances a missing cell then counts as the attribute's mean. A missing cell is published as it was. A
-present cell is suppressed where its group does not have k of them: otherwise the mean would stand for fewer than k
-people. Where missing is a state of its own, a group whose members are not all present, or all missing for the same
-reason, is emptied on that attribute, missing codes included: otherwise a value or a code would single someone out.
+A missing cell is published as it was. A present cell is suppressed where its group does not have k of them: otherwise
+the mean would stand for fewer than k people. Where missing is a state of its own, a group whose members are not all
+present, or all missing for the same reason, is emptied on that attribute, missing codes included: otherwise a value or
+a code would single someone out.
 """
 
 from __future__ import annotations
@@ -14,29 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from microveil.masking.microaggregation.aggregators import group_counts
 from microveil.masking.partition import Partition
 from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING, count
-from microveil.numerics.grouping.groups import pooled
 from microveil.typing import BoolArray, IntArray
 
 
-def blocks_by_pattern(states: npt.NDArray[np.uint8], k: int, apart: BoolArray | None = None) -> list[IntArray]:
-    """Divide records by their pattern of missing states into blocks of at least k records.
-
-    Where missing is no wildcard (`apart`, for each attribute), a released missing cell tells records apart; rare
-    patterns are then pooled with others that have the same states there, as long as these make k records.
-    """
-    if not states.any():
-        return [np.arange(len(states))]
-    if apart is None or not apart.any() or apart.all():
-        return _blocks(states, k)
-    return [rows[block] for rows in _blocks(states[:, apart], k) for block in _blocks(states[rows], k)]
-
-
-def _blocks(states: npt.NDArray[np.uint8], k: int) -> list[IntArray]:
-    _, pattern = np.unique(states, axis=0, return_inverse=True)
-    return pooled(Partition.of(pattern.reshape(-1)).groups, k)
+def group_counts(present: BoolArray, partition: Partition) -> IntArray:
+    """For each record how many members of its group have the cell."""
+    return np.bincount(partition.labels, weights=present)[partition.labels].astype(np.int64)
 
 
 def cells_to_suppress(present: BoolArray, partition: Partition, k: int, *, missing_matches: bool) -> BoolArray:
@@ -73,8 +57,12 @@ class Emptied:
     cells: int = 0
     codes: int = 0
 
-    def and_of(self, emptied: BoolArray, states: npt.NDArray[np.uint8]) -> Emptied:
-        return Emptied(self.cells + int(emptied.sum()), self.codes + int((emptied & (states != PRESENT)).sum()))
+    @classmethod
+    def of(cls, emptied: BoolArray, states: npt.NDArray[np.uint8]) -> Emptied:
+        return cls(int(emptied.sum()), int((emptied & (states != PRESENT)).sum()))
+
+    def __add__(self, other: Emptied) -> Emptied:
+        return Emptied(self.cells + other.cells, self.codes + other.codes)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,79 +1,89 @@
-"""What a group publishes when it tells its span: the middle of it, its most frequent value, or the span itself."""
+"""Publishing the span of a group: its middle, its most frequent value, or the interval or set itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import DataError
+from microveil.masking.coarsening.axes import Axis, axis_of
 from microveil.masking.partition import Partition
+from microveil.masking.publishing.aggregate import Aggregate, InCommon, aggregate_columns
+from microveil.masking.publishing.publishing import Published, Publishing, publishings, without_cells
 from microveil.microdata import Attribute, Categories, Hierarchy, Microdata
 from microveil.microdata.hierarchy import node_text
 from microveil.numerics.statistics.category_coordinates import plurality_by_group
+from microveil.parameters import parameter, parameterised
+from microveil.randomness import Streams
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 Even = Literal["lower", "upper"]
 
 
-@dataclass(frozen=True)
-class Axis:
-    """An attribute as numbers that can be put in order: `values` with NaN where missing.
+@parameterised
+class Span(Publishing):
+    """A group publishes its median, mean, mode or the middle of its span, or the span itself as an interval or set.
 
-    `span` is the width of all values that could be. Categories are their places in the list `names`: that of the
-    domain, or of the leaves of a `tree` from left to right; `heights` are then the levels of the tree at which a leaf
-    and the one before have their first common ancestor.
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [20, 22, 41, 43]})
+    >>> MDAV(k=2, publishing=Span(publish="interval")).mask(people).frame["age"].to_pylist()
+    ['[20, 22]', '[20, 22]', '[41, 43]', '[41, 43]']
     """
 
-    attribute: Attribute
-    values: FloatArray
-    span: float
-    names: tuple[object, ...] = ()
-    tree: Hierarchy | None = None
-    heights: IntArray | None = None
+    name: ClassVar[str] = "span"
+    summary: ClassVar[str] = "a group publishes its median, mean, mode or middle, or its interval or set of values"
+
+    publish: Literal["median", "mean", "middle", "mode", "interval", "set"] = parameter(
+        default="median",
+        help="what a region publishes; numbers and ordered categories: the median, the mean (of ordered categories "
+        "the median), the midpoint of their interval, the mode, the interval such as [20, 35], or the set of "
+        "values; other categories: the mode, or with interval their node of the hierarchy or their set, or with "
+        "set their set",
+    )
+    even: Even = parameter(default="lower", help="with middle: which of two middle categories is published")
+
+    @classmethod
+    def offered(cls) -> Mapping[str, type[Publishing]]:
+        return publishings()
 
     @property
-    def is_ordered(self) -> bool:
-        return self.attribute.kind in ("numeric", "ordinal")
+    def judged_by(self) -> Publishing:
+        return Aggregate()
+
+    def _published(
+        self, data: Microdata, partition: Partition, suppressed: Mapping[str, BoolArray], streams: Streams, label: str
+    ) -> Published:
+        columns: dict[str, pa.Array] = {}
+        changed: list[Attribute] = []
+        for name, cells in suppressed.items():
+            axis = axis_of(data, name)
+            if self.publish in ("interval", "set"):
+                columns[name], described = label_column(data, axis, partition, cells, as_set=self.publish == "set")
+                changed.append(described)
+            elif self.publish == "mode" or not axis.is_ordered:
+                columns[name] = mode_column(data, axis, partition, cells)
+            elif self.publish == "middle":
+                columns[name] = middle_column(data, axis, partition, cells, self.even)
+            else:
+                in_common: InCommon = "mean" if self.publish == "mean" else "median"
+                columns |= aggregate_columns(data, partition, {name: cells}, in_common)
+        return Published(columns, tuple(changed))
 
 
-def axis_of(data: Microdata, name: str) -> Axis:
-    """Numbers as they are, ordered categories by their domain, others by their hierarchy or else by their domain."""
-    attribute = data[name]
-    missing = data.missing_states(name) > 0
-    if attribute.kind == "numeric":
-        values = data.numbers(name).values
-        low, high = attribute.range or (np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf))
-        return Axis(attribute, values, float(high - low))
-    column = data.categories(name)
-    names = tuple(c for c in column.domain if c is not None)
-    codes = np.where(missing, -1, column.codes)
-    tree = attribute.hierarchy if isinstance(attribute.hierarchy, Hierarchy) and attribute.kind != "ordinal" else None
-    heights = None
-    if tree is not None:
-        used = np.unique(codes[codes >= 0])
-        leaves, heights = _leaves(tree, [names[code] for code in used], name)
-        place = np.full(len(names) + 1, -1, dtype=np.int64)
-        place[used[leaves]] = np.arange(len(used))
-        codes, names = place[codes], tuple(names[code] for code in used[leaves])
-    return Axis(attribute, np.where(codes < 0, np.nan, codes), float(len(names)), names, tree, heights)
+@parameterised
+class MiddleOfSpan(Span):
+    """A group always publishes the middle of its span."""
 
+    publish: Literal["middle"] = parameter(default="middle", help="regions always publish the middle of their range")
 
-def _leaves(tree: Hierarchy, categories: Sequence[object], name: str) -> tuple[IntArray, IntArray]:
-    """The categories in the order of the tree's leaves, and the level at which each meets the one before."""
-    levels = [tree.places(categories, level) for level in range(tree.levels)]
-    if any(places.min(initial=0) < 0 for places in levels):
-        raise DataError(f"attribute '{name}' has categories that its hierarchy lacks; add them to the hierarchy")
-    order = np.lexsort(levels)  # the coarsest level decides first
-    heights = np.full(len(order), tree.levels, dtype=np.int64)
-    for level in range(tree.levels - 1, -1, -1):
-        places = levels[level][order]
-        heights[1:][places[1:] == places[:-1]] = level
-    return order.astype(np.int64), heights
+    @classmethod
+    def offered(cls) -> Mapping[str, type[Publishing]]:
+        return {cls.name: cls}
 
 
 @dataclass(frozen=True)
@@ -117,7 +127,7 @@ def _category_column(data: Microdata, axis: Axis, places: FloatArray, suppressed
     codes = np.where(np.isnan(axis.values), -1, places).astype(np.int64)
     names = tuple(axis.names)
     column = data.category_column(Categories(axis.attribute.name, codes, names))  # type: ignore[arg-type]
-    return pc.if_else(pa.array(suppressed), pa.scalar(None, column.type), column) if suppressed.any() else column
+    return without_cells(column, suppressed)
 
 
 def label_column(
@@ -127,8 +137,8 @@ def label_column(
 
     Spans are written [20, 35], sets {cook, nurse}; a group of a tree has the name of the lowest node that holds it.
     """
-    if pa.types.is_null(data.arrow(axis.attribute.name).type):
-        return data.arrow(axis.attribute.name), axis.attribute  # a column without a type has nothing to tell
+    if pa.types.is_null(data.arrow(axis.attribute.name).type):  # a column without a type has nothing to tell
+        return data.arrow(axis.attribute.name), axis.attribute
     if as_set or (axis.tree is None and not axis.is_ordered):
         of_group, texts = _sets(axis, partition)
     else:
@@ -137,6 +147,7 @@ def label_column(
     chosen = np.where(hidden, len(texts), of_group[partition.labels])
     held = _missing_texts(data, axis.attribute.name)
     column = pc.if_else(pa.array(hidden), held, pa.array([*texts, None], pa.string()).take(pa.array(chosen)))
+    column = without_cells(column, suppressed)
     described = axis.attribute.changed(
         kind="ordinal" if axis.is_ordered else "nominal",
         domain=texts,

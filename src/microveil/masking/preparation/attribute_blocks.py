@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal, get_args
 
 import numpy as np
 
+from microveil.errors import ParameterError
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.scaling import standardise
 from microveil.typing import FloatArray
 
 Layout = list[list[int]]
+Leftover = Literal["own", "merge", "drop"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,41 @@ class Blocks:
     def order(self) -> list[str]:
         """The attributes block after block, as a method with `block` takes them."""
         return [name for block in self.blocks for name in block]
+
+
+def consecutive_blocks(
+    attributes: Sequence[str], sizes: int | Sequence[int], leftover: Leftover = "own"
+) -> list[tuple[str, ...]]:
+    """Attributes in their order, so many in each block; one size is repeated as often as it fits.
+
+    Those left over make a block of their own, join the last one, or are dropped: then leave them out of the file and
+    of all measures too.
+
+    >>> consecutive_blocks("abcdefg", 3)
+    [('a', 'b', 'c'), ('d', 'e', 'f'), ('g',)]
+    >>> consecutive_blocks("abcdefg", 3, "merge")
+    [('a', 'b', 'c'), ('d', 'e', 'f', 'g')]
+    >>> consecutive_blocks("abcdefg", (3, 2), "drop")
+    [('a', 'b', 'c'), ('d', 'e')]
+    """
+    given = list(sizes) if isinstance(sizes, Sequence) else [sizes]
+    if any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in given):
+        raise ParameterError(f"sizes = {sizes!r} is not allowed; a block has at least one attribute, a whole number")
+    if leftover not in get_args(Leftover):
+        raise ParameterError(f"leftover = {leftover!r} is not allowed; it must be {' or '.join(get_args(Leftover))}")
+    wanted = given * (len(attributes) // sizes) if isinstance(sizes, int) else given
+    if sum(wanted) > len(attributes):
+        raise ParameterError(f"the blocks need {sum(wanted)} attributes, but only {len(attributes)} are given")
+    made, used = [], 0
+    for size in wanted:
+        made.append(tuple(attributes[used : used + size]))
+        used += size
+    left = tuple(attributes[used:])
+    if left and leftover == "merge" and made:
+        made[-1] += left
+    elif left and leftover != "drop":
+        made.append(left)
+    return made
 
 
 def absolute_correlations(matrix: FloatArray) -> FloatArray:

@@ -1,17 +1,13 @@
-"""Publishing draws around group means instead of the means."""
+"""Draws around the means of groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 
-from microveil.masking.base import Masked
-from microveil.masking.microaggregation.aggregators import shared_noise_notes
 from microveil.masking.partition import Partition
-from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
 from microveil.numerics.perturbing.perturbation import Mode, Noise, hybrid, perturb
 from microveil.typing import FloatArray
 
@@ -21,7 +17,10 @@ NoiseMode = Literal["centred", "iid", "exact", "paper", "hybrid"]
 def drawn_values(
     values: FloatArray, partition: Partition, mode: NoiseMode, noise: Noise, rng: np.random.Generator
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """What each record publishes when it is drawn around the mean of its group, and what is to be said about it."""
+    """What each record publishes when it is drawn around the mean of its group, and what is to be said about it.
+
+    The noise keeps means and covariances of the file, or with `hybrid` those of every group that is large enough.
+    """
     if mode != "hybrid":
         shared: Mode = mode
         shrunk = noise == "bootstrap" and values.shape[1] > 1 and bool(np.isnan(values).any())
@@ -31,12 +30,11 @@ def drawn_values(
     return drawn, shared_noise_notes(fallen_back)
 
 
-def columns_drawn(
-    data: Microdata, block: tuple[str, ...], drawn: FloatArray, runs: Sequence[Masked]
-) -> dict[str, pa.Array]:
-    """Drawn numbers as columns; a cell that any of the runs suppressed stays suppressed."""
-    columns = {}
-    for j, name in enumerate(block):
-        empty = [run.columns[name].is_null().to_numpy(zero_copy_only=False) for run in runs]
-        columns[name] = data.number_column(name, drawn[:, j], np.any(empty, axis=0))
-    return columns
+def shared_noise_notes(groups: int) -> tuple[str, ...]:
+    """What is to be said where so many groups could not have noise of their own."""
+    if not groups:
+        return ()
+    return (
+        f"{count(groups, 'group')} too small for a covariance of their own, or with missing cells: these got the noise "
+        "that all groups share",
+    )
