@@ -6,8 +6,8 @@ every move of a module. Each method runs with parameters that keep it short, and
 parameter that has choices or is true or false; a combination that is refused is recorded as refused. Attacks and losses
 are measured in the same way on five releases, and with their defaults on one release of every family.
 
-A case is compared by its numbers to eight significant digits, which every machine gives. The exact bytes of releases are
-on record too; they are compared only on the kind of machine that they were recorded on, for the last digits of a
+A case is compared by its numbers to eight significant digits, which every machine gives. The exact bytes of releases
+are on record too; they are compared only on the kind of machine that they were recorded on, for the last digits of a
 floating-point result may differ elsewhere.
 """
 
