@@ -143,6 +143,10 @@ def _chosen_settings(where: str, given: Any, usual: Settings) -> Settings:
         return usual if offered[given] is type(usual) else offered[given]()
     if type(given) in offered.values():
         return typing.cast(Settings, given)
+    if isinstance(given, Settings) and isinstance(usual, type(given)):  # the general form of what is offered here
+        own = {name: getattr(given, name) for name in own_names(type(given))}
+        general = {name: field.default for name, field in type(given).__pydantic_fields__.items()}  # type: ignore[attr-defined]
+        return _changed(usual, where.partition(":")[0], {k: v for k, v in own.items() if v != general[k]})
     raise ParameterError(f"{where} = {brief(given)} is not allowed; it must be {_listed(offered)}")
 
 

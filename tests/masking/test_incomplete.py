@@ -155,4 +155,4 @@ def test_two_codes_in_one_group_become_alike() -> None:
     states, groups = np.array([2, 3, 2, 2, 0, 0, 1, 1], dtype=np.uint8), Partition.of([0, 0, 1, 1, 2, 2, 3, 3])
     emptied = cells_to_empty(states, groups, 2, missing_matches=False)
     assert emptied.tolist() == [True, True] + [False] * 6
-    assert Emptied().and_of(emptied, states) == Emptied(2, 2)
+    assert Emptied.of(emptied, states) == Emptied(2, 2)

@@ -14,8 +14,8 @@ from microveil.masking.microaggregation.individual_ranking import IndividualRank
 from microveil.masking.microaggregation.k_modes import KModes
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.partition import Partition
-from microveil.masking.publishing.aggregate import published_columns
-from microveil.masking.publishing.missing_cells import rows_by_pattern
+from microveil.masking.preparation.missing_patterns import rows_by_pattern
+from microveil.masking.publishing.aggregate import aggregate_columns
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.mixed import mixed_columns
@@ -72,8 +72,7 @@ def test_missing_categories_have_no_vote_in_what_their_group_publishes() -> None
     cells = {"job": ["b", None, None, "a"], "level": [2, None, None, 1]}
     data = Microdata.of(cells, nominal=["job"], ordinal={"level": (1, 2)})
     none = dict.fromkeys(data.names, np.zeros(4, dtype=np.bool_))
-    groups, rng = Partition.of([0, 0, 0, 1]), np.random.default_rng(1)
-    columns, _ = published_columns(data, groups, none, "mean", None, rng)
+    columns = aggregate_columns(data, Partition.of([0, 0, 0, 1]), none, "mean")
     assert {name: column.to_pylist() for name, column in columns.items()} == cells
 
 

@@ -17,8 +17,8 @@ from microveil.masking.microaggregation.base import _Published
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
 from microveil.masking.partition import Partition
+from microveil.masking.preparation.missing_patterns import rows_by_pattern
 from microveil.masking.publishing.aggregate import modes_by_group
-from microveil.masking.publishing.missing_cells import rows_by_pattern
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.groups import means_by_group
 

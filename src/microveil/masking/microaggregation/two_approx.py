@@ -8,6 +8,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.preparation import Preparation
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -35,12 +36,7 @@ class TwoApprox(Microaggregation):
     source: ClassVar[str] = "Domingo-Ferrer and Sebé (2006); Fayyoumi (2008), section 2.6.3.2"
 
     k: int = parameter(2, help="smallest size of a group; this method is made for 2 only", ge=2, le=MOST_RECORDS)
-    chunk: int | None = parameter(
-        2000,
-        help="first divide a longer file into parts of similar records, each with at most this number of records",
-        ge=2,
-        le=MOST_RECORDS,
-    )
+    preparation: Preparation = parameter(Preparation(chunk=2000), help="what happens before records are grouped")
 
     def __post_init__(self) -> None:
         if self.k != 2:

@@ -37,9 +37,8 @@ class MicroPerturbation(Publishing):
     weighted: bool = parameter(default=False, help="means are never weighted: the noise keeps unweighted moments")
     noise: NoiseMode = parameter(
         default="centred",
-        help="what the noise preserves: means and covariances in expectation (iid), with exact means "
-        "(centred) or exactly "
-        "(exact), or the mean and covariance of each group (hybrid); paper: the printed rule, which is biased",
+        help="what the noise preserves: means and covariances in expectation (iid), with exact means (centred) or "
+        "exactly (exact), or the mean and covariance of each group (hybrid); paper: the printed rule, which is biased",
     )
     shape: Noise = parameter(
         default="normal",

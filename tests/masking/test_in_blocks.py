@@ -1,4 +1,4 @@
-"""Attributes masked some at a time: the segments, what is left over, and what more steps gain and cost."""
+"""Attributes masked some at a time: the blocks, what is left over, and what more steps gain and cost."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_the_attributes_left_over_are_dropped_kept_apart_or_merged() -> None:
     census = [f"a{j}" for j in range(1, 14)]
     for size in (2, 3, 4):  # the source drops the thirteenth
         dropped = consecutive_blocks(census, size, "drop")
-        assert [name for segment in dropped for name in segment] == census[:12]
-        assert {len(segment) for segment in dropped} == {size}
+        assert [name for block in dropped for name in block] == census[:12]
+        assert {len(block) for block in dropped} == {size}
         assert consecutive_blocks(census, size) == [*dropped, ("a13",)]
         assert consecutive_blocks(census, size, "merge") == [*dropped[:-1], (*dropped[-1], "a13")]
     assert consecutive_blocks(census[:2], 3) == consecutive_blocks(census[:2], 3, "merge") == [("a1", "a2")]
@@ -74,7 +74,7 @@ def test_more_steps_lose_less_and_disclose_more(reference: Callable[..., Microda
 
 
 @pytest.mark.spec("01:AP-3")
-def test_segments_are_steps_of_a_plan_that_makes_the_same_release() -> None:
+def test_blocks_are_steps_of_a_plan_that_makes_the_same_release() -> None:
     release = mask_in_blocks(MDAV(k=3, publish="perturb"), FOUR, [["a", "c"], ["d", "b"]], seed=9)
     assert [step.attributes for step in release.plan.steps] == [("a", "c"), ("d", "b")]
     assert protect(FOUR, release.plan).data.digest() == release.data.digest()
@@ -85,27 +85,27 @@ def test_segments_are_steps_of_a_plan_that_makes_the_same_release() -> None:
 
 
 @pytest.mark.parametrize(
-    ("segments", "what"),
+    ("blocks", "what"),
     [
         ([], "at least one attribute"),
         ([["a", "b", "c", "d"], []], "at least one attribute"),
-        ([["a", "b"], ["b", "c", "d"]], "'b' is in more than one segment"),
+        ([["a", "b"], ["b", "c", "d"]], "'b' is in more than one block"),
     ],
 )
-def test_segments_that_cannot_be_are_refused(segments: list[list[str]], what: str) -> None:
+def test_blocks_that_cannot_be_are_refused(blocks: list[list[str]], what: str) -> None:
     with pytest.raises(ParameterError, match=what):
-        mask_in_blocks(MDAV(k=3), FOUR, segments)
+        mask_in_blocks(MDAV(k=3), FOUR, blocks)
 
 
-def test_a_key_outside_all_segments_is_refused() -> None:
-    with pytest.raises(DataError, match="the key 'd' is in no segment and would be released as it is"):
+def test_a_key_outside_all_blocks_is_refused() -> None:
+    with pytest.raises(DataError, match="the key 'd' is in no block and would be released as it is"):
         mask_in_blocks(MDAV(k=3), FOUR, consecutive_blocks(FOUR.names, 3, "drop"))
     kept = FOUR.select(["a", "b", "c"])
     assert mask_in_blocks(MDAV(k=3), kept, consecutive_blocks(kept.names, 3, "drop")).partition is not None
 
 
 @pytest.mark.parametrize("sizes", [0, (2, 0), -1])
-def test_a_segment_without_attributes_cannot_be_asked_for(sizes: object) -> None:
+def test_a_block_without_attributes_cannot_be_asked_for(sizes: object) -> None:
     with pytest.raises(ParameterError, match="at least one attribute"):
         consecutive_blocks("abcd", sizes)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="need 5 attributes, but only 4"):
@@ -113,7 +113,7 @@ def test_a_segment_without_attributes_cannot_be_asked_for(sizes: object) -> None
 
 
 @pytest.mark.parametrize("sizes", [(1.5,), 1.5, True, (True, 1), ("2",)])
-def test_sizes_of_segments_are_whole_numbers(sizes: object) -> None:
+def test_sizes_of_blocks_are_whole_numbers(sizes: object) -> None:
     with pytest.raises(ParameterError, match=r"sizes = .* a whole number"):
         consecutive_blocks("abcd", sizes)  # type: ignore[arg-type]
 
@@ -123,10 +123,10 @@ def test_what_becomes_of_those_left_over_must_be_known() -> None:
         consecutive_blocks("abcd", 2, "foo")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("segments", ["abcd", ["ab", "cd"]])
-def test_segments_given_as_texts_are_refused(segments: object) -> None:
-    with pytest.raises(ParameterError, match="segments are lists of names"):
-        mask_in_blocks(MDAV(k=3), FOUR, segments)  # type: ignore[arg-type]
+@pytest.mark.parametrize("blocks", ["abcd", ["ab", "cd"]])
+def test_blocks_given_as_texts_are_refused(blocks: object) -> None:
+    with pytest.raises(ParameterError, match="blocks are lists of names"):
+        mask_in_blocks(MDAV(k=3), FOUR, blocks)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("arrange", ["correlated", "spread"])
