@@ -13,6 +13,7 @@ import sys
 import tomllib
 import unicodedata
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -22,10 +23,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from import_graph import Graph, drawing
 
 import microveil
+import microveil as mv
 from microveil.attacks import Attack
 from microveil.attacks.taxonomy import disclosure_of
 from microveil.entries import ENTRIES
 from microveil.microdata.schema import KINDS
+from microveil.parameters import describe_parameters
 from microveil.registry import describe, find
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,13 +56,54 @@ def reference_page(kind: str) -> str:
         if kind == "attack":
             lines.append(f"- Looks for: {_disclosure(find(kind, name))}")
         lines += [f"- Source: {entry['source']}", f"- In Python: `{module}.{cls}`", ""]
-        if entry["parameters"]:
-            lines += ["| parameter | type | allowed | default | what it is |", "|---|---|---|---|---|"]
-            for p in entry["parameters"]:
-                of_type = ", ".join(map(str, p["choices"])) if "choices" in p else p["type"]
-                lines.append(f"| `{p['name']}` | {of_type} | {_allowed(p)} | {p['default']} | {p['help']} |")
-            lines.append("")
+        lines += _parameter_table([p for p in entry["parameters"] if not _is_shared(p)])
+        for settings in entry.get("settings", ()):
+            others = [_heading_link(other) for other in settings["offered"] if other != settings["usual"]]
+            instead = f"; or instead {', '.join(others)}" if others else ""
+            lines += [f"{settings['field'].capitalize()}: {_heading_link(settings['usual'])}{instead}.", ""]
+    if kind == "method":
+        lines += _shared_parameters()
     return "\n".join(lines)
+
+
+SHARED = (mv.Preparation, mv.Aggregate, mv.Span, mv.MicroPerturbation, mv.SecureMean)
+
+
+def _shared_parameters() -> list[str]:
+    """The parameters that many methods have in common."""
+    lines = [
+        "## Parameters that methods share",
+        "",
+        "Microaggregation is preparation, grouping and publishing. The table of a method has its own parameters and "
+        "those of its preparation and publishing that are not as they are here. All are given alike: "
+        "`MDAV(k=5, scale='none', publish='median')`, `--set scale=none`, or `scale = 'none'` in a plan. Another way "
+        "of publishing is chosen by its name: `--set publishing=span --set publish=interval`.",
+        "",
+    ]
+    for cls in SHARED:
+        doc = (cls.__doc__ or "").split(">>>")[0]
+        lines += [f"### `{cls.name}`", "", " ".join(doc.split()), ""]
+        lines += [f"- In Python: `mv.{cls.__name__}`", "", *_parameter_table(describe_parameters(cls))]
+    return lines
+
+
+def _is_shared(parameter: dict[str, Any]) -> bool:
+    """Whether a parameter of a method is exactly one of those that many methods share."""
+    plain = {name: value for name, value in parameter.items() if name != "part"}
+    return "part" in parameter and any(plain in describe_parameters(cls) for cls in SHARED)
+
+
+def _heading_link(name: str) -> str:
+    return f"[`{name}`](#{name})"
+
+
+def _parameter_table(parameters: Iterable[dict[str, Any]]) -> list[str]:
+    rows = []
+    for p in parameters:
+        of_type = ", ".join(map(str, p["choices"])) if "choices" in p else p["type"]
+        rows.append(f"| `{p['name']}` | {of_type} | {_allowed(p)} | {p['default']} | {p['help']} |")
+    head = ["| parameter | type | allowed | default | what it is |", "|---|---|---|---|---|"]
+    return [*head, *rows, ""] if rows else []
 
 
 def python_page() -> str:

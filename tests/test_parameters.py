@@ -77,9 +77,11 @@ def test_a_value_by_its_place_is_named_in_the_error() -> None:
 
 
 def test_limits_and_choices_are_described() -> None:
-    k, scale, *_ = describe_parameters(MDAV)
+    described = {entry["name"]: entry for entry in describe_parameters(MDAV)}
+    k, scale = described["k"], described["scale"]
     assert (k["type"], k["default"], k["minimum"]) == ("int", 3, 2)
-    assert (scale["type"], scale["choices"]) == ("choice", ["z", "minmax", "none"])
+    assert (scale["type"], scale["choices"], scale["part"]) == ("choice", ["z", "minmax", "none"], "preparation")
+    assert "part" not in k
 
 
 def test_components_are_equal_when_their_parameters_are() -> None:

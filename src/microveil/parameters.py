@@ -329,6 +329,21 @@ def _described(cls: type, name: str, usual: Settings | None) -> dict[str, Any]:
     return {**entry, "choices": choices} if choices else entry
 
 
+def describe_settings(cls: type[Parameterised]) -> tuple[dict[str, Any], ...]:
+    """The settings of a component: the field that holds them, the usual ones, and what may stand there instead."""
+    return tuple(
+        {
+            "field": field,
+            "usual": usual.name,
+            "offered": {
+                name: {"summary": offered.summary, "parameters": own_names(offered)}
+                for name, offered in type(usual).offered().items()
+            },
+        }
+        for field, usual in settings_of(cls).items()
+    )
+
+
 def choices_of(hint: Any) -> list[Any]:
     """The values a Literal allows, also inside an optional one."""
     if typing.get_origin(hint) is Literal:

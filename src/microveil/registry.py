@@ -15,6 +15,7 @@ from microveil.parameters import (
     Parameterised,
     component_parameters,
     describe_parameters,
+    describe_settings,
     from_text,
     own_names,
     settings_for,
@@ -172,6 +173,9 @@ def describe_class(kind: str, cls: type[Any]) -> dict[str, Any]:
         "source": cls.source,
         "missing": cls.missing,
     }
+    settings = describe_settings(cls)
+    if settings:
+        entry["settings"] = list(settings)
     for extra in ("weights", "meaning", "formula", "route", "scope"):
         if hasattr(cls, extra):
             entry[extra] = getattr(cls, extra)

@@ -19,6 +19,7 @@ from microveil.masking.microaggregation.classification import TRAITS
 from microveil.masking.microaggregation.fuzzy import Fuzzy
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
+from microveil.masking.preparation import Preparation
 from microveil.masking.preparation import coordinates as coordinates_module
 from microveil.masking.preparation.coordinates import coordinates
 from microveil.masking.preparation.dependence import chosen_attributes, tree_degrees
@@ -696,7 +697,7 @@ def test_of_many_tied_choices_of_attributes_the_first_are_tried() -> None:
     data = Microdata.of({f"x{j:02}": column for j, column in enumerate(steps.cumsum(axis=1).T)})
     tied = chosen_attributes(data.matrix(data.names), data.names, 3)
     assert len(tied) == 120
-    tried = MDAV(select="normal", selected=3)._choices(data, data.names)
+    tried = Preparation(select="normal", selected=3).choices(data, data.names, "mdav")
     assert [tuple(data.names[j] for j in choice) for choice in tried] == tied[:50]
 
 

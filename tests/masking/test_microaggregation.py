@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.microaggregation.base import _Published
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
 from microveil.masking.partition import Partition
 from microveil.masking.preparation.missing_patterns import rows_by_pattern
+from microveil.masking.publishing import Published
 from microveil.masking.publishing.aggregate import modes_by_group
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.groups import means_by_group
@@ -52,7 +52,7 @@ def test_the_lost_variance_is_the_variance_within_the_groups() -> None:
 
 def test_categories_lose_no_squares_whatever_is_left_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Microdata.of({"job": ["a", "b", "b"]})
-    published = _Published(Partition.of([0, 0, 0]), {}, {"job": pa.array(["b", "b", "b"])}, ())
+    published = Published({"job": pa.array(["b", "b", "b"])})
     empty, left = np.empty, count(1)
 
     def used_before(*shape: Any, **more: Any) -> Any:

@@ -100,12 +100,26 @@ def _whole(kind: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
             yield from textwrap.wrap(f"{title}: {text}", _WIDTH, subsequent_indent="  ")
     yield ""
     yield "Parameters:" if entry["parameters"] else "It has no parameters."
-    for parameter in entry["parameters"]:
-        yield from textwrap.wrap(f"  {parameter['name']}: {_allowed(parameter)}", _WIDTH, subsequent_indent="      ")
-        yield from textwrap.wrap(parameter["help"], _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    yield from _parameters(entry, None)
+    for settings in entry.get("settings", ()):
+        yield ""
+        yield f"Parameters of its {settings['field']}:"
+        yield from _parameters(entry, settings["field"])
+        for name, other in settings["offered"].items():
+            if name != settings["usual"]:
+                told = f"{settings['field']}={name}: {other['summary']} (parameters: {', '.join(other['parameters'])})"
+                yield from textwrap.wrap(f"  or {told}", _WIDTH, subsequent_indent="      ")
     yield ""
     # one line, to be copied
     yield "Example: " + _EXAMPLES[kind].format(name=entry["name"], attributes=_attributes(entry))
+
+
+def _parameters(entry: Mapping[str, Any], part: str | None) -> Iterator[str]:
+    for parameter in entry["parameters"]:
+        if parameter.get("part") == part:
+            shown = f"  {parameter['name']}: {_allowed(parameter)}"
+            yield from textwrap.wrap(shown, _WIDTH, subsequent_indent="      ")
+            yield from textwrap.wrap(parameter["help"], _WIDTH, initial_indent="      ", subsequent_indent="      ")
 
 
 def _origin(entry: Mapping[str, Any]) -> str:

@@ -62,6 +62,7 @@ class Aggregate(Publishing):
             )
 
     def check_table(self, data: Microdata, attributes: tuple[str, ...], label: str) -> None:
+        super().check_table(data, attributes, label)
         self.weights(data, label)
 
     def weights(self, data: Microdata, label: str) -> FloatArray | None:
