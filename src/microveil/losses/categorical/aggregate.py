@@ -61,17 +61,21 @@ class ILCategorical(LossMeasure):
     )
 
     def __post_init__(self) -> None:
-        for name, value in (_USUAL if self.preset is None else SOURCE_CH4_2).items():
+        for name, value in SOURCE_CH4_2.items() if self.preset is not None else ():
             given = getattr(self, name)
-            if given is None:
-                object.__setattr__(self, name, value)
-            elif self.preset is not None and given != value:
+            if given is not None and given != value:
                 raise ParameterError(
                     f"{self.name}: {name} = {given!r} is not allowed with the preset {self.preset}, which has {value!r}"
                 )
 
+    def _conventions(self) -> dict[str, Any]:
+        """What is given, and for what is not the usual convention, or that of the preset."""
+        given = {name: getattr(self, name) for name in _USUAL}
+        usual = _USUAL if self.preset is None else SOURCE_CH4_2
+        return {name: usual[name] if value is None else value for name, value in given.items()}
+
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        chosen = {name: getattr(self, name) for name in _USUAL}
+        chosen = self._conventions()
         extra = {"add_missing_category": chosen["add_missing_category"]}
         measures: tuple[LossMeasure, ...] = (
             CTBIL(dimension=chosen["dimension"], mode="counts", **extra),
