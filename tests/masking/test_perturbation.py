@@ -265,7 +265,7 @@ def test_hybrid_draws_keep_the_mean_and_covariance_of_every_group() -> None:
         assert covariance(drawn[rows]) == pytest.approx(covariance(values[rows]))
     assert not np.isclose(drawn, values).any()
     _, notes = drawn_values(values, Partition.of(labels), "hybrid", "normal", rng)
-    assert notes[0].startswith("2 groups too small")
+    assert str(notes[0]).startswith("2 groups too small")
 
 
 @pytest.mark.spec("07:CR-27")

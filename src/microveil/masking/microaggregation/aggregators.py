@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.masking.notes import SHARED_NOISE, Note
 from microveil.masking.partition import Partition
 from microveil.microdata import Categories, Microdata
-from microveil.microdata.microdata import count
 from microveil.numerics.grouping.groups import means_by_group, medians_by_group
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -25,14 +25,14 @@ def published_columns(
     publish: Publish,
     weights: FloatArray | None,
     rng: np.random.Generator,
-) -> tuple[dict[str, pa.Array], tuple[str, ...]]:
+) -> tuple[dict[str, pa.Array], tuple[Note, ...]]:
     """The released columns of some attributes, given which of their cells may not be published; with notes on them.
 
     Numbers are published as asked for; categories always as their group's plurality, ordered ones as its median.
     """
     numeric = [name for name in suppressed if data[name].kind == "numeric"]
     columns: dict[str, pa.Array] = {}
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if numeric:
         matrix = data.matrix(numeric)
         values, notes = published_values(matrix, partition, publish, weights, rng)
@@ -63,7 +63,7 @@ def published_values(
     publish: Publish,
     weights: FloatArray | None,
     rng: np.random.Generator,
-) -> tuple[FloatArray, tuple[str, ...]]:
+) -> tuple[FloatArray, tuple[Note, ...]]:
     """What each record publishes, column by column, NaN where a group has no value; and what is to be said about it.
 
     `perturb` draws records around their group's mean so that means and covariances of the file are kept in expectation;
@@ -84,14 +84,9 @@ def published_values(
     return means_by_group(values, labels, weights), ()
 
 
-def shared_noise_notes(groups: int) -> tuple[str, ...]:
+def shared_noise_notes(groups: int) -> tuple[Note, ...]:
     """What is to be said where so many groups could not have noise of their own."""
-    if not groups:
-        return ()
-    return (
-        f"{count(groups, 'group')} too small for a covariance of their own, or with missing cells: these got the noise "
-        "that all groups share",
-    )
+    return (SHARED_NOISE(groups=groups),) if groups else ()
 
 
 def modes_by_group(values: FloatArray, labels: IntArray) -> FloatArray:

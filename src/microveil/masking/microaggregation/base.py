@@ -24,6 +24,7 @@ from microveil.masking.base import Masked, Method
 from microveil.masking.microaggregation.aggregators import Publish, published_columns
 from microveil.masking.microaggregation.coordinates import coordinates
 from microveil.masking.microaggregation.incomplete import Emptied, blocks_by_pattern, cells_to_empty
+from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records, count
@@ -56,7 +57,7 @@ class _Published:
     partition: Partition
     suppressed: Mapping[str, BoolArray]
     columns: dict[str, pa.Array]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def lost(self, data: Microdata) -> float:
         """The squared changes of the numbers in units of their standard deviations."""
@@ -222,7 +223,7 @@ class Microaggregation(Method):
         check_records(data, self.k, f"{self.name} with k = {self.k}")
         weights = self._weights(data)
         columns: dict[str, pa.Array] = {}
-        notes: list[str] = []
+        notes: list[Note] = []
         partitions, emptied = {}, Emptied()
         blocks = self._blocks(data, attributes)
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):

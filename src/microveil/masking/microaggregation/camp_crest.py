@@ -13,9 +13,9 @@ from microveil.errors import ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.crest import Crest
 from microveil.masking.microaggregation.perturbation import NoiseMode, columns_drawn, drawn_values
+from microveil.masking.notes import AVERAGE_OF_GROUPINGS, OF_RUN
 from microveil.masking.partition import Partition
 from microveil.microdata import Categories, Microdata
-from microveil.microdata.microdata import count
 from microveil.numerics.perturbing.perturbation import Noise, dealt_anew, perturb_average
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -112,8 +112,8 @@ class CampCrest(Crest):
             groupings = [run.partitions[block].labels for run in runs]
             drawn = perturb_average(data.matrix(block), groupings, streams.generator("drawn", *block))
             columns |= columns_drawn(data, block, drawn, runs)
-        notes = [f"run {number}: {note}" for number, run in enumerate(runs, start=1) for note in run.notes]
-        return Masked(columns, notes=(f"the average of {count(len(runs), 'grouping')}, with independent noise", *notes))
+        notes = [OF_RUN(run=str(number), note=note) for number, run in enumerate(runs, start=1) for note in run.notes]
+        return Masked(columns, notes=(AVERAGE_OF_GROUPINGS(groupings=len(runs)), *notes))
 
 
 def _categories_dealt(

@@ -11,9 +11,10 @@ from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.coordinates import scaled
 from microveil.masking.microaggregation.incomplete import cells_to_suppress
+from microveil.masking.notes import CELLS_SUPPRESSED
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata, Numbers
-from microveil.microdata.microdata import check_records, count
+from microveil.microdata.microdata import check_records
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -133,7 +134,7 @@ class Fuzzy(Microaggregation):
                 )
                 suppressed_cells += int(suppressed.sum())
                 columns[column.name] = data.number_column(column.name, values[:, j], suppressed)
-        notes = (f"{count(suppressed_cells, 'cell')} suppressed because of missing values",) if suppressed_cells else ()
+        notes = (CELLS_SUPPRESSED(cells=suppressed_cells, codes=0),) if suppressed_cells else ()
         return Masked(columns, notes=notes)
 
     def _drawn_centres(

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.masking.microaggregation.aggregators import group_counts
+from microveil.masking.notes import CELLS_SUPPRESSED, Note
 from microveil.masking.partition import Partition
-from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING, count
+from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING
 from microveil.numerics.grouping.groups import pooled
 from microveil.typing import BoolArray, IntArray
 
@@ -77,8 +78,5 @@ class Emptied:
         return Emptied(self.cells + int(emptied.sum()), self.codes + int((emptied & (states != PRESENT)).sum()))
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        if not self.cells:
-            return ()
-        codes = f", {count(self.codes, 'missing code')} among them" if self.codes else ""
-        return (f"{count(self.cells, 'cell')} suppressed because of missing values{codes}",)
+    def notes(self) -> tuple[Note, ...]:
+        return (CELLS_SUPPRESSED(cells=self.cells, codes=self.codes),) if self.cells else ()

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.aggregators import shared_noise_notes
+from microveil.masking.notes import COVARIANCES_SMALLER, Note
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.perturbation import Mode, Noise, hybrid, perturb
@@ -20,12 +21,12 @@ NoiseMode = Literal["centred", "iid", "exact", "paper", "hybrid"]
 
 def drawn_values(
     values: FloatArray, partition: Partition, mode: NoiseMode, noise: Noise, rng: np.random.Generator
-) -> tuple[FloatArray, tuple[str, ...]]:
+) -> tuple[FloatArray, tuple[Note, ...]]:
     """What each record publishes when it is drawn around the mean of its group, and what is to be said about it."""
     if mode != "hybrid":
         shared: Mode = mode
         shrunk = noise == "bootstrap" and values.shape[1] > 1 and bool(np.isnan(values).any())
-        notes = ("resampled noise makes covariances smaller where cells are missing",) if shrunk else ()
+        notes = (COVARIANCES_SMALLER(),) if shrunk else ()
         return perturb(values, partition.labels, shared, noise, rng), notes
     drawn, fallen_back = hybrid(values, partition.labels, rng)
     return drawn, shared_noise_notes(fallen_back)

@@ -9,6 +9,7 @@ import numpy as np
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.incomplete import cells_to_empty
 from microveil.masking.microaggregation.individual_ranking import OneByOne
+from microveil.masking.notes import MEAN_MOVED
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.groups import means_by_group
@@ -64,7 +65,7 @@ class SecureKWard(OneByOne):
             suppressed = cells_to_empty(numbers.state, partition, self.k, missing_matches=matches)
             columns[name] = data.number_column(name, moved, suppressed)
             shift = float(np.abs(np.nanmean(moved - means))) / spread if spread > 0 else 0.0
-            notes.append(f"the mean of '{name}' moved by {shift:.2g} standard deviations")
+            notes.append(MEAN_MOVED(attribute=name, shift=shift))
         return Masked(columns, masked.partitions, notes=tuple(notes))
 
 
