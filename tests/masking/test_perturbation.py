@@ -242,7 +242,9 @@ def test_what_resampling_does_to_covariances_is_noted_where_cells_are_missing() 
     values[3, 1] = np.nan
     incomplete = drawn_values(values, Partition.of(labels), "centred", "bootstrap", np.random.default_rng(1))
     assert complete[1] == ()
-    assert incomplete[1] == ("resampled noise makes covariances smaller where cells are missing",)
+    assert [str(note) for note in incomplete[1]] == [
+        "resampled noise makes covariances smaller where cells are missing"
+    ]
 
 
 def test_groups_that_share_their_noise_are_noted_by_every_method() -> None:
