@@ -64,10 +64,6 @@ class TooFewRecordsError(DataError):
         held = "1 record" if records == 1 else f"{records:,} records"
         super().__init__(f"{where} has {held}, but {why} needs at least {at_least}")
 
-    def in_a_part(self) -> TooFewRecordsError:
-        """The same, said of a part of the table."""
-        return TooFewRecordsError(self.records, self.at_least, self.why, where="a part")
-
 
 class GuaranteeError(DataError):
     """A release does not guarantee what was required of it."""

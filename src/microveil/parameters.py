@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import json
 import math
-import re
 import types
 import typing
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -16,9 +15,8 @@ import numpy as np
 import pydantic
 from pydantic.dataclasses import dataclass as validated_dataclass
 
-from microveil.errors import ParameterError, brief, nearest_name, shortened
+from microveil.errors import MicroveilError, ParameterError, brief, nearest_name, shortened
 
-_LONG_LIMIT = re.compile(r"(?<=at most )\d{5,}$")
 _DEEPEST = 32  # lists in lists, or methods inside methods
 Component = TypeVar("Component", bound="Parameterised")
 # What no parameter exceeds, whatever the table: a typing error must not start work without end.
@@ -168,14 +166,63 @@ def _sentence(label: str, problem: pydantic.ValidationError) -> str:
     """The first thing wrong: component, parameter, value, and what is allowed."""
     first = problem.errors(include_url=False)[0]
     location = first["loc"][0] if first["loc"] else ""
-    what = first["msg"].removeprefix("Value error, ")
-    what = what.replace("Input should be", "it must be").replace("a valid integer", "a whole number")
-    what = _LONG_LIMIT.sub(lambda limit: f"{int(limit[0]):,}", what.replace("less than or equal to", "at most"))
+    raised = raised_by(first)
     if first["type"] == "missing":
         return f"{label}: parameter {location} must be given"
-    if not location:
-        return what if what.startswith(label) else f"{label}: {what}"
-    return f"{label}: {location} = {brief(first['input'])} is not allowed; {what}"
+    if not location:  # what a component says of its parameters together names it already
+        return str(raised) if isinstance(raised, MicroveilError) else f"{label}: {what_is_wrong(first)}"
+    if isinstance(raised, MicroveilError):
+        return f"{label}: {raised}"
+    return f"{label}: {location} = {brief(first['input'])} is not allowed; {what_is_wrong(first)}"
+
+
+# by the type of pydantic's error, with its numbers and names
+_ALLOWED = {
+    "int_type": "a whole number",
+    "float_type": "a valid number",
+    "bool_type": "a valid boolean",
+    "string_type": "a valid string",
+    "float_parsing": "a valid number, unable to parse string as a number",
+    "finite_number": "a finite number",
+    "list_type": "a valid list",
+    "tuple_type": "a valid tuple",
+    "dict_type": "a valid dictionary",
+    "literal_error": "{expected}",
+    "greater_than": "greater than {gt}",
+    "greater_than_equal": "greater than or equal to {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "is_instance_of": "an instance of {class}",
+    "dataclass_type": "a dictionary or an instance of {class_name}",
+}
+
+
+def what_is_wrong(error: Mapping[str, Any]) -> str:
+    """What one of pydantic's errors says, in our words where we have any."""
+    raised = raised_by(error)
+    if raised is not None:
+        return str(raised)
+    if error["type"] not in _ALLOWED:
+        return str(error["msg"])
+    limits = {name: _limit(value) for name, value in error.get("ctx", {}).items()}
+    return f"it must be {_ALLOWED[error['type']].format(**limits)}"
+
+
+def raised_by(error: Mapping[str, Any]) -> Exception | None:
+    """The exception of ours from which pydantic made an error, if it did."""
+    found = error.get("ctx", {}).get("error")
+    return found if isinstance(found, Exception) else None
+
+
+def _limit(value: Any) -> str:
+    """A limit as a sentence has it: long whole numbers by thousands.
+
+    >>> _limit(1000), _limit(1e6), _limit(0.5), _limit("'mean' or 'max'")
+    ('1000', '1,000,000', '0.5', "'mean' or 'max'")
+    """
+    if not isinstance(value, int | float) or (isinstance(value, float) and not value.is_integer()):
+        return str(value)
+    return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))
 
 
 def _as_python(value: Any) -> Any:
@@ -312,7 +359,7 @@ def describe_parameters(cls: type[Parameterised]) -> tuple[dict[str, Any], ...]:
 
 
 def _described(cls: type, name: str, usual: Settings | None) -> dict[str, Any]:
-    hint = typing.get_type_hints(cls, include_extras=True)[name]
+    hint = typing.get_type_hints(cls)[name]
     field = cls.__pydantic_fields__[name]  # type: ignore[attr-defined]
     entry: dict[str, Any] = {
         "name": name,

@@ -110,7 +110,7 @@ def test_the_matrices_of_the_release_are_used() -> None:
     release = PRAM(p=0.7).mask(data, ["job", "sex"], seed=1)
     risk = ExpectedRatio().assess(data, release)
     counts = data.categories("job").frequencies
-    found = expected_ratios(release.matrices["job"], counts)
+    found = expected_ratios(release.matrices[("job",)], counts)
     assert risk.ratios["job"].by_category == pytest.approx(found.by_category)  # type: ignore[attr-defined]
     published = release.data.categories("job").codes
     assert risk.per_attribute["job"] == pytest.approx(100 * found.chances[published].mean())
@@ -148,7 +148,7 @@ def test_attributes_drawn_together_are_attacked_together() -> None:
     release = PRAM(p=0.8, compound=True).mask(data, ["job", "sex"], seed=1)
     risk = MapDisclosure().assess(data, release)
     assert list(risk.per_attribute) == ["job+sex"]
-    matrix = release.matrices["job+sex"]
+    matrix = release.matrices[("job", "sex")]
     assert risk.counters["expected"] == pytest.approx(100 * map_disclosure(matrix, np.bincount(_compound(data))))
     same = (_compound(data) == _compound(release.data)).mean()
     assert risk.counters["kept"] == pytest.approx(100 * same)
@@ -181,7 +181,7 @@ def test_missing_cells_are_left_out_and_missing_categories_can_stay_out_of_the_m
     data = Microdata.of({"x": ["a", "b", None, "b", "a", "b"]}, nominal=["x"])
     release = PRAM(p=0.9, exclude_missing=True).mask(data, ["x"], seed=1)
     risk = MapDisclosure().assess(data, release)
-    assert len(release.matrices["x"]) == 2
+    assert len(release.matrices[("x",)]) == 2
     assert np.isnan(risk.per_record).tolist() == [False, False, True, False, False, False]
 
 

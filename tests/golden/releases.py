@@ -110,7 +110,7 @@ def table() -> mv.Microdata:
 def released(people: mv.Microdata, name: str, parameters: dict[str, Any]) -> mv.Release:
     """The release of the keys that the method can treat."""
     method = make("method", name, parameters)
-    attributes = [key for key in people.schema.keys if people[key].kind in method.kinds]
+    attributes = [key for key in people.schema.keys if people[key].kind in method.takes]
     return method.mask(people, attributes, seed=SEED)
 
 

@@ -67,8 +67,8 @@ def test_a_sample_is_seeded_and_says_that_it_is_one() -> None:
     found = closeness(one, other, records=50)
     assert found == closeness(one, other, records=50)
     assert found.compared == 50
-    assert "in a sample of 50 of 400" in found.sentences[1]
-    assert "sample" not in closeness(one, other).sentences[1]
+    assert "in a sample of 50 of 400" in str(found.notes[1])
+    assert "sample" not in str(closeness(one, other).notes[1])
 
 
 def test_a_missing_cell_is_near_to_those_of_its_sort_only() -> None:
@@ -82,7 +82,7 @@ def test_a_single_record_has_no_distance_to_compare_with() -> None:
     one = Microdata.of({"x": [1.0]})
     found = closeness(one, one)
     assert found.copies == 100.0
-    assert len(found.sentences) == 1
+    assert len(found.notes) == 1
 
 
 def test_ratios_are_those_of_plain_distances_to_the_nearest() -> None:

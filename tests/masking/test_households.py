@@ -360,8 +360,8 @@ def test_a_method_that_leaves_records_out_is_refused() -> None:
 
 
 def test_it_is_random_where_the_method_inside_is() -> None:
-    assert ByHousehold(method=Noise()).random
-    assert not ByHousehold(method=MDAV()).random
+    assert ByHousehold(method=Noise()).draws
+    assert not ByHousehold(method=MDAV()).draws
 
 
 # --- order -------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def test_a_part_of_another_type_is_refused_or_does_no_harm(folder: Path, tmp_pat
     [
         (("input",), [1], r"input = \[1\] is no part of a manifest; it must be a table"),
         (("input", "records"), "12", "input.records = '12' is no part of a manifest; it must be a whole number"),
-        (("notes",), [3], "notes = 3 is no part of a manifest; it must be a list of texts"),
+        (("notes",), [3], "notes = 3 is no part of a manifest; it must be a note with its kind, sentence and values"),
         (("versions", "python"), 3, "versions.python = 3 is no part of a manifest; it must be a text"),
         (("input", "dialect"), {"sep": ";"}, "the dialect in a manifest has no entry 'sep'"),
         (("plan", "schema"), 5, "the schema of a plan is the name of a file or a table"),

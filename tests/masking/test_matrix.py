@@ -90,7 +90,7 @@ def test_pram_is_its_matrix_on_indicators_and_a_displacement_of_expectation_zero
     mask = to_matrix_mask(data, release)["job"]
     before, after = indicators(Pair.of(data, release), "job")
     np.testing.assert_allclose(mask.apply(before), after, atol=1e-12)
-    np.testing.assert_array_equal(mask.B, release.matrices["job"])
+    np.testing.assert_array_equal(mask.B, release.matrices[("job",)])
     for category in range(3):
         drawn = mask.C[before[:, category] == 1]
         assert (np.abs(drawn.mean(axis=0)) < 5 * 0.5 / np.sqrt(len(drawn))).all()  # five standard errors at most

@@ -28,7 +28,7 @@ def test_each_attribute_has_a_matrix_of_its_own() -> None:
     rng = np.random.default_rng(4)
     columns = {"a": rng.choice(list("xyz"), 500), "b": rng.choice(list("pq"), 500)}
     release = PRAM(p=0.6).mask(Microdata.of(columns), seed=1)
-    assert {name: matrix.shape for name, matrix in release.matrices.items()} == {"a": (3, 3), "b": (2, 2)}
+    assert {block: matrix.shape for block, matrix in release.matrices.items()} == {("a",): (3, 3), ("b",): (2, 2)}
     kept = (release.data.categories("a").codes == Microdata.of(columns).categories("a").codes).mean()
     assert abs(kept - 0.6) < 4 * np.sqrt(0.6 * 0.4 / 500)
 
@@ -82,21 +82,21 @@ def test_columns_without_any_value_or_with_numbered_categories_come_back() -> No
 def test_the_matrix_is_made_as_named(people: Microdata) -> None:
     t = people.categories("a").frequencies
     uniform = PRAM(matrix="uniform", theta=0.3).mask(people, ["a"], seed=1)
-    assert (uniform.matrices["a"] == uniform_matrix(t, 0.3)).all()
+    assert (uniform.matrices[("a",)] == uniform_matrix(t, 0.3)).all()
     entropy = PRAM(matrix="entropy", p=0.6).mask(people, ["a"], seed=1)
-    assert (entropy.matrices["a"] == entropy_matrix(3, 0.6)).all()
+    assert (entropy.matrices[("a",)] == entropy_matrix(3, 0.6)).all()
 
 
 @pytest.mark.spec("05:PM-05", "05:PM-06")
 def test_an_invariant_matrix_with_its_diagonal_in_range(people: Microdata) -> None:
     release = PRAM(p=0.6, matrix="entropy", invariant=True, diagonal=(0.55, 0.8)).mask(people, seed=1)
     for name in ("a", "b"):
-        t, matrix = people.categories(name).frequencies, release.matrices[name]
+        t, matrix = people.categories(name).frequencies, release.matrices[(name,)]
         assert expected_frequencies(t, matrix) == pytest.approx(t)
         assert 0.55 <= np.diag(matrix).min() <= np.diag(matrix).max() <= 0.8
     assert release.provenance.notes == ()
     t = people.categories("a").frequencies
-    plain = PRAM(p=0.6, matrix="entropy", invariant=True).mask(people, seed=1).matrices["a"]
+    plain = PRAM(p=0.6, matrix="entropy", invariant=True).mask(people, seed=1).matrices[("a",)]
     assert expected_frequencies(t, plain) == pytest.approx(t)
     # fewer records keep their category, though the most frequent category keeps more of its own
     assert (t * np.diag(plain)).sum() < 0.6 * t.sum()
@@ -114,7 +114,7 @@ def test_a_range_that_cannot_be_kept_is_noted() -> None:
 def test_a_diagonal_is_kept_in_range_without_invariance(people: Microdata) -> None:
     for lowering in ("corrected", "printed"):
         method = PRAM(p=0.95, diagonal=(0.55, 0.75), lowering=lowering)  # type: ignore[arg-type]
-        matrix = method.mask(people, ["a"], seed=1).matrices["a"]
+        matrix = method.mask(people, ["a"], seed=1).matrices[("a",)]
         assert matrix.sum(axis=1) == pytest.approx(1)
         # as printed, rows are divided by 1 - (1 - beta) / 3 in the end
         beta = 0.75 / 0.95
@@ -133,8 +133,8 @@ def test_a_matrix_is_given_as_rows_an_array_a_table_or_a_file(people: Microdata,
     file.write_text("from,z,y,x\nx,0.1,0.2,0.7\ny,,1,\nz,0.25,0.25,0.5\n")
     for given in (ROWS, np.array(ROWS), TABLE, str(file), file):
         release = PRAM(given={"a": given}).mask(people, seed=1)
-        assert release.matrices["a"] == pytest.approx(np.array(ROWS))
-        assert np.diag(release.matrices["b"]) == pytest.approx(0.8)  # none is given, so it is made
+        assert release.matrices[("a",)] == pytest.approx(np.array(ROWS))
+        assert np.diag(release.matrices[("b",)]) == pytest.approx(0.8)  # none is given, so it is made
 
 
 @pytest.mark.spec("01:MK-2")
@@ -226,9 +226,9 @@ def test_missing_can_be_left_out_where_it_is_a_category() -> None:
     data = Microdata.of({"x": values})
     data = data.with_schema(data.schema.replacing(data["x"].changed(missing_codes=("REF",), missing="own category")))
     counted = PRAM(p=0.3).mask(data, seed=1)
-    assert counted.matrices["x"].shape == (4, 4)
+    assert counted.matrices[("x",)].shape == (4, 4)
     left_out = PRAM(p=0.3, exclude_missing=True).mask(data, seed=1)
-    assert left_out.matrices["x"].shape == (2, 2)
+    assert left_out.matrices[("x",)].shape == (2, 2)
     after = left_out.frame["x"].to_pylist()
     assert all(y == x for x, y in zip(values, after, strict=True) if x in (None, "REF"))
     assert all(y in ("a", "b") for x, y in zip(values, after, strict=True) if x in ("a", "b"))
@@ -242,9 +242,9 @@ def test_a_compound_makes_no_combination_that_did_not_occur() -> None:
     release = PRAM(p=0.5, compound=True, invariant=True).mask(data, seed=1)
     pairs = set(zip(*(release.frame[name].to_pylist() for name in data.names), strict=True))
     assert pairs == {("f", "womb"), ("f", "lung"), ("m", "lung")}
-    assert {name: matrix.shape for name, matrix in release.matrices.items()} == {"sex+illness": (3, 3)}
+    assert {block: matrix.shape for block, matrix in release.matrices.items()} == {("sex", "illness"): (3, 3)}
     t = variable_of(data, ("sex", "illness")).frequencies
-    assert expected_frequencies(t, release.matrices["sex+illness"]) == pytest.approx(t)
+    assert expected_frequencies(t, release.matrices[("sex", "illness")]) == pytest.approx(t)
     apart = PRAM(p=0.5).mask(data, seed=1)
     assert ("m", "womb") in set(zip(*(apart.frame[name].to_pylist() for name in data.names), strict=True))
 

@@ -24,7 +24,7 @@ from microveil.masking.randomising.pram import PRAM
 from microveil.masking.randomising.restore import Restore
 from microveil.masking.randomising.rounding import Rounding
 from microveil.masking.swapping.rank_swapping import RankSwapping
-from microveil.masking.within import Within, _grouped
+from microveil.masking.within import Within
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.numerics.perturbing.rounding import base_by_spread
@@ -77,7 +77,7 @@ METHODS: list[Method] = [
 def test_one_cluster_is_the_method_on_the_whole_file(method: Method) -> None:
     """With the same random numbers; in releases each has its own."""
     data = survey(80, seed=3)
-    names = tuple(name for name in data.schema.keys if data[name].kind in method.kinds)
+    names = tuple(name for name in data.schema.keys if data[name].kind in method.takes)
     alone = method._mask(data, names, Streams(4), silent)
     within = Within(method=method, clusters=1)._mask(data, names, Streams(4), silent)
     assert within.columns == alone.columns
@@ -274,7 +274,7 @@ def test_a_value_label_that_is_not_right_for_all_parts_is_left_out_with_a_note()
 def test_transition_matrices_that_all_parts_share_are_kept_and_others_are_noted() -> None:
     data = Microdata.of({"town": list("uuuvvv"), "job": list("aababb")}, strata=["town"], keys=["job"])
     same = Within(method=PRAM(matrix="entropy"), by="strata").mask(data, ["job"], seed=1)
-    assert same.matrices["job"].shape == (2, 2)
+    assert same.matrices[("job",)].shape == (2, 2)
     assert not any("transition matrix" in note for note in same.provenance.notes)
     own = Within(method=PRAM(matrix="uniform"), by="strata").mask(data, ["job"], seed=1)
     assert not own.matrices
@@ -291,13 +291,6 @@ def test_notes_that_differ_in_their_numbers_only_are_said_once() -> None:
     bases = [base_by_spread(part) for part in data.numbers("x").values.reshape(3, 20)]
     said = f"rounding: the base is {min(bases):g} to {max(bases):g} for x (in 3 parts of 3)"
     assert release.provenance.notes == (said,)
-
-
-def test_a_number_that_all_parts_share_is_said_as_it_is() -> None:
-    assert _grouped([("3 of 10 cells emptied",), ("1 of 10 cells emptied",)]) == (
-        "1 to 3 of 10 cells emptied (in 2 parts of 2)",
-    )
-    assert _grouped([("7 cells emptied",), ("7 cells emptied",), ()]) == ("7 cells emptied (in 2 parts of 3)",)
 
 
 def test_parts_are_large_enough_for_the_method_inside_the_method() -> None:

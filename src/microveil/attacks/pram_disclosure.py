@@ -12,9 +12,8 @@ from microveil.attacks.base import Attack, Risk, Subject
 from microveil.attacks.confidential import mean_over, percent
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError, nearest_name
-from microveil.masking.randomising.matrices import Given, matrix_for, plain_matrices
+from microveil.masking.randomising.matrices import JOINT, Given, GivenMatrices, matrix_for
 from microveil.masking.randomising.pram import Variable, variable_of
-from microveil.masking.release import JOINT
 from microveil.microdata.schema import CATEGORICAL
 from microveil.numerics.perturbing.posterior import (
     Convention,
@@ -64,7 +63,7 @@ def transitions_of(
 ) -> Iterator[Transitions]:
     """Every variable with its matrix: attributes that were drawn together are one, the others stand alone."""
     matrices = {} if pair.release is None else dict(pair.release.matrices)
-    joint = [block for block in _matrix_blocks(pair) if len(block) > 1 and set(block) <= set(attributes)]
+    joint = [block for block in matrices if len(block) > 1 and set(block) <= set(attributes)]
     within = {member for block in joint for member in block}
     blocks = joint + [(name,) for name in attributes if name not in within]
     names = [JOINT.join(block) for block in blocks]
@@ -74,7 +73,7 @@ def transitions_of(
                 f"{asker}: a matrix is given for '{name}', which is not known{nearest_name(name, names)}"
             )
     for block, name in zip(blocks, names, strict=True):
-        wanted = matrices.get(name)
+        wanted = matrices.get(block)
         variable, after = _variable(pair, block, None if given and name in given else wanted)
         size = len(variable.members)
         if given and name in given:
@@ -85,11 +84,6 @@ def transitions_of(
             both = (variable.codes >= 0) & (after >= 0)
             matrix = observed_matrix(variable.codes[both], after[both], size)
         yield Transitions(name, variable.codes, after, matrix)
-
-
-def _matrix_blocks(pair: Pair) -> list[tuple[str, ...]]:
-    """The attributes of each matrix that the release has."""
-    return [] if pair.release is None else [pair.release.attributes_of_matrix(n) for n in pair.release.matrices]
 
 
 def _variable(pair: Pair, block: tuple[str, ...], matrix: FloatArray | None) -> tuple[Variable, IntArray]:
@@ -122,16 +116,13 @@ def _places(variable: Variable, published: IntArray) -> IntArray:
 class _MatrixAttack(Attack):
     """An attack with the parameter `given`, of use where the release has a matrix for a known attribute."""
 
-    given: dict[str, Any] | None
+    given: GivenMatrices | None
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
         known = set(pair.of_kinds(cls.kinds))
-        return (cls(),) if any(set(block) <= known for block in _matrix_blocks(pair)) else ()
-
-    def __post_init__(self) -> None:
-        if self.given is not None:
-            object.__setattr__(self, "given", plain_matrices(self.given, self.name))
+        matrices = {} if pair.release is None else pair.release.matrices
+        return (cls(),) if any(set(block) <= known for block in matrices) else ()
 
 
 @dataclass(frozen=True)
@@ -175,7 +166,7 @@ class ExpectedRatio(_MatrixAttack):
         "Gouweleeuw et al. (1998); Marés (2013), section 4.1.5; corrects the transposed indices of its Table 4.8"
     )
 
-    given: dict[str, Any] | None = parameter(None, help=_GIVEN)
+    given: GivenMatrices | None = parameter(None, help=_GIVEN)
     convention: Convention = parameter(
         "column",
         help="how the matrix is read: correctly (column), or with transposed indices as in Marés (2013)",
@@ -240,7 +231,7 @@ class MapDisclosure(_MatrixAttack):
         "Microveil's own: an answer to what the evolved matrix of Marés (2013), Table 4.6, gives away"
     )
 
-    given: dict[str, Any] | None = parameter(None, help=_GIVEN)
+    given: GivenMatrices | None = parameter(None, help=_GIVEN)
     frequencies: Literal["original", "estimated"] = parameter(
         "original", help="frequencies that the intruder uses: the true ones, or those estimated from the release"
     )

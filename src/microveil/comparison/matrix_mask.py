@@ -58,7 +58,7 @@ def to_matrix_mask(original: Any, release: Release, attributes: Sequence[str] | 
             raise DataError(f"attribute '{name}' has missing cells, so its masking has no matrix form")
         before, after = indicators(pair, name) if pair.original[name].is_categorical else _single_columns(pair, name)
         partition = next((p for block, p in release.partitions.items() if name in block), None)
-        masks[name] = _matrix_mask(before, after, partition, release.matrices.get(name))
+        masks[name] = _matrix_mask(before, after, partition, release.matrices.get((name,)))
     return masks
 
 

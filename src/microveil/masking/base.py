@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, SchemaError
 from microveil.masking.households import agreement, household_of, renumbered, shared_attributes
+from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Step
 from microveil.masking.release import Provenance, Release, versions
@@ -35,10 +36,16 @@ class Masked:
 
     columns: Mapping[str, pa.Array]
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
-    matrices: Mapping[str, FloatArray] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    matrices: Mapping[tuple[str, ...], FloatArray] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
     attributes: tuple[Attribute, ...] = ()
     rows: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(note, Note) for note in self.notes):
+            raise TypeError(
+                "a note is made by its kind, such as Kind('cells-emptied', '{cells:cell} emptied')(cells=3)"
+            )
 
 
 def _dialect(table: Microdata) -> dict[str, str]:
@@ -104,6 +111,7 @@ def _with_new_household_ids(released: Microdata, provenance: Provenance) -> Micr
 class Method(Parameterised, ABC):
     """A way of masking. A subclass is a frozen dataclass of its parameters and implements `_mask`."""
 
+    # what a class declares of all its methods; `draws`, `takes` and `is_joint` say it of one with its parameters
     random: ClassVar[bool] = True
     # what an attribute becomes depends on the others masked with it, and so do its random numbers
     joint: ClassVar[bool] = False
@@ -117,6 +125,16 @@ class Method(Parameterised, ABC):
     def draws(self) -> bool:
         """Whether another seed can make another release, with the parameters as they are."""
         return self.random
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The kinds of attributes that it masks, with the parameters as they are."""
+        return self.kinds
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether what an attribute becomes depends on the others masked with it, with the parameters as they are."""
+        return self.joint
 
     def mask(
         self,
@@ -141,7 +159,7 @@ class Method(Parameterised, ABC):
                 "the records of this release are in random order already, which is the last thing to do"
             )
         table = as_microdata(data)
-        chosen = resolve_attributes(table, attributes, self.kinds, self.name)
+        chosen = resolve_attributes(table, attributes, self.takes, self.name)
         _refuse_household(table, chosen)
         if len(table) == 0:
             raise DataError(f"the table has no records, so {self.name} has nothing to mask")
@@ -165,13 +183,13 @@ class Method(Parameterised, ABC):
                 **{plugin.package: plugin.version for plugin in plugins_used(self)},
             },
         )
-        streams = provenance.streams_of_step(table, joint=self.joint)
+        streams = provenance.streams_of_step(table, joint=self.is_joint)
         masked = self._mask_beside(_beside(data, original), table, chosen, streams, progress)
         progress(1.0, self.name)
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
         kept = data if isinstance(data, Release) else None
         partitions = {b: p for b, p in (kept.partitions if kept else {}).items() if not set(b) & set(chosen)}
-        matrices = kept.matrices_apart_from(chosen) if kept else {}
+        matrices = {b: m for b, m in (kept.matrices if kept else {}).items() if not set(b) & set(chosen)}
         rows = kept.rows if kept else None
         agreed = _agreed(table, chosen, kept)
         if masked.rows is not None:

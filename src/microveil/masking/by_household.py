@@ -13,9 +13,9 @@ from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.households import BY_HOUSEHOLD, agreement, household_of, shared_attributes, units_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
+from microveil.masking.notes import MASKED_ALIKE, MEMBERS_DIFFER, NO_HOUSEHOLD, NO_SHARED_ATTRIBUTE, Note
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
-from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
@@ -60,15 +60,19 @@ class ByHousehold(Method):
     source: ClassVar[str] = (
         "Templ, Kowarik and Meindl (2015): household variables are anonymised on a file of households and merged"
     )
-    random: ClassVar[bool] = False  # no more than the method inside
+    random: ClassVar[bool] = False
     joint: ClassVar[bool] = True
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({})
 
     method: Method = parameter(MDAVGeneric(), help="the method that masks households and persons")  # type: ignore[call-arg]
 
-    def __post_init__(self) -> None:
-        for name in ("kinds", "random"):  # this one takes what the method inside takes
-            object.__setattr__(self, name, getattr(self.method, name))
+    @property
+    def takes(self) -> tuple[str, ...]:
+        return self.method.takes
+
+    @property
+    def draws(self) -> bool:
+        return self.method.draws
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         return self._mask_beside(None, data, attributes, streams, progress)
@@ -85,13 +89,9 @@ class ByHousehold(Method):
         shared = shared_attributes(data, attributes)
         own = tuple(name for name in attributes if name not in shared)
         if household is None or not shared:
-            why = (
-                "no attribute has the role household"
-                if household is None
-                else f"members of a household differ in {', '.join(attributes)}"
-            )
+            why = NO_HOUSEHOLD() if household is None else NO_SHARED_ATTRIBUTE(attributes=attributes)
             masked = self.method._mask_beside(original, data, attributes, streams, progress)
-            return replace(masked, notes=(f"{why}, so every record was masked by itself", *masked.notes))
+            return replace(masked, notes=(why, *masked.notes))
         made = [self._of_households(original, data, household, shared, streams, Part(progress, 0.0, 0.5))]
         if own:
             persons = _PersonStreams(streams.seed, streams.step)
@@ -103,7 +103,7 @@ class ByHousehold(Method):
         return Masked(
             {name: column for masked in made for name, column in masked.columns.items()},
             {block: found for masked in made for block, found in masked.partitions.items()},
-            {name: matrix for masked in made for name, matrix in masked.matrices.items()},
+            {block: matrix for masked in made for block, matrix in masked.matrices.items()},
             tuple(note for masked in made for note in masked.notes),
             tuple(attribute for masked in made for attribute in masked.attributes),
         )
@@ -131,18 +131,12 @@ class ByHousehold(Method):
         )
 
 
-def _said(data: Microdata, household: IntArray, attributes: tuple[str, ...]) -> tuple[str, ...]:
+def _said(data: Microdata, household: IntArray, attributes: tuple[str, ...]) -> tuple[Note, ...]:
     """How many households were masked as one, and how many not because their members differ."""
     agreeing = np.all([agreement(data, name) for name in attributes], axis=0)
     alike, differing = (len(np.unique(household[records])) for records in (agreeing, ~agreeing))
-    said = (f"masked alike for all members of {count(alike, 'household')}: {', '.join(attributes)}",)
-    if differing == 0:
-        return said
-    return (
-        *said,
-        f"members of {count(differing, 'household')} differ in {' or '.join(attributes)}: there only those with the "
-        "same values were masked alike, and the release shows that they differ",
-    )
+    said = MASKED_ALIKE(households=alike, attributes=attributes)
+    return (said, MEMBERS_DIFFER(households=differing, attributes=attributes)) if differing else (said,)
 
 
 class _PersonStreams(Streams):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from microveil.errors import DataError
+from microveil.masking.notes import COVARIANCES_IN_PART, RANGES_KEPT, Note
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.numerics.statistics.moments import complete_rows, with_moments_of
@@ -21,7 +22,7 @@ def columns_of(data: Microdata, attributes: Sequence[str], values: FloatArray) -
 
 def restored_moments(
     data: Microdata, attributes: Sequence[str], original: FloatArray, masked: FloatArray, asker: str
-) -> tuple[FloatArray, tuple[str, ...]]:
+) -> tuple[FloatArray, tuple[Note, ...]]:
     """Masked values with the means and covariances of the original, and what keeps these from being exact."""
     complete = int(complete_rows(original, masked).sum())
     # with fewer the original would come back, turned at most
@@ -33,16 +34,10 @@ def restored_moments(
     restored, reached = with_moments_of(original, masked)
     notes = []
     if not reached:
-        notes.append(
-            f"{asker}: the masked records vary in fewer directions than the original, so only a part of the "
-            "covariances is restored"
-        )
+        notes.append(COVARIANCES_IN_PART(method=asker))
     outside = _outside_range(data, attributes, restored)
     if outside:
-        notes.append(
-            f"{asker}: {count(outside, 'value')} brought back into the declared ranges, so means and covariances are "
-            "not exact"
-        )
+        notes.append(RANGES_KEPT(method=asker, values=outside))
     return restored, tuple(notes)
 
 

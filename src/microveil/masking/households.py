@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.masking.notes import MEMBERS_MADE_DIFFERENT, MEMBERS_MADE_DIFFERENT_STILL, MEMBERS_OF_HOUSEHOLDS, Note
 from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
-from microveil.microdata.microdata import as_categories, count
+from microveil.microdata.microdata import as_categories
 from microveil.microdata.schema import Category
 from microveil.typing import BoolArray, IntArray
 
@@ -91,21 +92,16 @@ def _differs(codes: IntArray, household: IntArray) -> BoolArray:
     return np.asarray(codes != codes[first][household])
 
 
-def sentence_of(differing: Mapping[str, int], *, by_household: bool) -> tuple[str, ...]:
+def note_of(differing: Mapping[str, int], *, by_household: bool) -> tuple[Note, ...]:
     """What to say of household attributes that members no longer share; nothing if there is none."""
-    found = [f"{name} (in {count(number, 'household')})" for name, number in differing.items() if number]
+    found = tuple(
+        MEMBERS_OF_HOUSEHOLDS(attribute=name, households=number) for name, number in differing.items() if number
+    )
     if not found:
         return ()
-    advice = (
-        "check the households whose members differ in another attribute, because these are not masked as one"
-        if by_household
-        else f"the method {BY_HOUSEHOLD} changes all members of a household alike, but its k counts households: k over "
-        "records is not kept"
-    )
-    return (
-        f"masking made members of the same household differ in {', '.join(found)}, which they shared before, so "
-        f"that one member's record can reveal the original value of another; {advice}",
-    )
+    if by_household:
+        return (MEMBERS_MADE_DIFFERENT_STILL(attributes=found),)
+    return (MEMBERS_MADE_DIFFERENT(attributes=found, method=BY_HOUSEHOLD),)
 
 
 def renumbered(data: Microdata, name: str, rng: np.random.Generator) -> tuple[pa.Array, Attribute]:

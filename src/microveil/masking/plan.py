@@ -11,6 +11,7 @@ from typing import Any
 
 from microveil.errors import ParameterError, brief, errors_of_file, nearest_name, parsed, shortened, toml_of
 from microveil.masking.guarantees import check_requirements
+from microveil.masking.notes import Note
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.schema import Schema
 from microveil.randomness import check_seed, plain_seed
@@ -129,7 +130,6 @@ def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
 
 
 _TABLES = ("input", "output", "versions", "members_differ")
-_LISTS = ("left_out", "notes")
 _DIGESTS = (("input", "digest"), ("output", "digest"), ("output", "file_sha256"))
 _COUNTS = (("input", "records"), ("output", "records"))
 _DIALECT = ("delimiter", "encoding", "decimal", "sheet")
@@ -142,10 +142,12 @@ def check_manifest(manifest: Mapping[str, Any]) -> None:
     """
     for name in _TABLES:
         _of_type(manifest, name, Mapping, "a table")
-    for name in _LISTS:
-        _of_type(manifest, name, list, "a list of texts")
-        for text in manifest.get(name) or ():
-            _fits(isinstance(text, str), name, text, "a list of texts")
+    _of_type(manifest, "left_out", list, "a list of texts")
+    for text in manifest.get("left_out") or ():
+        _fits(isinstance(text, str), "left_out", text, "a list of texts")
+    _of_type(manifest, "notes", list, "a list of notes")
+    for note in manifest.get("notes") or ():
+        Note.from_plain(note)
     _of_type(manifest.get("output") or {}, "schema", Mapping, "a table", "output")
     for table, name in _DIGESTS:
         _of_type(manifest.get(table) or {}, name, str, "a text", table)

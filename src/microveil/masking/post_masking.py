@@ -11,6 +11,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of
 from microveil.masking.microaggregation.mdav import MDAV
+from microveil.masking.notes import MASKED_FIRST, SOME_MASKED_FIRST, Note
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.parameters import parameter, parameterised
@@ -43,13 +44,13 @@ class Mending(Method):
         return self.random or self.first.draws
 
     def __post_init__(self) -> None:
-        if "numeric" not in self.first.kinds or isinstance(self.first, Mending):
+        if "numeric" not in self.first.takes or isinstance(self.first, Mending):
             raise ParameterError(f"{self.name}: first = '{self.first.name}' is not allowed; it must mask numbers")
 
     @abstractmethod
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
-    ) -> tuple[FloatArray, tuple[str, ...]]:
+    ) -> tuple[FloatArray, tuple[Note, ...]]:
         """The mended values of these attributes, and what is to be said about them."""
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
@@ -70,7 +71,7 @@ class Mending(Method):
         if len(original) != len(data):
             raise DataError(f"the original has {count(len(original), 'record')} and the release {len(data):,}")
         before, after = original.matrix(attributes), data.matrix(attributes)
-        notes: tuple[str, ...] = ()
+        notes: tuple[Note, ...] = ()
         untouched = _untouched(attributes, before, after)
         if untouched:
             masked = self.first._mask(data, untouched, streams, Part(progress, 0.0, 0.5))
@@ -80,10 +81,14 @@ class Mending(Method):
                 )
             data = data.with_columns(masked.columns)
             after = data.matrix(attributes)
-            what = "nothing was" if untouched == attributes else f"{', '.join(untouched)} had not been"
-            notes = (f"{self.name}: {what} masked before, so {self.first.name} was applied first", *masked.notes)
+            notes = (self._masked_first(attributes, untouched), *masked.notes)
         mended, said = self._mend(data, attributes, before, after, Part(progress, 0.5, 1.0))
         return Masked(columns_of(data, attributes, mended), notes=(*notes, *said))
+
+    def _masked_first(self, attributes: tuple[str, ...], untouched: tuple[str, ...]) -> Note:
+        if untouched == attributes:
+            return MASKED_FIRST(method=self.name, first=self.first.name)
+        return SOME_MASKED_FIRST(method=self.name, attributes=untouched, first=self.first.name)
 
 
 def _untouched(attributes: tuple[str, ...], before: FloatArray, after: FloatArray) -> tuple[str, ...]:

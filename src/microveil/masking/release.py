@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -17,7 +17,8 @@ import numpy as np
 
 from microveil.errors import ParameterError, check_path
 from microveil.masking.guarantees import Guarantees, guarantees_of
-from microveil.masking.households import BY_HOUSEHOLD, sentence_of
+from microveil.masking.households import BY_HOUSEHOLD, note_of
+from microveil.masking.notes import HOUSEHOLDS_KEPT, HOUSEHOLDS_RENUMBERED, RANDOM_ORDER, Note
 from microveil.masking.partition import Partition
 from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.microdata import Attribute, Microdata, Schema
@@ -27,7 +28,6 @@ from microveil.microdata.schema import category_key
 from microveil.randomness import GUESSABLE, Streams, derived_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-JOINT = "+"  # between the names of attributes that share a matrix
 MANIFEST_ENDING = ".manifest.json"
 
 
@@ -52,7 +52,7 @@ class Provenance:
     input_records: int
     schema: Schema
     left_out: tuple[str, ...] = ()
-    step_notes: tuple[str, ...] = ()
+    step_notes: tuple[Note, ...] = ()
     dialect: Mapping[str, str] = field(default_factory=dict)
     require: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
@@ -63,12 +63,12 @@ class Provenance:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the steps have to say, and what became of the households and of the order of the records."""
-        return (*self.step_notes, *self._household_notes, *self.warnings, *self._order_notes)
+        return tuple(map(str, (*self.step_notes, *self._general_notes)))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever releases the table should look at first."""
-        return sentence_of(self.members_differ, by_household=any(step.method == BY_HOUSEHOLD for step in self.steps))
+        return tuple(map(str, self._warnings))
 
     @property
     def renumbered(self) -> tuple[str, ...]:
@@ -77,14 +77,18 @@ class Provenance:
         return () if kept else self.schema.having("household")
 
     @property
-    def _household_notes(self) -> tuple[str, ...]:
-        if self.keep_household_ids:
-            return tuple(f"{name}: household numbers as they were" for name in self.schema.having("household"))
-        return tuple(f"{name}: households renumbered in random order" for name in self.renumbered)
+    def _warnings(self) -> tuple[Note, ...]:
+        return note_of(self.members_differ, by_household=any(step.method == BY_HOUSEHOLD for step in self.steps))
 
     @property
-    def _order_notes(self) -> tuple[str, ...]:
-        return ("records in random order",) if self.shuffled else ()
+    def _general_notes(self) -> tuple[Note, ...]:
+        """What no step says, because it follows from the plan and from what is counted."""
+        kept = self.schema.having("household") if self.keep_household_ids else ()
+        households = [
+            *(HOUSEHOLDS_KEPT(attribute=name) for name in kept),
+            *(HOUSEHOLDS_RENUMBERED(attribute=name) for name in self.renumbered),
+        ]
+        return (*households, *self._warnings, *([RANDOM_ORDER()] if self.shuffled else []))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -127,7 +131,7 @@ class Provenance:
             "plan": self.plan.to_plain(),
             "input": {"digest": self.input_digest, "records": self.input_records, "dialect": dict(self.dialect)},
             "left_out": list(self.left_out),
-            "notes": list(self.notes),
+            "notes": [note.to_plain() for note in (*self.step_notes, *self._general_notes)],
             "members_differ": dict(self.members_differ),
             "versions": dict(self.versions),
         }
@@ -137,7 +141,7 @@ class Provenance:
 class Release:
     """Masked microdata with its provenance.
 
-    `partitions` (by block of attributes) and `matrices` (by attribute) are what the steps used; `rows` are the records
+    `partitions` and `matrices`, by the attributes that each is about, are what the steps used; `rows` are the records
     of the original that it has, in its order, where these are not all of them one after the other. `agreed` says, by
     masked attribute that belongs to households, of which records all members of the household had it alike.
 
@@ -147,7 +151,7 @@ class Release:
     data: Microdata
     provenance: Provenance
     partitions: Mapping[tuple[str, ...], Partition] = field(default_factory=dict)
-    matrices: Mapping[str, FloatArray] = field(default_factory=dict)
+    matrices: Mapping[tuple[str, ...], FloatArray] = field(default_factory=dict)
     rows: IntArray | None = None
     agreed: Mapping[str, BoolArray] = field(default_factory=dict)
 
@@ -212,24 +216,6 @@ class Release:
             rows=taken if self.rows is None else self.rows[taken],
             agreed={name: records[taken] for name, records in self.agreed.items()},
         )
-
-    def attributes_of_matrix(self, name: str) -> tuple[str, ...]:
-        """The attributes that a matrix is about: one, or those whose names joined make up its name.
-
-        The last step that fits decides; the name alone cannot, because an attribute's own name may hold a "+".
-        """
-        for step in reversed(self.provenance.steps):
-            attributes = step.attributes or ()
-            if name in attributes:
-                break
-            if JOINT.join(attributes) == name:
-                return attributes
-        return (name,)
-
-    def matrices_apart_from(self, attributes: Sequence[str]) -> dict[str, FloatArray]:
-        """The matrices that are about none of these attributes."""
-        masked = set(attributes)
-        return {n: matrix for n, matrix in self.matrices.items() if masked.isdisjoint(self.attributes_of_matrix(n))}
 
     def __len__(self) -> int:
         return len(self.data)
@@ -307,8 +293,9 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
         shuffled=plan.shuffle,
         members_differ=dict(manifest.get("members_differ") or {}),
     )
-    said = (note for note in (manifest.get("notes") or ()) if note not in provenance.notes)
-    return Release(data, replace(provenance, step_notes=tuple(said)))
+    notes = map(Note.from_plain, manifest.get("notes") or ())
+    general = provenance._general_notes
+    return Release(data, replace(provenance, step_notes=tuple(note for note in notes if note not in general)))
 
 
 def _without_found_domain(released: Attribute, before: Schema) -> Attribute:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -17,11 +16,13 @@ import pyarrow.compute as pc
 from microveil.errors import ParameterError, TooFewRecordsError
 from microveil.masking.base import Masked, Method
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
+from microveil.masking.notes import CLUSTERS, FEWER_CLUSTERS, LABELS_LEFT_OUT, MATRICES_OF_PARTS, Note, merged
 from microveil.masking.partition import Partition
 from microveil.masking.preparation import strata_of
+from microveil.masking.randomising.matrices import JOINT
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
-from microveil.microdata.microdata import check_records, count
+from microveil.microdata.microdata import check_records
 from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS, Category, category_key
 from microveil.numerics.clustering.c_medians import Merge
@@ -30,9 +31,6 @@ from microveil.parameters import MOST_RECORDS, Parameterised, component_paramete
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
-
-_NUMBER = re.compile(r"(?<![\w.'])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w'])")
-_PLURAL = re.compile(r"s\b")
 
 
 @parameterised
@@ -92,9 +90,13 @@ class Within(Method):
     )
     ordinal_distance: OrdinalDistance = parameter("inclusive", help=f"clusters: {ORDINAL_DISTANCES}")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kinds", self.method.kinds)  # this one takes what the method inside takes
-        object.__setattr__(self, "joint", self.by == "clusters" or self.method.joint)
+    @property
+    def takes(self) -> tuple[str, ...]:
+        return self.method.takes
+
+    @property
+    def is_joint(self) -> bool:
+        return self.by == "clusters" or self.method.is_joint
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         return self._mask_beside(None, data, attributes, streams, progress)
@@ -120,12 +122,12 @@ class Within(Method):
             except TooFewRecordsError as problem:
                 if len(rows_of_parts) == 1:
                     raise
-                raise problem.in_a_part() from None
+                raise TooFewRecordsError(problem.records, problem.at_least, problem.why, where="a part") from None
         return _together(data, made, rows_of_parts, notes)
 
     def _parts(
         self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress
-    ) -> tuple[list[IntArray], tuple[str, ...]]:
+    ) -> tuple[list[IntArray], tuple[Note, ...]]:
         smallest: int = self.smallest if self.smallest is not None else max(_sizes(self.method), default=2)
         check_records(data, smallest, f"{self.name} with parts of {smallest}")
         if self.by == "clusters":
@@ -136,7 +138,7 @@ class Within(Method):
 
     def _clusters(
         self, data: Microdata, attributes: tuple[str, ...], smallest: int, streams: Streams, progress: Progress
-    ) -> tuple[list[IntArray], tuple[str, ...]]:
+    ) -> tuple[list[IntArray], tuple[Note, ...]]:
         from microveil.numerics.clustering.c_medians import c_medians, merge_small
 
         columns, axes = mixed_columns(data, attributes, self.ordinal_distance, numeric_centre=MEDIAN)
@@ -150,11 +152,11 @@ class Within(Method):
             f"{self.name}: clusters",
             least=self.centre == "least",
         )
-        merged = Partition.of(merge_small(columns, axes, found.labels, smallest, self.merge))
-        notes = [f"masked inside {count(len(merged), 'cluster')}, the smallest of {count(merged.smallest, 'record')}"]
+        together = Partition.of(merge_small(columns, axes, found.labels, smallest, self.merge))
+        notes = [CLUSTERS(clusters=len(together), smallest=together.smallest)]
         if len(found.centres) < self.clusters:
-            notes.append(f"there are records for {count(len(found.centres), 'cluster')} only, not {self.clusters}")
-        return merged.groups, tuple(notes)
+            notes.append(FEWER_CLUSTERS(clusters=len(found.centres), asked=self.clusters))
+        return together.groups, tuple(notes)
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def _sizes(method: Parameterised) -> list[int]:
 
 
 def _together(
-    data: Microdata, made: Sequence[Masked], rows_of_parts: Sequence[IntArray], notes: tuple[str, ...]
+    data: Microdata, made: Sequence[Masked], rows_of_parts: Sequence[IntArray], notes: tuple[Note, ...]
 ) -> Masked:
     """The masked parts as one file, its records in their old order."""
     if len(made) == 1:
@@ -203,7 +205,7 @@ def _together(
         {name: joined[name].combine_chunks().take(back) for name in joined.column_names},
         partitions={block: _one_partition(made, rows_of_parts, block) for block in _blocks_of_all(made)},
         matrices=matrices,
-        notes=(*notes, *_grouped([masked.notes for masked in made]), *unlabelled, *unlike),
+        notes=(*notes, *merged([masked.notes for masked in made]), *unlabelled, *unlike),
         attributes=attributes,
         rows=_kept(made, rows_of_parts),
     )
@@ -227,43 +229,16 @@ def _kept(made: Sequence[Masked], rows_of_parts: Sequence[IntArray]) -> IntArray
     return np.sort(np.concatenate([rows if masked.rows is None else rows[masked.rows] for masked, rows in pairs]))
 
 
-def _matrices_of_all(made: Sequence[Masked]) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
+def _matrices_of_all(made: Sequence[Masked]) -> tuple[dict[tuple[str, ...], FloatArray], tuple[Note, ...]]:
     """The transition matrices that all parts share, and a note of those that differ."""
-    names = list(dict.fromkeys(name for masked in made for name in masked.matrices))
+    blocks = list(dict.fromkeys(block for masked in made for block in masked.matrices))
     shared = {}
-    for name in names:
-        found = [masked.matrices.get(name) for masked in made]
+    for block in blocks:
+        found = [masked.matrices.get(block) for masked in made]
         if found[0] is not None and all(m is not None and np.array_equal(m, found[0]) for m in found):
-            shared[name] = found[0]
-    lost = [name for name in names if name not in shared]
-    said = f"every part has a transition matrix of its own for {', '.join(lost)}; the release does not hold them"
-    return shared, (said,) if lost else ()
-
-
-def _grouped(notes_of_parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Every note once, with how many parts say it; where only its numbers differ, from the least to the largest.
-
-    >>> _grouped([("1 cell emptied",), (), ("12 cells emptied",)])
-    ('1 to 12 cells emptied (in 2 parts of 3)',)
-    """
-    alike: dict[str, list[str]] = {}
-    for note in (note for notes in notes_of_parts for note in notes):
-        alike.setdefault(_PLURAL.sub("", _NUMBER.sub("0", note)), []).append(note)
-    said = []
-    for notes in alike.values():
-        parts_saying = sum(any(note in notes for note in own) for own in notes_of_parts)
-        said.append(f"{_with_ranges(notes)} (in {count(parts_saying, 'part')} of {len(notes_of_parts)})")
-    return tuple(said)
-
-
-def _with_ranges(notes: Sequence[str]) -> str:
-    numbers = [sorted(set(places), key=_amount) for places in zip(*map(_NUMBER.findall, notes), strict=True)]
-    shown = iter([found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}" for found in numbers])
-    return _NUMBER.sub(lambda _: next(shown), max(notes, key=len))
-
-
-def _amount(number: str) -> float:
-    return float(number.replace(",", ""))
+            shared[block] = found[0]
+    lost = tuple(JOINT.join(block) for block in blocks if block not in shared)
+    return shared, (MATRICES_OF_PARTS(matrices=lost),) if lost else ()
 
 
 def _blocks_of_all(made: Sequence[Masked]) -> list[tuple[str, ...]]:
@@ -281,7 +256,7 @@ def _one_partition(made: Sequence[Masked], rows_of_parts: Sequence[IntArray], bl
 
 def _descriptions(
     data: Microdata, made: Sequence[Masked], columns_of_parts: Sequence[Mapping[str, pa.Array]]
-) -> tuple[tuple[Attribute, ...], tuple[str, ...]]:
+) -> tuple[tuple[Attribute, ...], tuple[Note, ...]]:
     """The attributes that any part describes anew, with the domains, missing codes and value labels of all parts."""
     by_name: dict[str, dict[int, Attribute]] = {}
     for number, masked in enumerate(made):
@@ -297,7 +272,7 @@ def _descriptions(
         agreed, dropped = _agreed_labels(labels, [columns[name] for columns in columns_of_parts if name in columns])
         described.append(same[0].changed(domain=domain, missing_codes=tuple(codes), value_labels=agreed))
         if dropped:
-            notes.append(f"'{name}': {count(dropped, 'value label')} left out, which would not be right for all parts")
+            notes.append(LABELS_LEFT_OUT(attribute=name, labels=dropped))
     return tuple(described), tuple(notes)
 
 

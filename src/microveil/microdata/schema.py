@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal, get_args
 
 import pydantic
 
-from microveil.errors import SchemaError, UnknownNameError, errors_of_file, parsed, shortened, toml_of
+from microveil.errors import MicroveilError, SchemaError, UnknownNameError, errors_of_file, parsed, shortened, toml_of
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.hierarchy import Hierarchy, Intervals, hierarchy_from_plain, node_text
+from microveil.parameters import raised_by, what_is_wrong
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
 Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum"]
@@ -158,13 +159,18 @@ def make_attribute(values: Mapping[str, Any]) -> Attribute:
         raise SchemaError(f"attribute '{name}': a text holds a character that cannot be written") from None
     except pydantic.ValidationError as problem:
         first = problem.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"][:1])
-        what = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
-        what = what.removeprefix(f"{where}: ").replace("Field required", "it must be given")
         name = shortened(str(values.get("name", "?")))
-        raise SchemaError(f"attribute '{name}': {shortened(where) + ': ' if where else ''}{what}") from None
+        raise SchemaError(f"attribute '{name}': {_what_is_wrong(first)}") from None
     except SchemaError as problem:
         raise SchemaError(f"attribute '{shortened(str(values.get('name', '?')))}': {problem}") from None
+
+
+def _what_is_wrong(error: Mapping[str, Any]) -> str:
+    """The field and what is wrong with it; an error of ours names the field itself."""
+    if not error["loc"] or isinstance(raised_by(error), MicroveilError):
+        return what_is_wrong(error)
+    what = "it must be given" if error["type"] == "missing" else what_is_wrong(error)
+    return f"{shortened(str(error['loc'][0]))}: {what}"
 
 
 class Schema:

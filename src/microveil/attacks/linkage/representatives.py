@@ -140,7 +140,10 @@ class RepresentativeLinkage(Attack):
             raise ParameterError(f"{self.name}: released is not allowed with split, which chooses them itself")
         if self.choquet_quantifier is not None and self.operator != "twofold":
             raise ParameterError(f"{self.name}: choquet_quantifier is only for operator = 'twofold'")
-        self._quantifiers()
+        try:
+            self._quantifiers()
+        except ParameterError as problem:
+            raise ParameterError(f"{self.name}: {problem}") from None
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import pydantic
+from pydantic_core import ArgsKwargs
+
 from microveil.comparison.pairs import Pair
-from microveil.errors import ParameterError
+from microveil.errors import ParameterError, brief
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING
 from microveil.losses.categorical.distance import DBIL
@@ -60,15 +63,19 @@ class ILCategorical(LossMeasure):
         None, help="conventions that come nearest to printed tables, for dimension, distance and missing category"
     )
 
-    def __post_init__(self) -> None:
-        for name, value in (_USUAL if self.preset is None else SOURCE_CH4_2).items():
-            given = getattr(self, name)
-            if given is None:
-                object.__setattr__(self, name, value)
-            elif self.preset is not None and given != value:
-                raise ParameterError(
-                    f"{self.name}: {name} = {given!r} is not allowed with the preset {self.preset}, which has {value!r}"
-                )
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _with_conventions(cls, given: ArgsKwargs) -> ArgsKwargs:
+        """What is not given has the usual convention, or that of the preset, which nothing given may contradict."""
+        values = dict(given.kwargs or {})
+        preset = values.get("preset")
+        for name, value in (_USUAL if preset is None else SOURCE_CH4_2).items():
+            if values.get(name) is None:
+                values[name] = value
+            elif preset == "source-ch4-2" and values[name] != value:
+                told = f"{cls.name}: {name} = {brief(values[name])}"
+                raise ParameterError(f"{told} is not allowed with the preset {preset}, which has {value!r}")
+        return ArgsKwargs((), values)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         chosen = {name: getattr(self, name) for name in _USUAL}

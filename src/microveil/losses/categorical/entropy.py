@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from math import log2
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from microveil.attacks.pram_disclosure import Transitions, transitions_of
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING, Coded, coded
-from microveil.masking.randomising.matrices import plain_matrices
+from microveil.masking.randomising.matrices import GivenMatrices
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -50,16 +50,12 @@ class _EntropyLoss(LossMeasure):
         "empirical",
         help="where probabilities come from: the transitions that happened, or the transition matrices of the release",
     )
-    given: dict[str, Any] | None = parameter(
+    given: GivenMatrices | None = parameter(
         None,
         help="for attributes by name, the transition matrix (with mode matrix): rows of numbers, tables by category, "
         "or a CSV file; unset: those of the release, else the transitions that happened",
     )
     add_missing_category: bool = parameter(False, help=ADD_MISSING)
-
-    def __post_init__(self) -> None:
-        if self.given is not None:
-            object.__setattr__(self, "given", plain_matrices(self.given, self.name))
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         stretches = parts(progress, len(attributes))

@@ -20,6 +20,7 @@ from microveil.masking.coarsening.coarse import (
     refuse_unlisted,
     valid_categories,
 )
+from microveil.masking.notes import VALUES_MERGED, VALUES_OF_ATTRIBUTE, Note
 from microveil.microdata import Attribute, Categories, Microdata
 from microveil.microdata.hierarchies import check_width, equal_width, frequency_cuts
 from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, node_text
@@ -111,7 +112,7 @@ class Recode(Method):
         return self.cuts if isinstance(self.cuts, tuple) else () if self.cuts is None else (self.cuts,)
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        notes: tuple[str, ...] = ()
+        notes: tuple[Note, ...] = ()
         if self.by == "automatic":
             check_records(data, self.k, f"recode with k = {self.k}")
             coarse, notes = self._automatic(data, attributes, Part(progress, 0.0, 0.8))
@@ -206,7 +207,7 @@ class Recode(Method):
 
     def _automatic(
         self, data: Microdata, attributes: tuple[str, ...], progress: Progress
-    ) -> tuple[dict[str, Coarse], tuple[str, ...]]:
+    ) -> tuple[dict[str, Coarse], tuple[Note, ...]]:
         from microveil.numerics.counting.category_merging import merge_until_frequent
 
         atoms = {name: _Atoms(data, name, self.groups) for name in attributes}
@@ -222,9 +223,11 @@ class Recode(Method):
                 f"than {self.k}; leave them to suppress (leave = {left / len(data):.2g}) or declare missing wildcards"
             )
         coarse = {name: atoms[name].merged() for name in attributes}
-        said = ", ".join(f"{name} {len(atoms[name].codes_held)} to {len(coarse[name].labels)}" for name in attributes)
-        rest = f"; {count(left, 'record')} left below k = {self.k}" if left else ""
-        return coarse, (f"recode: values merged ({said}){rest}",)
+        fewer = tuple(
+            VALUES_OF_ATTRIBUTE(attribute=name, before=len(atoms[name].codes_held), after=len(coarse[name].labels))
+            for name in attributes
+        )
+        return coarse, (VALUES_MERGED(method=self.name, attributes=fewer, left=left, k=self.k),)
 
 
 class _Atoms:

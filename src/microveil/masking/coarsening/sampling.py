@@ -9,6 +9,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
+from microveil.masking.notes import RELEASED_AS_THEY_ARE, Note
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import combinations_of, key_codes
 from microveil.microdata.schema import KINDS
@@ -90,11 +91,6 @@ class Sampling(Method):
         wanted[largest[: self.size - int(wanted.sum())]] += 1
         return wanted
 
-    def _notes(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[str, ...]:
+    def _notes(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[Note, ...]:
         numeric = [name for name in attributes if data[name].kind == "numeric"]
-        if not numeric:
-            return ()
-        return (
-            f"sampling: the numbers of {', '.join(numeric)} are released as they are and can be matched exactly with "
-            "other files; mask them too",
-        )
+        return (RELEASED_AS_THEY_ARE(method=self.name, attributes=tuple(numeric)),) if numeric else ()

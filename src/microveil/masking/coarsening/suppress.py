@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.guarantees import Guarantees
+from microveil.masking.notes import CELLS_EMPTIED, CELLS_OF_ATTRIBUTE, NO_CELL_EMPTIED, Note
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.equivalence_classes import Combinations, combinations_of, key_codes
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
@@ -108,7 +109,7 @@ class Suppress(Method):
             if keys[name].missing != data[name].missing and (cells.any() or data[name].missing != "refuse"):
                 changed.append(keys[name])
         self._check(data.with_columns(columns, changed), attributes, targets)
-        return Masked(columns, notes=_notes(attributes, blanks), attributes=tuple(changed))
+        return Masked(columns, notes=(_note(self.name, attributes, blanks),), attributes=tuple(changed))
 
     def _with_policies(self, data: Microdata, attributes: tuple[str, ...]) -> Microdata:
         """The table with the meaning that empty cells of the keys are to have; refused where it cannot be treated."""
@@ -196,10 +197,10 @@ def _empty_code(data: Microdata, name: str, classes: Combinations, column: int) 
     return int(classes.codes[:, column].max(initial=-1)) + 1
 
 
-def _notes(attributes: tuple[str, ...], blanks: BoolArray) -> tuple[str, ...]:
+def _note(method: str, attributes: tuple[str, ...], blanks: BoolArray) -> Note:
     cells = {name: int(column.sum()) for name, column in zip(attributes, blanks.T, strict=True)}
-    listed = ", ".join(f"{name} {number:,}" for name, number in cells.items() if number)
+    listed = tuple(CELLS_OF_ATTRIBUTE(attribute=name, cells=number) for name, number in cells.items() if number)
     if not listed:
-        return ("suppress: no cell had to be emptied",)
+        return NO_CELL_EMPTIED(method=method)
     hit = int(blanks.any(axis=1).sum())
-    return (f"suppress: {count(sum(cells.values()), 'cell')} of {count(hit, 'record')} emptied ({listed})",)
+    return CELLS_EMPTIED(method=method, cells=sum(cells.values()), records=hit, attributes=listed)

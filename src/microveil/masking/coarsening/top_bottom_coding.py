@@ -10,6 +10,7 @@ import pyarrow as pa
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.coarsening.coarse import Coarse, Publish, centred, merged, published, valid_categories
+from microveil.masking.notes import VALUES_CODED, VALUES_CODED_AS_THRESHOLD, Note
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
@@ -71,7 +72,7 @@ class EndCoding(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns: dict[str, pa.Array] = {}
         changed: list[Attribute] = []
-        notes: list[str] = []
+        notes: list[Note] = []
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
             if data[name].kind == "numeric":
                 columns[name], note = self._coded_numbers(data, name)
@@ -82,15 +83,16 @@ class EndCoding(Method):
             part(1.0, f"{self.name}: {name}")
         return Masked(columns, attributes=tuple(changed), notes=tuple(notes))
 
-    def _coded_numbers(self, data: Microdata, name: str) -> tuple[pa.Array, str]:
+    def _coded_numbers(self, data: Microdata, name: str) -> tuple[pa.Array, Note]:
         values = data.numbers(name).values
         sign = 1.0 if self.high else -1.0  # the low end of the values is the high end of their negatives
         threshold = sign * self._threshold(sign * values, name)
         beyond = np.nan_to_num(sign * values, nan=-np.inf) > sign * threshold
-        note = f"{self.name}: {count(int(beyond.sum()), 'value')} of {name} coded"
-        if self.code == "threshold" or beyond.sum() < _FEW:
-            if self.code != "threshold" and beyond.any():
-                note += f" as the threshold, since the {self.code} of so few would tell them"
+        coded = int(beyond.sum())
+        note = VALUES_CODED(method=self.name, values=coded, attribute=name)
+        if self.code == "threshold" or coded < _FEW:
+            if self.code != "threshold" and coded:
+                note = VALUES_CODED_AS_THRESHOLD(method=self.name, values=coded, attribute=name, code=self.code)
             return data.number_column(name, np.where(beyond, threshold, values)), note
         coarse = Coarse(np.where(beyond, 0, -1), ("",))
         return data.number_column(name, centred(data, name, coarse, self.code)), note

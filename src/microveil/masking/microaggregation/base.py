@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.masking.base import Masked, Method
+from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
 from microveil.masking.preparation import Preparation
 from microveil.masking.publishing.aggregate import Aggregate
@@ -93,7 +94,7 @@ class Microaggregation(Method):
         self.publishing.check_table(data, attributes, self.name)
         columns: dict[str, pa.Array] = {}
         described: list[Attribute] = []
-        notes: list[str] = []
+        notes: list[Note] = []
         partitions, emptied = {}, Emptied()
         blocks = self.preparation.blocks(data, attributes, self.name)
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):

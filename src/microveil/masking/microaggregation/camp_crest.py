@@ -11,9 +11,9 @@ import pyarrow as pa
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.crest import Crest
+from microveil.masking.notes import AVERAGE_OF_GROUPINGS, OF_RUN
 from microveil.masking.publishing.micro_perturbation import MicroPerturbation
 from microveil.microdata import Microdata
-from microveil.microdata.microdata import count
 from microveil.numerics.perturbing.perturbation import perturb_average
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -86,5 +86,5 @@ class CampCrest(Crest):
             for name, column in zip(block, drawn.T, strict=True):
                 empty = [run.columns[name].is_null().to_numpy(zero_copy_only=False) for run in runs]
                 columns[name] = data.number_column(name, column, np.any(empty, axis=0))
-        notes = [f"run {number}: {note}" for number, run in enumerate(runs, start=1) for note in run.notes]
-        return Masked(columns, notes=(f"the average of {count(len(runs), 'grouping')}, with independent noise", *notes))
+        notes = [OF_RUN(run=str(number), note=note) for number, run in enumerate(runs, start=1) for note in run.notes]
+        return Masked(columns, notes=(AVERAGE_OF_GROUPINGS(groupings=len(runs)), *notes))

@@ -11,9 +11,9 @@ import numpy as np
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import Microaggregation, Partitioner, Records
+from microveil.masking.notes import NOT_A_CLASS, NOT_ATTAINED, OF_GROUPING, ONE_CLASS, SAME_CLASS, SINGLE_CLASS, Note
 from microveil.masking.preparation import Preparation
 from microveil.microdata import Microdata
-from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
@@ -193,24 +193,25 @@ class Crest(Microaggregation):
         _, merged = np.unique(np.where(rare[compound], len(rare), compound), return_inverse=True)
         return np.asarray(merged.reshape(-1), dtype=np.int64)
 
-    def _class_notes(self, data: Microdata, attributes: tuple[str, ...], masked: Masked) -> tuple[str, ...]:
+    def _class_notes(self, data: Microdata, attributes: tuple[str, ...], masked: Masked) -> tuple[Note, ...]:
         """Counts of what the groups give away about the class; no values."""
         from microveil.numerics.counting.class_divergence import ClassReport
 
         if not self._class_attributes(data, attributes):
-            return ("no class attribute is named or confidential: all records were treated as one class",)
+            return (ONE_CLASS(),)
         classes = self._class_codes(data, attributes)
-        notes = []
+        notes: list[Note] = []
         for block, partition in masked.partitions.items():
-            where = f"grouping of {count(len(block), 'attribute')}: " if len(masked.partitions) > 1 else ""
             report = ClassReport.of(partition.labels, classes)
-            notes += [where + note for note in (*class_notes(report), *self._not_attained(report))]
+            found = [*class_notes(report), *self._not_attained(report)]
+            several = len(masked.partitions) > 1
+            notes += [OF_GROUPING(attributes=block, note=note) for note in found] if several else found
         unused = sum(not data[n].is_categorical and n not in attributes for n in data.schema.confidential)
         if self.classes is None and unused:
-            notes.append(f"{count(unused, 'numeric confidential attribute')} not used as a class")
+            notes.append(NOT_A_CLASS(attributes=unused))
         return tuple(notes)
 
-    def _not_attained(self, report: ClassReport) -> list[str]:
+    def _not_attained(self, report: ClassReport) -> list[Note]:
         """In how many groups what was asked of the classes does not hold: they could not be cut off better."""
         notes = []
         distances = report.divergence if self.closeness == "jsd" else report.attained
@@ -221,20 +222,17 @@ class Crest(Microaggregation):
         }
         for what, failing in asked.items():
             if np.any(failing):
-                notes.append(f"{what} is not attained in {count(int(np.sum(failing)), 'group')}")
+                notes.append(NOT_ATTAINED(asked=what, groups=int(np.sum(failing))))
         return notes
 
 
-def class_notes(report: ClassReport) -> list[str]:
+def class_notes(report: ClassReport) -> list[Note]:
     """How many records share one class with their whole group, and how many groups have a class of one record."""
     notes = []
     if report.homogeneous_records:
-        notes.append(
-            f"{count(report.homogeneous_records, 'record')} in {count(int(report.homogeneous.sum()), 'group')} whose "
-            "members all have the same class"
-        )
+        notes.append(SAME_CLASS(records=report.homogeneous_records, groups=int(report.homogeneous.sum())))
     if report.single.any():
-        notes.append(f"{count(int(report.single.sum()), 'group')} with a class that only one member has")
+        notes.append(SINGLE_CLASS(groups=int(report.single.sum())))
     return notes
 
 

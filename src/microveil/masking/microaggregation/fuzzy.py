@@ -9,13 +9,14 @@ import numpy as np
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.notes import CELLS_SUPPRESSED
 from microveil.masking.partition import Partition
 from microveil.masking.preparation import Preparation
 from microveil.masking.preparation.coordinates import scaled
 from microveil.masking.publishing.aggregate import Aggregate
 from microveil.masking.publishing.missing_cells import cells_to_suppress
 from microveil.microdata import Microdata, Numbers
-from microveil.microdata.microdata import check_records, count
+from microveil.microdata.microdata import check_records
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -130,7 +131,7 @@ class Fuzzy(Microaggregation):
                 )
                 suppressed_cells += int(suppressed.sum())
                 columns[column.name] = data.number_column(column.name, values[:, j], suppressed)
-        notes = (f"{count(suppressed_cells, 'cell')} suppressed because of missing values",) if suppressed_cells else ()
+        notes = (CELLS_SUPPRESSED(cells=suppressed_cells, codes=0),) if suppressed_cells else ()
         return Masked(columns, notes=notes)
 
     def _drawn_centres(

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from microveil.masking.base import Masked, Method
+from microveil.masking.notes import BACK_IN_RANGE, FEWER_THAN_KAPPA, OUTSIDE_RANGE, Note
 from microveil.microdata import Microdata
-from microveil.microdata.microdata import count
 from microveil.numerics.grouping.mic1d import mic1d
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
@@ -57,11 +57,10 @@ class Mic1D(Method):
         columns = {name: data.number_column(name, published[:, j]) for j, name in enumerate(attributes)}
         return Masked(columns, notes=self._notes(int((~np.isnan(original)).sum()), outside))
 
-    def _notes(self, values: int, outside: int) -> tuple[str, ...]:
+    def _notes(self, values: int, outside: int) -> tuple[Note, ...]:
         notes = []
         if outside:
-            what = "were brought back into" if self.clip else "lie outside"
-            notes.append(f"{count(outside, 'value')} {what} the range of the original attribute")
+            notes.append((BACK_IN_RANGE if self.clip else OUTSIDE_RANGE)(values=outside))
         if values < self.kappa:
-            notes.append(f"the table has {count(values, 'value')}, fewer than kappa, so all are averaged together")
+            notes.append(FEWER_THAN_KAPPA(values=values))
         return tuple(notes)

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from microveil.masking.notes import COVARIANCES_SMALLER, SHARED_NOISE, Note
 from microveil.masking.partition import Partition
-from microveil.microdata.microdata import count
 from microveil.numerics.perturbing.perturbation import Mode, Noise, hybrid, perturb
 from microveil.typing import FloatArray
 
@@ -16,7 +16,7 @@ NoiseMode = Literal["centred", "iid", "exact", "paper", "hybrid"]
 
 def drawn_values(
     values: FloatArray, partition: Partition, mode: NoiseMode, noise: Noise, rng: np.random.Generator
-) -> tuple[FloatArray, tuple[str, ...]]:
+) -> tuple[FloatArray, tuple[Note, ...]]:
     """What each record publishes when it is drawn around the mean of its group, and what is to be said about it.
 
     The noise keeps means and covariances of the file, or with `hybrid` those of every group that is large enough.
@@ -24,17 +24,7 @@ def drawn_values(
     if mode != "hybrid":
         shared: Mode = mode
         shrunk = noise == "bootstrap" and values.shape[1] > 1 and bool(np.isnan(values).any())
-        notes = ("resampled noise makes covariances smaller where cells are missing",) if shrunk else ()
+        notes = (COVARIANCES_SMALLER(),) if shrunk else ()
         return perturb(values, partition.labels, shared, noise, rng), notes
     drawn, fallen_back = hybrid(values, partition.labels, rng)
-    return drawn, shared_noise_notes(fallen_back)
-
-
-def shared_noise_notes(groups: int) -> tuple[str, ...]:
-    """What is to be said where so many groups could not have noise of their own."""
-    if not groups:
-        return ()
-    return (
-        f"{count(groups, 'group')} too small for a covariance of their own, or with missing cells: these got the noise "
-        "that all groups share",
-    )
+    return drawn, (SHARED_NOISE(groups=fallen_back),) if fallen_back else ()

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import ParameterError
+from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
 from microveil.masking.publishing.aggregate import Aggregate, aggregate_columns, number_columns
 from microveil.masking.publishing.drawing import NoiseMode, drawn_values
@@ -64,7 +65,7 @@ class MicroPerturbation(Publishing):
     ) -> Published:
         numeric = [name for name in suppressed if data[name].kind == "numeric"]
         columns: dict[str, pa.Array] = {}
-        notes: tuple[str, ...] = ()
+        notes: tuple[Note, ...] = ()
         if numeric:
             rng = streams.generator("drawn", *suppressed)
             drawn, notes = drawn_values(data.matrix(numeric), partition, self.noise, self.shape, rng)

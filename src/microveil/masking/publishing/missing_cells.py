@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from microveil.masking.notes import CELLS_SUPPRESSED, Note
 from microveil.masking.partition import Partition
-from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING, count
+from microveil.microdata.microdata import PRESENT, SYSTEM_MISSING
 from microveil.typing import BoolArray, IntArray
 
 
@@ -65,8 +66,5 @@ class Emptied:
         return Emptied(self.cells + other.cells, self.codes + other.codes)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        if not self.cells:
-            return ()
-        codes = f", {count(self.codes, 'missing code')} among them" if self.codes else ""
-        return (f"{count(self.cells, 'cell')} suppressed because of missing values{codes}",)
+    def notes(self) -> tuple[Note, ...]:
+        return (CELLS_SUPPRESSED(cells=self.cells, codes=self.codes),) if self.cells else ()

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import ParameterError
+from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
 from microveil.masking.publishing.missing_cells import Emptied, cells_to_empty
 from microveil.microdata import Attribute, Microdata
@@ -35,7 +36,7 @@ class Published:
 
     columns: dict[str, pa.Array]
     attributes: tuple[Attribute, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     emptied: Emptied = field(default_factory=Emptied)
 
     def lost(self, data: Microdata) -> float:

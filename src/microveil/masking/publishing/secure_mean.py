@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
+from microveil.masking.notes import MEAN_MOVED
 from microveil.masking.partition import Partition
 from microveil.masking.publishing.aggregate import Aggregate
 from microveil.masking.publishing.publishing import Published, Publishing
@@ -67,7 +68,7 @@ class SecureMean(Aggregate):
             moved = moved_off_members(values, means, partition, self.epsilon * spread)
             columns[name] = data.number_column(name, moved, cells)
             shift = float(np.abs(np.nanmean(moved - means))) / spread if spread > 0 else 0.0
-            notes.append(f"the mean of '{name}' moved by {shift:.2g} standard deviations")
+            notes.append(MEAN_MOVED(attribute=name, shift=shift))
         return Published(columns, notes=tuple(notes))
 
 

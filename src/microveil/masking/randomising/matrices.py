@@ -6,9 +6,10 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import pydantic
 
 from microveil.errors import FileError, MicroveilError, ParameterError
 from microveil.microdata.files.inputs import read_text
@@ -17,6 +18,7 @@ from microveil.typing import FloatArray
 
 # rows in the order of the domain, or for a category the probabilities of the categories it is published as
 Given = tuple[tuple[float, ...], ...] | dict[str, dict[str, float]]
+JOINT = "+"  # between the names of attributes that share a given matrix, and between their categories
 _SUM_TOLERANCE = 1e-6
 
 
@@ -46,15 +48,21 @@ def plain_matrix(given: Any) -> Given:
     return rows
 
 
-def plain_matrices(given: Mapping[str, Any], asker: str) -> dict[str, Given]:
+def _plain_matrices(given: Any) -> Any:
     """The matrices given for some attributes; what is wrong with one comes out in a sentence that names it."""
+    if not isinstance(given, Mapping):
+        return given
     plain = {}
     for name, matrix in given.items():
         try:
             plain[name] = plain_matrix(matrix)
         except MicroveilError as problem:
-            raise ParameterError(f"{asker}: the matrix given for '{name}' is not allowed; {problem}") from None
+            raise ParameterError(f"the matrix given for '{name}' is not allowed; {problem}") from None
     return plain
+
+
+# the type of a parameter: whatever way the matrices are given, the component holds them as a plan does
+GivenMatrices = Annotated[dict[str, Any], pydantic.BeforeValidator(_plain_matrices)]
 
 
 def _number(cell: Any) -> float:

@@ -56,8 +56,9 @@ class Matrix(Method):
         0.1, help="without a covariance: variance of the noise, as a share of the attribute's", ge=0, le=1e6
     )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "joint", self.mixing is not None or self.covariance is not None)
+    @property
+    def is_joint(self) -> bool:
+        return self.mixing is not None or self.covariance is not None
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         values = data.matrix(attributes)

@@ -69,7 +69,10 @@ class Noise(Method):
             raise ParameterError(
                 f"{self.name}: exact = True is not allowed with form = 'non-linear', whose values all occur in the data"
             )
-        object.__setattr__(self, "joint", self.exact or self.form in ("correlated", "linear", "non-linear"))
+
+    @property
+    def is_joint(self) -> bool:
+        return self.exact or self.form in ("correlated", "linear", "non-linear")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         values = data.matrix(attributes)

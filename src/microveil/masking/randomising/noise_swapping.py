@@ -9,6 +9,7 @@ import numpy as np
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of
+from microveil.masking.notes import RECORDS_SWAPPED
 from microveil.masking.partition import Partition
 from microveil.masking.randomising.noise import correlated_noise
 from microveil.microdata import Microdata
@@ -88,12 +89,9 @@ class NoiseSwapping(Method):
         if self.scores:
             masked = unscored_columns(masked, values)
         moved = int((order != np.arange(len(order))).sum())
-        note = (
-            f"{self.name}: {count(int(known.sum()), 'record')} recognised after the noise, {count(moved, 'record')} "
-            f"swapped, {count(len(populations), 'sub-population')}"
+        note = RECORDS_SWAPPED(
+            method=self.name, recognised=int(known.sum()), swapped=moved, populations=len(populations), left=left
         )
-        if left:
-            note += f", {left:,} with too few complete records to restore their covariances"
         return Masked(columns_of(data, attributes, masked), notes=(note,))
 
     def _populations(self, data: Microdata, columns: FloatArray) -> list[IntArray]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, nearest_name
 from microveil.masking.base import Masked, Method
-from microveil.masking.randomising.matrices import label_of, matrix_for, plain_matrices
-from microveil.masking.release import JOINT
+from microveil.masking.notes import DIAGONAL_NOT_KEPT, Note
+from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_of, matrix_for
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
@@ -126,7 +126,7 @@ class PRAM(Method):
         "frequency", help="how a transition matrix is made where none is given"
     )
     theta: float = parameter(0.5, help="share of the rarest category that changes (uniform)", ge=0, le=1)
-    given: dict[str, Any] | None = parameter(
+    given: GivenMatrices | None = parameter(
         None, help="for attributes by name, a matrix: rows of numbers, tables by category, or a CSV file"
     )
     invariant: bool = parameter(
@@ -148,8 +148,6 @@ class PRAM(Method):
     def __post_init__(self) -> None:
         if self.diagonal is not None and not 0 <= self.diagonal[0] <= self.diagonal[1] <= 1:
             raise ParameterError(f"{self.name}: diagonal = {self.diagonal} is not allowed; it is a range within 0 to 1")
-        if self.given is not None:
-            object.__setattr__(self, "given", plain_matrices(self.given, self.name))
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         from microveil.numerics.perturbing.transition_matrices import draw_categories
@@ -157,14 +155,14 @@ class PRAM(Method):
         blocks = [attributes] if self.compound else [(name,) for name in attributes]
         self._check_given([JOINT.join(block) for block in blocks])
         columns: dict[str, pa.Array] = {}
-        matrices: dict[str, FloatArray] = {}
-        notes: list[str] = []
+        matrices: dict[tuple[str, ...], FloatArray] = {}
+        notes: list[Note] = []
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
             variable = variable_of(data, block, exclude_missing=self.exclude_missing)
             drawn = variable.codes
             if len(variable.members):
-                matrices[variable.name] = self._matrix(variable, notes)
-                drawn = draw_categories(variable.codes, matrices[variable.name], streams.generator(*block))
+                matrices[block] = self._matrix(variable, notes)
+                drawn = draw_categories(variable.codes, matrices[block], streams.generator(*block))
             columns |= {column.name: data.category_column(column) for column in variable.drawn(drawn)}
             part(1.0, f"{self.name}: {variable.name}")
         return Masked(columns, matrices=matrices, notes=tuple(notes))
@@ -176,7 +174,7 @@ class PRAM(Method):
                     f"{self.name}: a matrix is given for '{name}', which is not masked{nearest_name(name, names)}"
                 )
 
-    def _matrix(self, variable: Variable, notes: list[str]) -> FloatArray:
+    def _matrix(self, variable: Variable, notes: list[Note]) -> FloatArray:
         """The matrix of one variable: given or made, then invariant, then with its diagonal in range."""
         from microveil.numerics.perturbing.transition_matrices import (
             invariant_matrix,
@@ -194,10 +192,7 @@ class PRAM(Method):
             made, _, in_range = invariant_within_range(made, variable.frequencies, *self.diagonal)
             if not in_range:
                 low, high = self.diagonal
-                notes.append(
-                    f"{self.name}: the matrix of '{variable.name}' keeps the frequencies, but not the diagonal within "
-                    f"{low:g} to {high:g}"
-                )
+                notes.append(DIAGONAL_NOT_KEPT(method=self.name, matrix=variable.name, low=low, high=high))
         elif self.invariant:
             made = invariant_matrix(made, variable.frequencies)
         elif self.diagonal is not None:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.notes import MOMENTS_RESTORED, Note
 from microveil.masking.post_masking import Mending
 from microveil.microdata import Microdata
 from microveil.parameters import parameter, parameterised
@@ -61,7 +62,7 @@ class Restore(Mending):
 
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
-    ) -> tuple[FloatArray, tuple[str, ...]]:
+    ) -> tuple[FloatArray, tuple[Note, ...]]:
         from microveil.numerics.statistics.moment_fit import fit_moments
 
         ranges = np.array([data[name].range or (-np.inf, np.inf) for name in attributes])
@@ -76,5 +77,4 @@ class Restore(Mending):
             f"{self.name}: moving records",
             together=self.alike == "together",
         )
-        note = f"{self.name}: the discrepancy of the moments fell from {fit.before:.3g} to {fit.after:.3g}"
-        return fit.rows, (note,)
+        return fit.rows, (MOMENTS_RESTORED(method=self.name, before=fit.before, after=fit.after),)

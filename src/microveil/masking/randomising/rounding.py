@@ -8,6 +8,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
+from microveil.masking.notes import BASE_OF_ATTRIBUTE, BASES_CHOSEN
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
@@ -85,12 +86,12 @@ class Rounding(Method):
                 rounded = round_to_points(values, self._points(data, name), self.mode, rng)
             else:
                 base = self._base(data, name, values)
-                chosen.append(f"{base:g} for {name}")
+                chosen.append(BASE_OF_ATTRIBUTE(base=base, attribute=name))
                 rounded = round_to_base(values, base, self.mode, data[name].range, rng)
             columns[name] = data.number_column(name, _constant_kept(values, rounded))
             part(1.0, f"{self.name}: {name}")
         of_its_own = self.base is None and self.points is None
-        return Masked(columns, notes=(f"{self.name}: the base is {', '.join(chosen)}",) if of_its_own else ())
+        return Masked(columns, notes=(BASES_CHOSEN(method=self.name, bases=tuple(chosen)),) if of_its_own else ())
 
     def _base(self, data: Microdata, name: str, values: FloatArray) -> float:
         from microveil.numerics.perturbing.rounding import base_by_spread, base_for_sharing, multiples_within

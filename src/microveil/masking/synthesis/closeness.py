@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from microveil.masking.notes import COPIES, DISTANCE_TO_ORIGINALS, Note
 from microveil.microdata.distances import category_distance
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.microdata.schema import KINDS
@@ -46,20 +47,16 @@ class Closeness:
     records: int
 
     @property
-    def sentences(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """The figures in words."""
-        among = "" if self.compared == self.records else f" (in a sample of {self.compared:,} of {self.records:,})"
-        lines = [
-            f"{self.copies:.2f} % of the released records equal an original one in all masked attributes, "
-            f"{self.unique_copies:.2f} % one that is unique"
-        ]
-        if not np.isnan(self.closer):
-            lines.append(
-                f"the distance of released records to the nearest original is {self.distance_ratio:.2f} times that "
-                f"between originals, and {self.neighbour_ratio:.2f} times that to the second nearest (medians); "
-                f"{self.closer:.1f} % are closer to one than the closest 5 % of the originals are to each other{among}"
-            )
-        return tuple(lines)
+        copies = COPIES(copies=self.copies, unique_copies=self.unique_copies)
+        if np.isnan(self.closer):
+            return (copies,)
+        sample = {} if self.compared == self.records else {"compared": self.compared, "records": self.records}
+        distances = DISTANCE_TO_ORIGINALS(
+            distance_ratio=self.distance_ratio, neighbour_ratio=self.neighbour_ratio, closer=self.closer, **sample
+        )
+        return copies, distances
 
 
 def closeness(

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from microveil.masking.base import Masked
 from microveil.masking.columns import restored_moments
+from microveil.masking.notes import Note
 from microveil.masking.post_masking import Mending
 from microveil.masking.synthesis.closeness import closeness
 from microveil.microdata import Microdata
@@ -57,11 +58,11 @@ class Hybrid(Mending):
         masked = super()._mask_beside(original, data, attributes, streams, Part(progress, 0.0, 0.6))
         released = data.with_columns(masked.columns)
         found = closeness(original, released, attributes, streams=streams, progress=Part(progress, 0.6, 1.0))
-        return replace(masked, notes=(*masked.notes, *found.sentences))
+        return replace(masked, notes=(*masked.notes, *found.notes))
 
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
-    ) -> tuple[FloatArray, tuple[str, ...]]:
+    ) -> tuple[FloatArray, tuple[Note, ...]]:
         mended, notes = restored_moments(data, attributes, original, masked, self.name)
         progress(1.0, f"{self.name}: means and covariances restored")
         return mended, notes

@@ -8,6 +8,7 @@ import numpy as np
 
 from microveil.errors import DataError, SchemaError
 from microveil.masking.base import Masked, Method
+from microveil.masking.notes import DRAWN_ONE_BY_ONE, NOT_DRAWN_GIVEN, Note
 from microveil.masking.synthesis.closeness import closeness
 from microveil.masking.synthesis.columns import Column, Drawn
 from microveil.masking.synthesis.latent import MOST_INDICATORS, CopulaModel, draw_normal
@@ -95,7 +96,7 @@ class Synthetic(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = [Column.of(data, name) for name in self._in_order(attributes)]
         given, notes = self._given(data, attributes)
-        notes += [f"the members of a {name} were drawn one by one" for name in data.schema.having("household")]
+        notes += [DRAWN_ONE_BY_ONE(attribute=name) for name in data.schema.having("household")]
         check_records(data, self.leaf, f"{self.name} with leaf = {self.leaf}")
         drawn = self._draw(columns, given, streams, Part(progress, 0.0, 0.6))
         if self.blend > 0:
@@ -104,7 +105,7 @@ class Synthetic(Method):
         found = closeness(
             data, data.with_columns(released), attributes, streams=streams, progress=Part(progress, 0.6, 1.0)
         )
-        return Masked(released, notes=(*notes, *found.sentences))
+        return Masked(released, notes=(*notes, *found.notes))
 
     def _in_order(self, attributes: tuple[str, ...]) -> list[str]:
         for name in self.order:
@@ -112,7 +113,7 @@ class Synthetic(Method):
                 raise DataError(f"{self.name}: order names '{name}', which is not among the attributes to mask")
         return list(dict.fromkeys((*self.order, *attributes)))
 
-    def _given(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[list[Column], list[str]]:
+    def _given(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[list[Column], list[Note]]:
         """The columns to draw given, and a word on those that the model cannot use."""
         if self.given is None:
             left_out = {*attributes, *data.schema.identifiers, *data.schema.having("household")}
@@ -134,8 +135,11 @@ class Synthetic(Method):
                 "attributes only; use the trees or a copula"
             )
         fits = [column.ordered or len(np.unique(column.codes)) <= MOST_INDICATORS for column in columns]
-        many = f"a normal model cannot use more than {MOST_INDICATORS} categories"
-        unused = [f"not drawn given {c.name}: {many}" for c, used in zip(columns, fits, strict=True) if not used]
+        unused = [
+            NOT_DRAWN_GIVEN(attribute=column.name, most=MOST_INDICATORS)
+            for column, used in zip(columns, fits, strict=True)
+            if not used
+        ]
         return [column for column, used in zip(columns, fits, strict=True) if used], unused
 
     def _draw(
