@@ -27,8 +27,8 @@ class IntervalDisclosure(Attack):
     """The intruder takes an interval around the released value; the risk is how often the true value lies in it.
 
     The interval reaches p per cent of the records up and down in rank (or p per cent of the standard deviation, the
-    range or the value), and the risk is the mean over all widths p. An ordered category is disclosed when its place in
-    the released column is that close, a nominal one when it is unchanged.
+    range or the value), and the risk is the mean over all widths p. An ordered category is disclosed when its position
+    in the released column is that close, a nominal one when it is unchanged.
 
     What is measured is what masking left of the values, so two kinds of attributes do not move the risk, though each
     has its share in `per_attribute`: those released as they were, which are disclosed by design, and categories without

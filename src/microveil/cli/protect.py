@@ -162,8 +162,8 @@ def protect(
         plain = release.provenance.to_plain()
         plain["plan"].pop("seed", None)  # a secret; what is printed ends in logs, and the manifest keeps it
         tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
-        places = {"release": str(written), "manifest": str(beside), "warnings": warnings}
-        print_json({**places, "guarantees": guarantees, **tried, **plain})
+        written_to = {"release": str(written), "manifest": str(beside), "warnings": warnings}
+        print_json({**written_to, "guarantees": guarantees, **tried, **plain})
         return
     if found is not None:
         for line in found.sentences():

@@ -40,7 +40,7 @@ def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:
 
 
 def content_of(pair: Pair, attributes: Sequence[str]) -> FloatArray:
-    """The cells of both files in rows: numbers, and texts by their place in order."""
+    """The cells of both files in rows: numbers, and texts by their position in order."""
     tables = [(table, name) for name in attributes for table in (pair.original, pair.masked) if name in table.names]
     return np.stack([_cells(table.arrow(name)) for table, name in tables])
 
@@ -52,8 +52,8 @@ def _cells(column: pa.Array) -> FloatArray:
         return cast(FloatArray, numbers_in(column))
     encoded = pc.dictionary_encode(column.cast(pa.large_string()))
     texts = encoded.dictionary.to_pylist()
-    place = np.empty(len(texts) + 1)
-    place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-    place[-1] = np.nan
-    made: FloatArray = place[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+    position = np.empty(len(texts) + 1)
+    position[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    position[-1] = np.nan
+    made: FloatArray = position[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
     return made

@@ -19,7 +19,7 @@ from microveil.microdata.microdata import Microdata, as_categories
 from microveil.microdata.schema import Attribute
 from microveil.typing import FloatArray, IntArray
 
-Sort = Literal["identifier", "weight", "household", "code", "categories", "numbers"]
+LooksLike = Literal["identifier", "weight", "household", "code", "categories", "numbers"]
 
 _ENOUGH = 20  # fewer records show no pattern
 _FEW = 12  # so many distinct numbers may be categories
@@ -85,18 +85,18 @@ class Hint:
     `grave` hints are about what should not be released as it is.
     """
 
-    sort: Sort
+    looks_like: LooksLike
     text: str
     sure: bool = True
 
     @property
     def grave(self) -> bool:
-        return self.sort != "categories"
+        return self.looks_like != "categories"
 
     @property
     def no_amount(self) -> bool:
         """Whether it is about numbers with which nobody calculates."""
-        return self.sure and self.sort in ("identifier", "weight", "household", "code")
+        return self.sure and self.looks_like in ("identifier", "weight", "household", "code")
 
 
 def hints(data: Microdata) -> dict[str, Hint]:
@@ -315,7 +315,7 @@ def _same_length(column: _Column, *, at_least: int) -> bool:
 
 
 def _form(column: _Column) -> str | None:
-    """What sort of direct identifiers the texts are, if nearly all have the same form."""
+    """What kind of direct identifiers the texts are, if nearly all have the same form."""
     texts = column.values.slice(0, _LOOKED_AT)
     if len(texts) < _ENOUGH // 2:
         return None

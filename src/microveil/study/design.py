@@ -180,8 +180,8 @@ def _candidates(entries: Any) -> Iterator[Candidate]:
             for candidate in _unfolded(entry):
                 if candidate.label in seen:
                     before = seen[candidate.label]
-                    place = "twice" if before == number else f"already in method {before}"
-                    raise ParameterError(f"the candidate '{candidate.label}' stands {place}; give each its own label")
+                    where = "twice" if before == number else f"already in method {before}"
+                    raise ParameterError(f"the candidate '{candidate.label}' stands {where}; give each its own label")
                 seen[candidate.label] = number
                 yield replace(candidate, entry=number)
         except MicroveilError as problem:
@@ -210,8 +210,8 @@ def _unfolded(entry: Any) -> Iterator[Candidate]:
         )
         turns = list(zip(parts, combination, strict=True))
         varied = {
-            f"{place}{name}": value
-            for place, values in zip(_places(parts), combination, strict=True)
+            f"{prefix}{name}": value
+            for prefix, values in zip(_prefixes(parts), combination, strict=True)
             for name, value in values.items()
         }
         if label is not None:
@@ -224,7 +224,7 @@ def _unfolded(entry: Any) -> Iterator[Candidate]:
         yield Candidate(told.strip(), chain, varied, series)
 
 
-def _places(parts: Sequence[_Part]) -> list[str]:
+def _prefixes(parts: Sequence[_Part]) -> list[str]:
     """What stands before the parameters of each step: its method where there are several, and its number where that
     method occurs again."""
     if len(parts) == 1:

@@ -178,16 +178,16 @@ class ProbabilisticLinkage(Linkage):
     def _assigned(self, comparison: Comparison, model: Model, attacked: IntArray, progress: Progress) -> Hits:
         from microveil.numerics.neighbours.assignment import even_assignment
 
-        (rows, _), (columns, _) = comparison.different
+        (rows, _), (columns, _) = comparison.distinct_records
         refuse_long_assignment(self.name, len(rows), len(columns))
         label, (first, second) = f"{self.name}: assigning records", (Part(progress, 0.0, 0.3), Part(progress, 0.3, 1.0))
         cost, row_of, column_of = comparison.distances(first, label)
-        places = np.bincount(column_of)
-        mixture = even_assignment(cost, np.bincount(row_of), places, second, label)
+        demand = np.bincount(column_of)
+        mixture = even_assignment(cost, np.bincount(row_of), demand, second, label)
         these, those = row_of[attacked], column_of[attacked]
         own, weight = mixture.of_pairs(these, those), model.highest - cost[these, those]
         above = model.highest - cost[mixture.rows, mixture.columns] >= model.upper
-        links = np.bincount(mixture.rows, mixture.chance * places[mixture.columns] * above, minlength=cost.shape[0])
+        links = np.bincount(mixture.rows, mixture.chance * demand[mixture.columns] * above, minlength=cost.shape[0])
         linked = own * (weight >= model.upper)
         return {
             "expected": own,
@@ -225,8 +225,8 @@ class ProbabilisticLinkage(Linkage):
         for j, found in labels.items():
             incomplete[j] = found.states.any() or (found.codes < 0).any()
         wildcard = np.array([pair.masked[name].missing == "wildcard" for name in attributes]) & incomplete
-        blocks = np.array([self.block is not None and name in self.block for name in attributes])
-        scheme = Scheme(tuple(limits), wildcard, blocks)
+        blocking = np.array([self.block is not None and name in self.block for name in attributes])
+        scheme = Scheme(tuple(limits), wildcard, blocking)
         if not scheme.fits:
             raise ParameterError(
                 f"{self.name}: {len(attributes)} attributes with so many levels of agreement make too many patterns; "
@@ -246,8 +246,8 @@ class ProbabilisticLinkage(Linkage):
         """Up to which gaps a value agrees with a label; 0 is inside."""
         kind = pair.original[name].kind
         if kind == "numeric":
-            blocks = self.block is not None and name in self.block
-            beyond = self.tolerances if self.agreement == "tolerance" and not blocks else ()
+            blocking = self.block is not None and name in self.block
+            beyond = self.tolerances if self.agreement == "tolerance" and not blocking else ()
             return (_EQUAL, *(limit for limit in beyond if limit > _EQUAL))
         return tuple(map(float, self.steps)) if kind == "ordinal" else (0.0,)
 
@@ -316,7 +316,7 @@ class Files:
         return Files(self.known.of(columns), self.released.of(columns), self.scheme.of(chosen), plain, labels)
 
     def compared(self, costs: Sequence[FloatArray], table: FloatArray | None = None) -> Comparison:
-        """Records at distances that are sums of what each level of each attribute costs, or places in a table."""
+        """Records at distances that are sums of what each level of each attribute costs, or indices into a table."""
         from microveil.attacks.linkage.comparison import Comparison
 
         part = self.scheme.of(self.plain)
@@ -330,7 +330,7 @@ class Files:
 
         limits = np.array(self.scheme.limits[attribute])
         levels, wildcard = len(limits) + 1, bool(self.scheme.wildcard[attribute])
-        steps = np.array([0.0, *[np.inf] * len(limits)]) if self.scheme.blocks[attribute] else cost[:levels]
+        steps = np.array([0.0, *[np.inf] * len(limits)]) if self.scheme.blocking[attribute] else cost[:levels]
         unknown = float(cost[-1]) if wildcard else 0.0
         return Labelled(
             self.labels[attribute],
@@ -355,18 +355,18 @@ class Files:
         from microveil.numerics.linkage.agreement import Patterns, counted
 
         comparison, possible = self.compared(_pattern_costs(self.scheme)), self.scheme.patterns
-        (rows, row_of), (columns, column_of) = comparison.different
-        sorts, most = np.arange(len(rows)), max(1, _PAIRS // len(columns))
-        if len(sorts) > most:
-            sorts = np.sort(generator.choice(len(sorts), size=most, replace=False))
+        (rows, row_of), (columns, column_of) = comparison.distinct_records
+        distinct_known, most = np.arange(len(rows)), max(1, _PAIRS // len(columns))
+        if len(distinct_known) > most:
+            distinct_known = np.sort(generator.choice(len(distinct_known), size=most, replace=False))
         counts = np.bincount(row_of), np.bincount(column_of).astype(np.float64)
 
-        def agreeing(block: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
+        def agreeing(chunk: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
             compared = np.isfinite(sums)
-            weights = counts[0][block][:, None] * counts[1]
+            weights = counts[0][chunk][:, None] * counts[1]
             return counted(sums[compared].astype(np.int64), weights[compared], possible)
 
-        found = comparison.over_known(sorts, agreeing, progress, label)
+        found = comparison.over_known(distinct_known, agreeing, progress, label)
         numbers, sizes = (np.concatenate(parts) for parts in zip(*found, strict=True))
         different, sizes = counted(numbers, sizes, possible)
         return Patterns(different, self.scheme.levels_of(different), sizes)
@@ -376,7 +376,7 @@ class Files:
 class Model:
     """Distances that are lower the more an agreement speaks for a pair: the `highest` weight less the pair's own.
 
-    They are the sums of what levels of agreement cost, or have these sums for places in a table.
+    They are the sums of what levels of agreement cost, or have these sums for indices into a table.
 
     Pairs with a weight of at least `upper` are linked, and those with at most `lower` are ruled out.
     """

@@ -18,7 +18,7 @@ from microveil.progress import Part, Progress
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from microveil.numerics.neighbours.range_search import Boxes, Inside, Order, PlaceArray
+    from microveil.numerics.neighbours.range_search import Boxes, Inside, Order, PositionArray
 
 _MOST_PAIRS = 60_000_000  # candidates in all, when they must be listed
 _QUICKLY_PROPAGATED = 20_000  # records whose links are followed up in seconds
@@ -165,10 +165,10 @@ class RankSwappingLinkage(Attack):
         )
 
 
-def _own_rank(order: Order, column: FloatArray) -> PlaceArray:
+def _own_rank(order: Order, column: FloatArray) -> PositionArray:
     """For each value the one released record that has it; -1 where none or several have it."""
     first, behind = order.between(column, column)
     at = np.full(len(order.values) + 1, -1, dtype=np.int32)
-    present = np.flatnonzero(order.places >= 0)
-    at[order.places[present]] = present
+    present = np.flatnonzero(order.positions >= 0)
+    at[order.positions[present]] = present
     return np.where(behind - first == 1, at[first], -1).astype(np.int32)

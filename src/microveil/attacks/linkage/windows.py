@@ -96,9 +96,10 @@ def _reach_of(method: RankSwapping | RankSwappingDistribution | RankSwappingBuck
 
 
 def window(order: Order, column: FloatArray, reach: int | None) -> tuple[IntArray, IntArray]:
-    """For each original value the range of places of released values at most so many ranks away, with all their equals.
+    """For each original value the range of positions of released values at most so many ranks away, with all their
+    equals.
 
-    A value that is not released counts from the place where it would stand. A missing value can be anything.
+    A value that is not released counts from the position where it would stand. A missing value can be anything.
     """
     n = len(order.values)
     unknown = np.isnan(column) | (reach is None)

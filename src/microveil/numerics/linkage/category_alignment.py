@@ -33,7 +33,7 @@ class CodedAttribute:
 
     @classmethod
     def in_classes(cls, before: FloatArray, after: FloatArray) -> CodedAttribute:
-        """An attribute with an order in equal parts, of its places from 0 to 1, NaN where missing."""
+        """An attribute with an order in equal parts, of its relative ranks from 0 to 1, NaN where missing."""
         sides = [
             np.where(np.isnan(side), -1, np.minimum(np.nan_to_num(side) * _CLASSES, _CLASSES - 1)).astype(np.int64)
             for side in (before, after)

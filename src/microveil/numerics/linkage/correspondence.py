@@ -14,10 +14,10 @@ import numpy as np
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-PLACE_DEVIATION = 12**-0.5  # of places in an order from 0 to 1
+RANK_DEVIATION = 12**-0.5  # of relative ranks, from 0 to 1
 _CHANCE = log(100.0)  # one in a hundred records may fit another one so well by chance
 _LEAST_DISPLACED = 0.05  # of the records looked at, if their own fit no better than any
-_AT_RANDOM = 0.9  # of all records fit no better than a record of random place
+_AT_RANDOM = 0.9  # of all records fit no better than a record of random rank
 _ONE_TO_ONE = 0.5  # of the records displaced, more must point to different ones
 _SHUFFLES = 100
 _NO_ASSOCIATION = 4.0  # standard deviations of what chance makes
@@ -28,7 +28,7 @@ _SAME_ROWS = 0.9  # of all records must occur in both files, on the attributes t
 
 @dataclass(frozen=True)
 class Compared:
-    """An attribute of both files: places in its order, from 0 to 1, or values with their deviation; or codes. NaN where
+    """An attribute of both files: relative ranks, from 0 to 1, or values with their deviation; or codes. NaN where
     missing. `told` is what a difference costs, for each released record."""
 
     before: FloatArray
@@ -38,7 +38,7 @@ class Compared:
 
     @classmethod
     def in_order(cls, before: FloatArray, after: FloatArray) -> Compared:
-        """The mean squared difference of two places is 1/6, so that a random place costs 1."""
+        """The mean squared difference of two random relative ranks is 1/6, so that a random rank costs 1."""
         return cls(before, after, ordered=True, told=np.full(len(after), 6.0))
 
     @classmethod
@@ -87,13 +87,13 @@ def pointers(before: IntArray, after: IntArray, looked_at: IntArray) -> Pointers
     sum s is at most the product of (2 - share) times exp(-s).
     """
     attributes, records = before.shape
-    places, starts, information = [], [], []
+    sorted_rows, starts, information = [], [], []
     for codes, released in zip(before, after, strict=True):
         order = np.argsort(codes, kind="stable")
         size = int(max(codes.max(initial=-1), released.max(initial=-1))) + 1
         start = np.searchsorted(codes[order], np.arange(size))
         share = np.diff(start, append=records) / records
-        places.append(order)
+        sorted_rows.append(order)
         starts.append(np.append(start, records))
         information.append(-np.log(np.maximum(share, 1.0 / records)))
     found = []
@@ -104,7 +104,7 @@ def pointers(before: IntArray, after: IntArray, looked_at: IntArray) -> Pointers
             if code < 0 or starts[j][code] == starts[j][code + 1]:
                 continue  # no original has it
             told = information[j][code]
-            score[places[j][starts[j][code] : starts[j][code + 1]]] += told
+            score[sorted_rows[j][starts[j][code] : starts[j][code + 1]]] += told
             allowance += log(2.0 - np.exp(-told))
         own, score[record] = score[record], -np.inf
         best = int(score.argmax())

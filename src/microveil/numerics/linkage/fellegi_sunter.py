@@ -123,10 +123,10 @@ def _with_unknown(patterns: Patterns, rows: Sequence[FloatArray], unknown: Seque
 def _fitted(table: FloatArray, wanted: FloatArray, pairs: Sequence[tuple[IntArray, int]]) -> FloatArray:
     """One round of proportional fitting to the sums that `wanted` has over every two attributes."""
     fitted, total = table, max(float(wanted.sum()), 1e-300)
-    for place, size in pairs:
-        have = np.bincount(place, weights=fitted, minlength=size)
-        should = np.maximum(np.bincount(place, weights=wanted, minlength=size) / total, 0.0)
-        fitted = fitted * (should / np.maximum(have, 1e-300))[place]
+    for cell, size in pairs:
+        have = np.bincount(cell, weights=fitted, minlength=size)
+        should = np.maximum(np.bincount(cell, weights=wanted, minlength=size) / total, 0.0)
+        fitted = fitted * (should / np.maximum(have, 1e-300))[cell]
     return fitted
 
 

@@ -8,7 +8,7 @@ from microveil.typing import FloatArray, IntArray
 
 @kernel
 def add_from_table(sums: FloatArray, table: FloatArray, row_of: IntArray, column_of: IntArray) -> None:
-    """To each of the sums add what the table has for the sort of its row and that of its column.
+    """To each of the sums add what the table has for the code of its row and that of its column.
 
     >>> import numpy as np
     >>> sums = np.zeros((1, 3))

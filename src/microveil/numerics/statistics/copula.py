@@ -32,7 +32,7 @@ class Latent:
         from scipy.special import ndtri
 
         present = ~np.isnan(values)
-        distinct, place, counts = np.unique(values[present], return_inverse=True, return_counts=True)
+        distinct, value_of, counts = np.unique(values[present], return_inverse=True, return_counts=True)
         uniform = rng.random(len(values))
         scores, randomised = np.full(len(values), np.nan), ndtri(np.clip(uniform, 1e-16, None))
         if len(distinct) < 2:
@@ -45,8 +45,8 @@ class Latent:
         heights = np.exp(-(cuts**2) / 2) / np.sqrt(2 * np.pi)
         fall = -np.diff(heights, prepend=0.0, append=0.0)
         means = fall / shares
-        scores[present] = means[place.reshape(-1)]
-        within = lower[place.reshape(-1)] + shares[place.reshape(-1)] * uniform[present]
+        scores[present] = means[value_of.reshape(-1)]
+        within = lower[value_of.reshape(-1)] + shares[value_of.reshape(-1)] * uniform[present]
         randomised[present] = ndtri(np.clip(within, 1e-16, 1 - 1e-16))
         return cls(scores, randomised, _series(cuts, heights, means))
 

@@ -115,7 +115,8 @@ def _bins(task: Task) -> tuple[BinArray, BinArray]:
 
 
 def _design(task: Task) -> tuple[FloatArray, FloatArray]:
-    """Columns for a regression: numbers and places standardised, a dummy for each frequent category; missing is 0."""
+    """Columns for a regression: numbers and codes of ordered categories standardised, a dummy for each frequent
+    category; missing is 0."""
     seen, asked = [np.zeros((task.seen.shape[1], 0))], [np.zeros((task.asked.shape[1], 0))]
     for j in range(len(task.seen)):
         columns = task.seen[j][:, None], task.asked[j][:, None]

@@ -39,9 +39,9 @@ def bars(
         y_names=names,
     )
     drawn = []
-    for place, (name, heights) in enumerate(series.items()):
+    for position, (name, heights) in enumerate(series.items()):
         for row, value in enumerate(heights):
-            top = plot.y(-row) + _THICK * (place - len(series) / 2)
+            top = plot.y(-row) + _THICK * (position - len(series) / 2)
             start, end = sorted((plot.x(0.0), plot.x(value)))
             text = number.format(value)
             hint = f"{names[row]}, {name}: {text}" if len(series) > 1 else f"{names[row]}: {text}"

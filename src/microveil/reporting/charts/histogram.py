@@ -42,7 +42,7 @@ def histogram(
         corners.append((plot.x(edges[-1]), plot.bottom))
         drawn.append((looks[name], " ".join(f"{x},{y}" for x, y in corners)))
     hints = []
-    for place, (left, right) in enumerate(pairwise(edges)):
-        told = ", ".join(f"{name} {number.format(heights[place])}" for name, heights in series.items())
+    for position, (left, right) in enumerate(pairwise(edges)):
+        told = ", ".join(f"{name} {number.format(heights[position])}" for name, heights in series.items())
         hints.append((plot.x(left), plot.x(right), f"{number_text(left)} to {number_text(right)}: {told}"))
     return plot.draw("histogram", series=drawn, hints=hints)

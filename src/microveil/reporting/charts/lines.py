@@ -50,10 +50,10 @@ def lines(
             band = _joined([*there, *reversed(back)])
         hints = [f"{line.name}: {number_text(y)} at {number_text(x)}" for x, y in line.points]
         drawn.append(
-            (looks[line.name], _joined(at), band, [(*place, hint) for place, hint in zip(at, hints, strict=True)])
+            (looks[line.name], _joined(at), band, [(*point, hint) for point, hint in zip(at, hints, strict=True)])
         )
     return plot.draw("lines", series=drawn)
 
 
-def _joined(places: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in places)
+def _joined(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in points)

@@ -46,7 +46,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Guide:
-    """A line through some places."""
+    """A line through some points."""
 
     points: Sequence[tuple[float, float]]
     dash: str = "6 3"
