@@ -85,7 +85,7 @@ def test_categories_without_an_order_are_compared_as_they_are() -> None:
     assert RankAlignmentLinkage().assess(people, release, ["age", "sex"]).value == 100.0
 
 
-def test_ordered_categories_have_places_too() -> None:
+def test_ordered_categories_have_ranks_too() -> None:
     people = Microdata.of({"size": ["s", "m", "l"] * 2, "age": [1, 2, 3, 4, 5, 6]})
     described = people.schema.replacing(people["size"].changed(kind="ordinal", domain=("s", "m", "l")))
     people = people.with_schema(described)
@@ -103,7 +103,7 @@ def test_missing_cells_stay_missing_for_their_reason() -> None:
     assert RankAlignmentLinkage().assess(people, release).per_record.tolist() == [1.0] * 5
 
 
-def test_places_count_from_below_and_equal_values_share_the_middle() -> None:
+def test_relative_ranks_count_from_below_and_equal_values_share_the_middle() -> None:
     found = relative_ranks(np.array([5.0, np.nan, 1.0, 5.0, 9.0]))
     assert found == pytest.approx([0.5, np.nan, 0.125, 0.5, 0.875], nan_ok=True)
 

@@ -105,7 +105,7 @@ def test_a_value_that_several_released_records_have_leaves_none_of_them_out() ->
     unsure = RankSwappingLinkage(p=4, unit="positions").assess(table(known), table(swapped))
     assert unsure.counters["candidates"] == 100
     stayed = RankSwappingLinkage(p=4, unit="positions", exclude_self=True).assess(table(known), table(known))
-    assert stayed.counters["lost"] == pytest.approx(100 * 3 / 5)  # 1, 3 and 4 are at their places, the twos may be
+    assert stayed.counters["lost"] == pytest.approx(100 * 3 / 5)  # 1, 3 and 4 are at their ranks, the twos may be
 
 
 def test_one_assignment_of_all_records_leaves_only_the_true_one() -> None:

@@ -17,7 +17,7 @@ from microveil.microdata.hierarchy import Intervals
 from microveil.microdata.schema import make_attribute
 
 
-def test_places_stand_for_the_categories_of_a_level() -> None:
+def test_positions_stand_for_the_categories_of_a_level() -> None:
     towns = Hierarchy.of([("Graz", "South", "*"), ("Linz", "North", "*"), ("Wels", "North", "*")])
     assert towns.positions(["Wels", "Rome", "Graz"], 1).tolist() == [1, -1, 0]
     assert [towns.categories(1)[p] for p in towns.positions(["Wels", "Linz"], 1)] == ["North", "North"]

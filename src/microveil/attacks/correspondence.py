@@ -30,9 +30,9 @@ from microveil.numerics.linkage.correspondence import (
     combination_numbers,
     have_same_rows,
     is_associated,
-    kept_attributes,
     matched_by_content,
     pointers,
+    unmasked_attributes,
 )
 from microveil.numerics.linkage.monotone_direction import decreasing
 from microveil.numerics.statistics.scaling import relative_ranks, standardise
@@ -40,9 +40,9 @@ from microveil.typing import FloatArray, IntArray
 
 By = Literal["identifier", "content"]
 
-_LOOKED_AT = 300  # released records whose own original is compared with all others; fewer in a long file
+_MOST_SAMPLED = 300  # released records whose own original is compared with all others; fewer in a long file
 _MOST_COMPARED = 30_000_000  # pairs of records
-_FEWEST_LOOKED_AT = 50
+_FEWEST_SAMPLED = 50
 _ASSOCIATED = 20_000  # records by which attributes are compared with themselves
 _FEWEST = 100  # records without which no association means nothing
 _FEWEST_EQUAL = 20  # records of which nearly all equal another one by more than chance
@@ -153,12 +153,14 @@ def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:
     """
     known, released = _stacked(columns)
     records = known.shape[1]
-    affordable = max(_FEWEST_LOOKED_AT, min(_LOOKED_AT, _MOST_COMPARED // records))
-    looked_at = _spread(records, affordable)
-    found = pointers(known, released, looked_at)
+    affordable = max(_FEWEST_SAMPLED, min(_MOST_SAMPLED, _MOST_COMPARED // records))
+    sampled = _spread(records, affordable)
+    found = pointers(known, released, sampled)
     if not found.are_disordered:
         return None
-    kept = max(kept_attributes(known, released, looked_at, found), attributes_with_same_rows(known, released), key=len)
+    kept = max(
+        unmasked_attributes(known, released, sampled, found), attributes_with_same_rows(known, released), key=len
+    )
     if not have_same_rows(known[kept], released[kept]):
         return None
     share = 100 * float(found.displaced.mean())

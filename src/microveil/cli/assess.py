@@ -123,7 +123,7 @@ def assess(
     with bar_for(f"assessing {masked.name}") as bar:
         before = read_table(
             original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
-            **wishes, **table.said,
+            **wishes, **table.described,
         )  # fmt: skip
         readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
         releases = [

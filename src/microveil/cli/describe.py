@@ -43,7 +43,7 @@ def describe(
         check_no_table(schema_out, "a schema", ".toml")
     wishes = table.reading
     with bar_for(f"reading {path.name}") as bar:
-        data = read_table(path, table.schema, bar, **wishes, **table.said)
+        data = read_table(path, table.schema, bar, **wishes, **table.described)
     found = describe_table(data)
     if schema_out is not None:
         found.schema.write(schema_out, force=force)

@@ -137,7 +137,7 @@ def protect(
         wishes.update({k: v for k, v in manifest.dialect.items() if wishes[k] is None})
     with bar_for(f"protecting {path.name}") as bar:
         # the plan's schema decides how columns are read; what is said on the command line goes on top of it
-        data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
+        data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.described)
         if manifest is not None:
             the_plan = replace(the_plan, seed=manifest.plan_for(data).seed)
         found = None

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from microveil.comparison.pairs import Pair
 from microveil.microdata.ordered import is_ordered, numbers_in
-from microveil.numerics.core.content_hash import content_lots
+from microveil.numerics.core.content_hash import content_uniforms
 from microveil.randomness import PublicStreams
 from microveil.typing import FloatArray, IntArray
 
@@ -31,12 +31,12 @@ def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:
     """
     records = content.shape[1]
     start = int(PublicStreams(seed).generator(name).integers(2**62))
-    alike = content_lots(content, start)
+    alike = content_uniforms(content, start)
     order = np.argsort(alike, kind="stable")
     begins = np.flatnonzero(np.diff(alike[order], prepend=-1.0))
     number = np.empty(records)
     number[order] = np.arange(records) - np.repeat(begins, np.diff(begins, append=records))
-    return np.argsort(content_lots(np.stack([alike, number]), start), kind="stable").astype(np.int64)
+    return np.argsort(content_uniforms(np.stack([alike, number]), start), kind="stable").astype(np.int64)
 
 
 def content_of(pair: Pair, attributes: Sequence[str]) -> FloatArray:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from microveil.reporting.charts import Guide, Look, Mark, Region, scatter
+from microveil.reporting.charts import Guide, Mark, Region, Style, scatter
 from microveil.reporting.charts.layout import Axis
 from microveil.scoring import Score
 
@@ -18,7 +18,7 @@ _LOSS = "information loss, % (what an analyst loses)"
 _DOTTED, _GREY = "2 4", "#9aa1a9"
 _ALL_NUMBERED = 40  # more numbers than this would cover each other: only the front keeps its own
 # an optimiser's candidates before and after it worked on them
-_GENERATIONS = {"initial": Look("cross", "#6b727a"), "final": Look("circle", "#2563a8")}
+_GENERATIONS = {"initial": Style("cross", "#6b727a"), "final": Style("circle", "#2563a8")}
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def risk_utility_chart(
     risk_below: float | None = None,
     equal_score: Score | None = None,
     balance: bool = False,
-    looks: Mapping[str, Look] | None = None,
+    styles: Mapping[str, Style] | None = None,
     numbered: bool = True,
     title: str = "Risk-utility map",
 ) -> str:
@@ -82,7 +82,7 @@ def risk_utility_chart(
         y=Axis(_LOSS, 0.0, loss_top),
         guides=guides,
         region=None if risk_below is None else Region(risk_below, f"admissible: risk below {risk_below:g}"),
-        looks=looks,
+        styles=styles,
     )
 
 
@@ -96,7 +96,7 @@ def generations_map(initial: Sequence[tuple[float, float]], final: Sequence[tupl
         for number, (loss, risk) in enumerate(pairs, start=1)
     ]
     return risk_utility_chart(
-        spots, balance=True, looks=_GENERATIONS, numbered=False, title="Initial and final candidates"
+        spots, balance=True, styles=_GENERATIONS, numbered=False, title="Initial and final candidates"
     )
 
 

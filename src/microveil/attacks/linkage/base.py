@@ -119,7 +119,7 @@ class Linkage(Attack):
         per_record = np.full(len(pair), np.nan)
         per_record[attacked] = counters["expected"]
         shares = {name: 100 * float(hits.mean()) for name, hits in counters.items()}
-        scenario = self._scenario(attributes) + _told_by_code_book(linker.by_code_book)
+        scenario = self._scenario(attributes) + _code_book_text(linker.by_code_book)
         return Risk.of(self.name, per_record, attributes, scenario, counters=shares)
 
     def _together(self, found: Sequence[Hits]) -> Hits:
@@ -148,7 +148,7 @@ class Linkage(Attack):
         return [[list(subset) for subset in combinations(range(attributes), size)] for size in self.known_sizes]
 
 
-def _told_by_code_book(names: tuple[str, ...]) -> str:
+def _code_book_text(names: tuple[str, ...]) -> str:
     if not names:
         return ""
     return (

@@ -42,7 +42,7 @@ class DistinctCells:
 
 
 @dataclass(frozen=True)
-class Laid:
+class Prepared:
     """Some records of one file as they are compared: their columns with values, and their distinct cells in those
     with labels."""
 
@@ -182,7 +182,7 @@ class Comparison:
         largest = [float(np.abs(cells).max(initial=1.0)) for cells in (self.known.cells, self.released.cells, *values)]
         return _ROUNDING * max(largest)
 
-    def says_nothing(self, records: IntArray) -> BoolArray:
+    def all_missing(self, records: IntArray) -> BoolArray:
         """Whether all cells of the records that look for their nearest are missing wildcards."""
         sources = self.released if self.flipped else self.known
         missing = (sources.states[:, records] > 0) & self.terms.wildcard[:, None]
@@ -234,7 +234,7 @@ class Comparison:
         (rows, row_of), (columns, column_of) = self.distinct_records
         asked = np.unique(np.linspace(0, len(rows) - 1, _ASKED).astype(np.int64))
         alone = [self.of([j]) for j in attributes]
-        laid = [one._lay_released(columns) for one in alone]
+        prepared = [one._prepare_released(columns) for one in alone]
 
         def differing(chunk: IntArray, apart: FloatArray) -> FloatArray:
             """For each attribute the sum of differences between nearest records that both tell it, and their number."""
@@ -243,7 +243,7 @@ class Comparison:
             sums = np.empty((2, len(alone)))
             for j, one in enumerate(alone):
                 share = np.where(one._both_present(rows[chunk], columns), chance, 0.0)
-                added = np.where(share > 0, one._apart(one._lay_known(rows[chunk]), laid[j]), 0.0)
+                added = np.where(share > 0, one._apart(one._prepare_known(rows[chunk]), prepared[j]), 0.0)
                 sums[:, j] = (share * added).sum(), share.sum()
             return sums
 
@@ -277,10 +277,10 @@ class Comparison:
         """What `work` makes of these distinct known records with their distances to all distinct released ones, chunk
         by chunk."""
         (rows, _), (columns, _) = self.distinct_records
-        released = self._lay_released(columns)
+        released = self._prepare_released(columns)
 
         def over(start: int, end: int) -> Result:
-            return work(records[start:end], self._apart(self._lay_known(rows[records[start:end]]), released))
+            return work(records[start:end], self._apart(self._prepare_known(rows[records[start:end]]), released))
 
         return over_chunks(over, len(records), max(1, _AT_ONCE // len(columns)), progress, label)
 
@@ -290,13 +290,13 @@ class Comparison:
         """The same for records that look for their nearest, with their distances to the distinct records of the other
         file."""
         targets, _ = self._targets
-        laid = self._lay_known(targets) if self.flipped else self._lay_released(targets)
+        prepared = self._prepare_known(targets) if self.flipped else self._prepare_released(targets)
 
         def over(start: int, end: int) -> Result:
             these = records[start:end]
             if self.flipped:
-                return work(these, self._apart(laid, self._lay_released(these)).T)
-            return work(these, self._apart(self._lay_known(these), laid))
+                return work(these, self._apart(prepared, self._prepare_released(these)).T)
+            return work(these, self._apart(self._prepare_known(these), prepared))
 
         return over_chunks(over, len(records), max(1, _AT_ONCE // len(targets)), progress, label)
 
@@ -304,15 +304,15 @@ class Comparison:
     def _targets(self) -> tuple[IntArray, IntArray]:
         return self.distinct_records[0 if self.flipped else 1]
 
-    def _lay_known(self, records: IntArray) -> Laid:
+    def _prepare_known(self, records: IntArray) -> Prepared:
         distinct_cells = tuple(one.distinct_known(records) for one in self.labelled.values())
-        return Laid(_records(self.known, records), distinct_cells)
+        return Prepared(_records(self.known, records), distinct_cells)
 
-    def _lay_released(self, records: IntArray) -> Laid:
+    def _prepare_released(self, records: IntArray) -> Prepared:
         distinct_cells = tuple(one.distinct_released(records) for one in self.labelled.values())
-        return Laid(_records(self.released, records), distinct_cells)
+        return Prepared(_records(self.released, records), distinct_cells)
 
-    def _apart(self, known: Laid, released: Laid) -> FloatArray:
+    def _apart(self, known: Prepared, released: Prepared) -> FloatArray:
         """The distances of some known records to some released ones."""
         if self.plain:
             apart = distances(known.table, released.table, replace(self.terms, table=None), silent, "")

@@ -166,7 +166,7 @@ class DistanceLinkage(Linkage):
             charged = comparison.charging_for_wildcards() if self.missing_cells == "typical" else comparison
             if self.one_to_one:
                 return self._assigned(charged, attacked, progress)
-            told = ~comparison.says_nothing(attacked)
+            told = ~comparison.all_missing(attacked)
             return {name: found * told for name, found in self._hits(charged, attacked, progress).items()}
 
         effort = 0.0 if self.one_to_one else EFFORT_OF_LABELS if whole.labelled else 1.0

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow.compute as pc
 
-from microveil.attacks.linkage.rank_alignment import Cells, RankAlignmentLinkage, correlation, reversed_told
+from microveil.attacks.linkage.rank_alignment import Cells, RankAlignmentLinkage, correlation, reversed_text
 from microveil.comparison.common_codes import common_codes
 from microveil.comparison.pairs import Pair
 from microveil.microdata.microdata import PRESENT
@@ -100,7 +100,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
                 cells[name] = ranks[name][0]
                 downwards += [name] * ranks[name][1]
         told = f" Categories were found again by their frequencies in {', '.join(renamed)}." if renamed else ""
-        return cells, told + reversed_told(downwards)
+        return cells, told + reversed_text(downwards)
 
     def _coded(self, pair: Pair, attributes: Sequence[str]) -> dict[str, _Coded]:
         """The attributes that may have been renamed, by their frequencies; those that plainly agree as they are tell

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison, Labelled
     from microveil.comparison.labels import Labels
     from microveil.numerics.linkage.agreement import Patterns, Scheme
-    from microveil.numerics.linkage.fellegi_sunter import Classes
+    from microveil.numerics.linkage.fellegi_sunter import MatchModel
     from microveil.numerics.neighbours.mixed_distance import Table
 
 Agreement = Literal["tolerance", "equal", "round", "nearest", "bins", "quantile"]
@@ -275,23 +275,23 @@ class ProbabilisticLinkage(Linkage):
     # --- what agreement means --------------------------------------------------------------------------------------
 
     def _model(self, files: Files, progress: Progress) -> Model:
-        from microveil.numerics.linkage.fellegi_sunter import dependent_classes, independent_classes
+        from microveil.numerics.linkage.fellegi_sunter import fit_dependent, fit_independent
 
         scheme = files.scheme
         generator = PublicStreams(self.seed).generator(self.name, "pairs")
         patterns = files.patterns(generator, progress, f"{self.name}: counting agreements")
         share = min(1.0 / files.known.cells.shape[1], 0.5)
-        classes = independent_classes(
+        classes = fit_independent(
             patterns,
             scheme.levels.tolist(),
             share,
             self.coincidence,
-            estimate_share=self.prevalence == "estimated",
+            estimate_prevalence=self.prevalence == "estimated",
         )
         if self.interactions == "none" or len(scheme.limits) < 3:
             return Model.additive(scheme, patterns, classes, (self.false_links, self.missed_links))
         whole = patterns.all_possible(scheme)
-        classes = dependent_classes(whole, classes, scheme.digits.tolist(), both=self.interactions == "both")
+        classes = fit_dependent(whole, classes, scheme.digits.tolist(), both=self.interactions == "both")
         return Model.tabular(scheme, whole, classes, (self.false_links, self.missed_links))
 
 
@@ -388,30 +388,30 @@ class Model:
     lower: float
 
     @classmethod
-    def additive(cls, scheme: Scheme, patterns: Patterns, classes: Classes, bounds: tuple[float, float]) -> Model:
+    def additive(cls, scheme: Scheme, patterns: Patterns, classes: MatchModel, bounds: tuple[float, float]) -> Model:
         """Each attribute adds its weight."""
         costs, highest, weight = [], 0.0, np.zeros(len(patterns.numbers))
-        for j, (same, different) in enumerate(zip(classes.rare, classes.common, strict=True)):
+        for j, (same, different) in enumerate(zip(classes.m, classes.u, strict=True)):
             weights = np.zeros(scheme.digits[j])  # what is not known has weight 0
             weights[: len(same)] = np.log2(same / different)
             weights -= _preference(scheme, j)
             costs.append(weights[0] - weights)
             highest += float(weights[0])
             weight += weights[patterns.levels[:, j]]
-        thresholds = _thresholds(weight, np.exp(classes.log_rare), np.exp(classes.log_common), *bounds)
+        thresholds = _thresholds(weight, np.exp(classes.log_m), np.exp(classes.log_u), *bounds)
         return cls(costs, None, highest, *thresholds)
 
     @classmethod
-    def tabular(cls, scheme: Scheme, patterns: Patterns, classes: Classes, bounds: tuple[float, float]) -> Model:
+    def tabular(cls, scheme: Scheme, patterns: Patterns, classes: MatchModel, bounds: tuple[float, float]) -> Model:
         """Each pattern has a weight of its own; `patterns` are all that are possible."""
-        weight = (classes.log_rare - classes.log_common) / np.log(2.0)
+        weight = (classes.log_m - classes.log_u) / np.log(2.0)
         laid = weight.reshape(scheme.digits[::-1])  # the first attribute changes fastest
         for j, levels in enumerate(scheme.levels):
             along = np.moveaxis(laid, len(scheme.levels) - 1 - j, 0)
             along[:levels] = np.maximum.accumulate(along[:levels][::-1], axis=0)[::-1]
         for j in range(len(scheme.limits)):
             weight -= _preference(scheme, j)[patterns.levels[:, j]]
-        thresholds = _thresholds(weight, np.exp(classes.log_rare), np.exp(classes.log_common), *bounds)
+        thresholds = _thresholds(weight, np.exp(classes.log_m), np.exp(classes.log_u), *bounds)
         highest = float(weight.max())
         return cls(_pattern_costs(scheme), highest - weight, highest, *thresholds)
 

@@ -116,7 +116,7 @@ class RankAlignmentLinkage(Attack):
     def _cells(self, pair: Pair, attributes: Sequence[str]) -> tuple[dict[str, Cells], str]:
         """The attributes that are not compared as they are, and a sentence on what was found of them."""
         cells = {name: found for name in attributes if (found := self._ranks(pair, name)) is not None}
-        return {name: found for name, (found, _) in cells.items()}, reversed_told(
+        return {name: found for name, (found, _) in cells.items()}, reversed_text(
             [name for name, (_, downwards) in cells.items() if downwards]
         )
 
@@ -166,7 +166,7 @@ def correlation(one: FloatArray, other: FloatArray) -> float:
     return float(np.corrcoef(one[both], other[both])[0, 1])
 
 
-def reversed_told(names: Sequence[str]) -> str:
+def reversed_text(names: Sequence[str]) -> str:
     return f" Larger values were found to be released as smaller ones in {', '.join(names)}." if names else ""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.attacks.base import Attack, Risk, Variant
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
-from microveil.attacks.linkage.windows import Reach, is_swapped, reach_told, reaches, shares_of, window
+from microveil.attacks.linkage.windows import Reach, is_swapped, reach_text, reaches, shares_of, window
 from microveil.comparison.columns import Columns, Metric
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
@@ -160,7 +160,7 @@ class RankSwappingLinkage(Attack):
 
     def _scenario(self, pair: Pair, attributes: tuple[str, ...]) -> str:
         return (
-            f"An intruder {reach_told(pair, self.p, self.unit)}, knows the true values of {', '.join(attributes)} for "
+            f"An intruder {reach_text(pair, self.p, self.unit)}, knows the true values of {', '.join(attributes)} for "
             "a person in the file, and takes the nearest of the released records within that reach."
         )
 

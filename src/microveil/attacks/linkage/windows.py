@@ -61,7 +61,7 @@ def reaches(pair: Pair, attributes: tuple[str, ...], p: float | None, unit: Unit
     return made
 
 
-def reach_told(pair: Pair, p: float | None, unit: Unit) -> str:
+def reach_text(pair: Pair, p: float | None, unit: Unit) -> str:
     """What an intruder knows or assumes of the reach, for the scenario: only the provenance tells it."""
     if p is None and pair.release is not None:
         return "knows how far rank swapping moved values"

@@ -29,25 +29,25 @@ _SAME_ROWS = 0.9  # of all records must occur in both files, on the attributes t
 @dataclass(frozen=True)
 class Compared:
     """An attribute of both files: relative ranks, from 0 to 1, or values with their deviation; or codes. NaN where
-    missing. `told` is what a difference costs, for each released record."""
+    missing. `cost` is that of a difference, for each released record."""
 
     before: FloatArray
     after: FloatArray
     ordered: bool
-    told: FloatArray
+    cost: FloatArray
 
     @classmethod
     def in_order(cls, before: FloatArray, after: FloatArray) -> Compared:
         """The mean squared difference of two random relative ranks is 1/6, so that a random rank costs 1."""
-        return cls(before, after, ordered=True, told=np.full(len(after), 6.0))
+        return cls(before, after, ordered=True, cost=np.full(len(after), 6.0))
 
     @classmethod
     def as_codes(cls, before: IntArray, after: IntArray) -> Compared:
         """A rare code tells more, and costs as much: -ln of its share in the original."""
         counts = np.bincount(before + 1, minlength=int(after.max(initial=-1)) + 2)
-        told = -np.log(np.maximum(counts[after + 1], 1) / max(1, len(before)))
+        cost = -np.log(np.maximum(counts[after + 1], 1) / max(1, len(before)))
         known, released = (np.where(side < 0, np.nan, side) for side in (before, after))
-        return cls(known, released, ordered=False, told=told)
+        return cls(known, released, ordered=False, cost=cost)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Pointers:
         return bool(enough and different > _ONE_TO_ONE * displaced.sum())
 
 
-def pointers(before: IntArray, after: IntArray, looked_at: IntArray) -> Pointers:
+def pointers(before: IntArray, after: IntArray, sampled: IntArray) -> Pointers:
     """For each of these released records the originals it fits, by the information in the cells on which both agree.
 
     A cell tells -ln of its share in the original. For independent attributes the chance that a random record reaches a
@@ -97,7 +97,7 @@ def pointers(before: IntArray, after: IntArray, looked_at: IntArray) -> Pointers
         starts.append(np.append(start, records))
         information.append(-np.log(np.maximum(share, 1.0 / records)))
     found = []
-    for record in looked_at:
+    for record in sampled:
         score, allowance = np.zeros(records), log(records) + _CHANCE
         for j in range(attributes):
             code = after[j, record]
@@ -110,7 +110,7 @@ def pointers(before: IntArray, after: IntArray, looked_at: IntArray) -> Pointers
         best = int(score.argmax())
         score[record] = own
         found.append((own, score[best] if best != record else own, allowance, np.quantile(score, _AT_RANDOM), best))
-    columns = np.array(found).reshape(len(looked_at), 5).T
+    columns = np.array(found).reshape(len(sampled), 5).T
     return Pointers(columns[0], columns[1], columns[2], columns[3], columns[4].astype(np.int64))
 
 
@@ -165,9 +165,9 @@ def is_associated(columns: Sequence[tuple[FloatArray | IntArray, FloatArray | In
     return False if told else None
 
 
-def kept_attributes(before: IntArray, after: IntArray, looked_at: IntArray, found: Pointers) -> list[int]:
+def unmasked_attributes(before: IntArray, after: IntArray, sampled: IntArray, found: Pointers) -> list[int]:
     """The attributes in which displaced records agree with the originals they point to: these were not masked."""
-    rows, targets = looked_at[found.displaced], found.target[found.displaced]
+    rows, targets = sampled[found.displaced], found.target[found.displaced]
     return [j for j in range(len(before)) if (before[j, targets] == after[j, rows]).mean() >= _KEPT]
 
 
@@ -261,5 +261,5 @@ def _distances(known: IntArray, released: IntArray, by: Sequence[Compared]) -> F
     for attribute in by:
         gap = np.abs(attribute.before[known][:, None] - attribute.after[released])
         differs = gap**2 if attribute.ordered else (gap > 0).astype(np.float64)
-        apart += np.where(np.isnan(gap), 1.0, attribute.told[released] * differs)
+        apart += np.where(np.isnan(gap), 1.0, attribute.cost[released] * differs)
     return apart

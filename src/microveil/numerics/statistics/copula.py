@@ -97,9 +97,9 @@ def _as_correlation(matrix: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(matrix)
     if values[0] >= 0:
         return matrix
-    mended = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    spread = np.sqrt(np.diag(mended))
-    return np.asarray(mended / np.outer(spread, spread))
+    clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    spread = np.sqrt(np.diag(clipped))
+    return np.asarray(clipped / np.outer(spread, spread))
 
 
 def pairwise_covariance(columns: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import pyarrow as pa
 _LONGEST_COLUMN = 2**31 - 1
 
 
-class KeptNumbers:
+class NumberColumnBuilder:
     """A numeric column, its room taken at once because the number of records is known."""
 
     def __init__(self, kind: pa.DataType, count: int) -> None:
@@ -33,7 +33,7 @@ class KeptNumbers:
         return pa.chunked_array([column], type=self.kind)
 
 
-class KeptText:
+class TextColumnBuilder:
     """A column of text in chunks, joined in the end; left in chunks if it is too long for one Arrow array."""
 
     def __init__(self) -> None:

@@ -62,8 +62,8 @@ def find_header(source: Utf8Source, delimiter: str | None) -> Header:
 
 
 def _head(source: Utf8Source, size: int) -> tuple[str, bool]:
-    block = source.peek(size)
-    return block.decode("utf-8", "ignore"), len(block) < size
+    start = source.peek(size)
+    return start.decode("utf-8", "ignore"), len(start) < size
 
 
 def _first_record(head: str, delimiter: str) -> Record:

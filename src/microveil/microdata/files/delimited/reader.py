@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from microveil.errors import FileError
 from microveil.microdata.files.columns import FORMULA
-from microveil.microdata.files.delimited.column_builders import KeptNumbers, KeptText
+from microveil.microdata.files.delimited.column_builders import NumberColumnBuilder, TextColumnBuilder
 from microveil.microdata.files.delimited.dialect import (
     DECIMALS,
     Header,
@@ -119,10 +119,10 @@ class _DelimitedFile:
         self, source: Utf8Source, header: Header, columns: list[ColumnSurvey], mark: str, count: int, progress: Progress
     ) -> pa.Table:
         kinds = [survey.arrow_type(mark) for survey in columns]
-        kept = [KeptText() if pa.types.is_string(kind) else KeptNumbers(kind, count) for kind in kinds]
+        kept = [TextColumnBuilder() if pa.types.is_string(kind) else NumberColumnBuilder(kind, count) for kind in kinds]
         for batch in self._batches(source, header):
             for survey, column, cells in zip(columns, kept, batch.columns, strict=True):
-                if isinstance(column, KeptNumbers):
+                if isinstance(column, NumberColumnBuilder):
                     column.add(to_numbers(cells, column.kind, mark, tidy=survey.tidy))
                 else:
                     column.add(_as_before(cells) if self.wishes.neutralised else cells)
