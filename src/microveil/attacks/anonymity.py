@@ -1,4 +1,4 @@
-"""How many records really share a released record, and how many would in a file of random groups.
+"""Real anonymity: how many records share each released record, and how many would if groups were random.
 
 A file masked in blocks is k-anonymous in each block, but not in all together: the records that share all their blocks
 are far fewer. Their mean number is the real anonymity k'.

@@ -1,4 +1,4 @@
-"""What PRAM leaves to an intruder who knows the transition matrix: expected ratios, and the most probable category."""
+"""What PRAM discloses if the transition matrix is known: expected ratios, and the most probable true category."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The multi-version attack: several releases of one file are put together, and what masking did averages out."""
+"""The multi-version attack: several releases of one file are combined, so that the changes by masking average out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: its commands, and how whatever goes wrong ends. Heavy imports wait until a command needs them."""
+"""The application: its commands, and how errors are shown. Heavy imports wait until a command needs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records drawn where not all can be looked at: by what they hold, so that the order of the file plays no part."""
+"""Samples of records where measuring all takes too long: drawn by their content, whatever the order of the file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def drawn(pair: Pair, attributes: Sequence[str], wanted: int, seed: int, name: s
 def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:
     """The numbers of all records in the order in which they are drawn; a record is a column of its contents.
 
-    Each has a lot made of what it holds. Equal records are told apart by counting them, so that any of them may be
-    drawn without the others.
+    Each has a random number made of its content. Equal records are distinguished by counting them, so that any of them
+    may be drawn without the others.
     """
     records = content.shape[1]
     start = int(PublicStreams(seed).generator(name).integers(2**62))

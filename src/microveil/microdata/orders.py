@@ -1,4 +1,4 @@
-"""The order of categories that say it themselves: numbers, ranges, numbered names and the usual scales."""
+"""The order of categories whose names show it: numbers, ranges, numbered names and the usual scales."""
 
 from __future__ import annotations
 

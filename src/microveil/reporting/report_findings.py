@@ -1,4 +1,4 @@
-"""What a report tells of, and what both of its variants say in the same way."""
+"""What a report is made from, and what both of its variants have in common."""
 
 from __future__ import annotations
 

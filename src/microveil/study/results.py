@@ -1,4 +1,4 @@
-"""What a study found: candidates from the best to the worst, those worth a look, and tables of all numbers."""
+"""What a study found: the ranking of its candidates, the front and the knee, and tables of all numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alignment linkage: the values of each attribute in order, beside the released means in order."""
+"""Alignment linkage: the sorted values of each attribute are aligned with its sorted released means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Annotated-union linkage: the records inside most windows, for swapping whose windows may miss the right one."""
+"""Annotated-union linkage: candidates are the records in most rank windows, as one window may miss the right one."""
 
 from __future__ import annotations
 

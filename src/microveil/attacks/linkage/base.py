@@ -1,4 +1,4 @@
-"""What linkage attacks share: how much the intruder knows, which records are attacked, how risks are put together."""
+"""What linkage attacks share: how much the intruder knows, which records are attacked, and how risks are combined."""
 
 from __future__ import annotations
 

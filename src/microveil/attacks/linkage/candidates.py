@@ -1,4 +1,4 @@
-"""What attacks share that first narrow down who a record can be and then take the nearest of those left."""
+"""What attacks share that first find the candidates for each record and then take the nearest of them."""
 
 from __future__ import annotations
 

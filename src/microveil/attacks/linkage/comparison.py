@@ -1,4 +1,4 @@
-"""Known records against released ones, in attributes with values and attributes with labels that stand for several.
+"""Distances from known to released records, over attributes with values and attributes with labels for several values.
 
 Without labels everything is left to the compiled search. Labels cover the released records of whole groups, so there
 are few different ones; then distances are taken in chunks of known records to all distinct released ones.

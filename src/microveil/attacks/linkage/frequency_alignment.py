@@ -1,4 +1,4 @@
-"""Frequency alignment linkage: whoever sees that categories were only renamed finds them again by their frequencies."""
+"""Frequency alignment linkage: categories that were only renamed are recognised by their frequencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probabilistic record linkage after Fellegi and Sunter: pairs are judged by the attributes on which they agree."""
+"""Probabilistic record linkage after Fellegi and Sunter: pairs are linked by the match weight of their agreements."""
 
 from __future__ import annotations
 

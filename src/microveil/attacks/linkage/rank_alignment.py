@@ -1,4 +1,4 @@
-"""Rank alignment linkage: whoever sees that values were only transformed compares the order of the values instead."""
+"""Rank alignment linkage: where values were transformed in order, records are compared by ranks instead of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank swapping linkage: whoever knows how far values can have moved intersects the windows of all known attributes."""
+"""Rank swapping linkage: the intruder intersects the windows within which swapping can have moved the known values."""
 
 from __future__ import annotations
 

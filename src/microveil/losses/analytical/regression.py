@@ -59,8 +59,8 @@ class Regression(LossMeasure):
     )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
-        "the original is analysed by the records that have every attribute of all the regressions, the release by "
-        "those of them that have all still"
+        "in the original the records are analysed that have every attribute of all regressions, in the release those "
+        "of them that are still complete"
     )
     source: ClassVar[str] = (
         "Karr et al. (2006); Feige and Watts (1970) and Fayyoumi (2008), section 2.6.5, on grouped data"

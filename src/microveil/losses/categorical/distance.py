@@ -39,7 +39,7 @@ class DBIL(LossMeasure):
     route: ClassVar[Route] = "data"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
-        "a missing cell that is a category counts as 1 away from all others; other cells missing in the original are "
+        "a missing cell that is a category is at distance 1 from all others; other cells missing in the original are "
         "left out, and a suppressed cell counts as 1"
     )
     source: ClassVar[str] = (

@@ -23,7 +23,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 _ALL_SETS = 14  # up to so many columns every kept set is tried
 _FEW_SUPPRESSED = 3  # with more columns those that suppress so many at most
-_MOST_ROWS = 2_000_000_000  # how many rows may be looked at over all kept sets
+_MOST_ROWS = 2_000_000_000  # how many rows may be searched over all kept sets
 _MOST_TRIALS = 1_000_000_000  # how many pairs of rows may be compared to take suppressions back
 _FEW_TRIALS = 20_000_000  # up to so many comparisons other ways are tried too
 _ROUNDING = 1e-9
@@ -31,7 +31,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Rows:
-    """Distinct rows of codes, the row of each record, what each record counts for and how dear each column is.
+    """Distinct rows of codes, the row and the masses of each record, and what suppressing a cell of each column costs.
 
     A column that must not be suppressed has the cost infinity.
     """
@@ -293,7 +293,7 @@ def _needed(
     moved: IntArray,
     group: IntArray,
 ) -> BoolArray:
-    """Which suppressed records must stay so, tried from the dearest and latest on."""
+    """Which suppressed records must stay so, tried from the most costly and latest on."""
     measures = need.shape[1]
     owner = np.searchsorted(record_starts, moved, side="right") - 1
     for t in range(len(moved)):

@@ -1,4 +1,4 @@
-"""Which category of one file is which of another, where they were renamed: by how often they occur, alone and together.
+"""Renamed categories of two files matched by their frequencies and joint frequencies.
 
 A renaming keeps the partition that an attribute makes of the records. So the frequency of a category, and how its
 records divide over the categories of the other attributes, are the same in both files; what has the most similar

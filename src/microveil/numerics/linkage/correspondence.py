@@ -1,4 +1,4 @@
-"""Whether the records of two files stand in the same order, and which belong together where they do not.
+"""Whether the records of two files are in the same order and, if not, which records belong together.
 
 Files are matrices of codes, a row for each attribute: equal codes are equal cells, -1 is an empty one.
 """
@@ -16,7 +16,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 RANK_DEVIATION = 12**-0.5  # of relative ranks, from 0 to 1
 _CHANCE = log(100.0)  # one in a hundred records may fit another one so well by chance
-_LEAST_DISPLACED = 0.05  # of the records looked at, if their own fit no better than any
+_LEAST_DISPLACED = 0.05  # of the sampled records, if their own fit no better than any
 _AT_RANDOM = 0.9  # of all records fit no better than a record of random rank
 _ONE_TO_ONE = 0.5  # of the records displaced, more must point to different ones
 _SHUFFLES = 100

@@ -1,4 +1,4 @@
-"""Sums over pairs whose terms stand in a small table, because many rows and many columns are alike."""
+"""Sums over pairs of records whose terms are looked up in a small table of distinct cells."""
 
 from __future__ import annotations
 

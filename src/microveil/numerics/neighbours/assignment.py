@@ -1,4 +1,4 @@
-"""One-to-one assignments of least cost, as the even mixture of all that are equally good.
+"""One-to-one assignments of least cost; where several are optimal, their even mixture.
 
 A solver that gets two lists returns one best assignment, and where several are equally good the order of the lists
 decides which: on two files in the same order it returns the diagonal. Here equal records are taken together as one

@@ -1,4 +1,4 @@
-"""Columns as cuts of correlated normal variables: their correlation, and new draws that have it."""
+"""The Gaussian copula of columns: its correlations, and new records drawn from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving rows so that the moments of their table become those of another, while no row comes closer to its original."""
+"""Rows moved until the moments of their table are those of another, while no row comes closer to its original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lying bars: one for each name, or one for each name and series."""
+"""Horizontal bars: one for each name, or one for each name and series."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper a chart is drawn on: its margins, axes and legend, made so that no text falls off the edge."""
+"""The layout of a chart: margins, axes and legend, wide enough for all texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns as they grow while a file is read, without ever standing twice in memory."""
+"""Columns that grow while a file is read and are never held twice in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cells of a column are, seen over the whole file before any of it is kept: whole numbers, numbers or text.
+"""The type of a column, from all its cells: whole numbers, numbers or text.
 
 A column is numeric only if every cell is a number, so that postcodes with leading zeros and numbers too long for the
 computer stay the text they are. Words such as NA count as missing only among numbers.
