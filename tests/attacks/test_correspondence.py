@@ -267,7 +267,7 @@ def test_a_sampled_release_keeps_its_provenance(people: Microdata) -> None:
         (
             {"id": [1, 2, 2]},
             {"id": [1, 2, 3]},
-            "column 'id' has only 2 distinct values in the 3 records of the original, so it does not tell them apart",
+            "column 'id' has only 2 distinct values in the 3 records of the original, so it does not identify them",
         ),
         (
             {"id": [1, 2, 3]},

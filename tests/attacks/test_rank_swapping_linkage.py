@@ -402,7 +402,7 @@ def test_the_scenario_says_whether_the_reach_is_known_or_assumed(
     release = RankSwapping(p=30).mask(table(X), seed=1)
     assert "knows how far rank swapping moved values" in attack().assess(table(X), release).scenario
     bare = attack().assess(table(X), table(SWAPPED)).scenario
-    assert "assumes, for nothing tells it, that rank swapping moved values by at most 20 % of the ranks" in bare
+    assert "assumes, without provenance, that rank swapping moved values by at most 20 % of the ranks" in bare
     given = attack(p=2, unit="positions").assess(table(X), release).scenario
     assert "assumes that rank swapping moved values by at most 2 ranks" in given
 

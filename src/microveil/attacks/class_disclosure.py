@@ -128,8 +128,8 @@ class ClassDisclosure(ConfidentialAttack):
         }
         per_attribute = {target.name: percent(one) for target, one in zip(targets, disclosed, strict=True)}
         scenario = (
-            f"An intruder who finds a person's group by {', '.join(attributes)} looks whether all its members have the "
-            f"same {' or '.join(per_attribute)}."
+            f"An intruder who finds a person's group by {', '.join(attributes)} checks whether all its records have "
+            f"the same {' or '.join(per_attribute)}."
         )
         return ClassRisk.of(
             self.name,

@@ -107,7 +107,7 @@ def matched_by(before: Microdata, after: Microdata, name: str) -> IntArray:
         if different < len(codes):
             raise DataError(
                 f"column '{name}' has only {different:,} distinct values in the {count(len(codes), 'record')} of "
-                f"{where}, so it does not tell them apart"
+                f"{where}, so it does not identify them"
             )
     position = np.full(int(max(known.max(initial=-1), released.max(initial=-1))) + 1, -1, dtype=np.int64)
     position[known] = np.arange(len(known))
@@ -139,10 +139,10 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     if by_identifier is not None:
         return by_identifier
     # persons and households get new numbers on release
-    told = {name: one for name, one in columns.items() if one.varies and not _NUMBERED & set(before[name].roles)}
-    if not told:
+    usable = {name: one for name, one in columns.items() if one.varies and not _NUMBERED & set(before[name].roles)}
+    if not usable:
         return None
-    return _by_equal_records(told) or _by_no_association(told)
+    return _by_equal_records(usable) or _by_no_association(usable)
 
 
 def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:

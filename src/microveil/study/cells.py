@@ -45,7 +45,7 @@ class Candidate:
 
     @property
     def family(self) -> str:
-        """What candidates are told apart by: the methods they use."""
+        """The methods that the candidate uses, by which candidates are grouped."""
         return " + ".join(step.method for step in self.steps)
 
     @property

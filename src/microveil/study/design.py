@@ -216,11 +216,11 @@ def _unfolded(entry: Any) -> Iterator[Candidate]:
         }
         if label is not None:
             told = f"{label} " + ", ".join(
-                _told(part.name if len(parts) > 1 else "", values) for part, values in turns if values
+                _in_words(part.name if len(parts) > 1 else "", values) for part, values in turns if values
             )
         else:
-            told = ", ".join(_told(part.name, {**part.fixed, **values}) for part, values in turns)
-        series = label or ", ".join(_told(part.name, part.fixed) for part in parts)
+            told = ", ".join(_in_words(part.name, {**part.fixed, **values}) for part, values in turns)
+        series = label or ", ".join(_in_words(part.name, part.fixed) for part in parts)
         yield Candidate(told.strip(), chain, varied, series)
 
 
@@ -263,7 +263,7 @@ def _settings(part: _Part) -> list[dict[str, Any]]:
     return [dict(zip(part.grid, values, strict=True)) for values in itertools.product(*part.grid.values())]
 
 
-def _told(name: str, values: Mapping[str, Any]) -> str:
+def _in_words(name: str, values: Mapping[str, Any]) -> str:
     return " ".join([*([name] if name else []), *(f"{key}={shown(value)}" for key, value in values.items())])
 
 

@@ -153,7 +153,7 @@ def _code_book_text(names: tuple[str, ...]) -> str:
         return ""
     return (
         f" Some labels of {', '.join(names)} could not be read as they are written; each stands for the values that "
-        "its records had, as a code book would tell, and one of a single record tells nothing."
+        "its records had, as in a code book; a label of a single record stands for any value."
     )
 
 
@@ -180,7 +180,7 @@ def labelled_of(pair: Pair, attributes: Sequence[str]) -> dict[int, Labels]:
 
 
 def refuse_long_assignment(name: str, *different: int) -> None:
-    """A one-to-one assignment looks at all pairs of distinct records at once."""
+    """A one-to-one assignment compares all pairs of distinct records at once."""
     if max(different) > MOST_PAIRED:
         raise ParameterError(
             f"{name}: a one-to-one assignment is not possible with {max(different):,} distinct records; it takes at "

@@ -170,7 +170,7 @@ class Comparison:
         return (apart <= self._border(nearest, 1)[:, None]) & np.isfinite(nearest)[:, None], nearest
 
     def _border(self, distance: FloatArray, side: int) -> FloatArray:
-        """The distance that is just told apart from this one."""
+        """The distance that just counts as different from this one."""
         tolerance = side * self._tolerance
         if self.terms.is_squared or any(one.squared for one in self.labelled.values()):
             return np.maximum(np.sqrt(distance) + tolerance, 0.0) ** 2

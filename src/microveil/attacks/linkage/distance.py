@@ -72,7 +72,7 @@ class DistanceLinkage(Linkage):
     often the `nearest` is and how often a `later` one, with two neighbours the second. With `one_to_one` they link all
     records at once, so that no released record is used twice and the sum of (squared) distances is least. Equal
     records are exchangeable, and where several assignments are equally good their even mixture counts, so that the
-    order of the files never decides. This looks at all pairs at once and takes at most 5,000 distinct records.
+    order of the files never decides. This compares all pairs at once and takes at most 5,000 distinct records.
 
     With `known_sizes` they know only that number of the attributes: every subset of that size (or the first ones) is
     tried, and the risk is the mean over the subsets and then over the sizes.
@@ -274,7 +274,11 @@ class DistanceLinkage(Linkage):
         if self._is_blocking(name):
             return Compared((before, after), CATEGORY, np.inf, 0.0, wildcard, weight if wildcard else np.inf)
         distance = category_distance(kind, size, self.ordinal_distance)
-        missing = _mean_distance(_told(before), _told(after), distance.start, distance.slope) if wildcard else 1.0
+        missing = (
+            _mean_distance(_nan_where_missing(before), _nan_where_missing(after), distance.start, distance.slope)
+            if wildcard
+            else 1.0
+        )
         return Compared(
             (before, after), CATEGORY, weight * distance.start, weight * distance.slope, wildcard, weight * missing
         )
@@ -349,7 +353,7 @@ class Compared:
     missing: float
 
 
-def _told(codes: FloatArray) -> FloatArray:
+def _nan_where_missing(codes: FloatArray) -> FloatArray:
     return np.where(codes < 0, np.nan, codes)
 
 

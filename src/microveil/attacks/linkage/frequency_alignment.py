@@ -43,7 +43,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
     attributes, and links every known record to the released record that agrees best.
 
     The first comparison needs no other attribute to be readable; it is repeated with the categories it found, until
-    nothing changes. Categories that no frequency tells apart are taken for one. Attributes with an order are compared
+    nothing changes. Categories that no frequency distinguishes are taken for one. Attributes with an order are compared
     by the ranks of their values, as in rank-alignment-linkage, so a release that is transformed and renamed throughout
     is linked all the same. Whether an attribute was renamed at all is decided by which of the two ways agrees better
     with the truth, which an intruder finds by trying both.

@@ -66,7 +66,7 @@ def reach_text(pair: Pair, p: float | None, unit: Unit) -> str:
     if p is None and pair.release is not None:
         return "knows how far rank swapping moved values"
     if p is None:
-        return f"assumes, for nothing tells it, that rank swapping moved values by at most {ASSUMED:g} % of the ranks"
+        return f"assumes, without provenance, that rank swapping moved values by at most {ASSUMED:g} % of the ranks"
     return f"assumes that rank swapping moved values by at most {p:g}{' % of the' if unit == 'percent' else ''} ranks"
 
 

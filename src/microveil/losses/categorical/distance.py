@@ -21,7 +21,7 @@ class DBIL(LossMeasure):
 
     Different nominal categories are at distance 1, ordered ones by their positions in a domain of L: `inclusive` counts
     the categories from one to the other, both included, over L; `half-open` the steps between them over L; `unit` the
-    steps over L - 1; `nominal` does not look at the order.
+    steps over L - 1; `nominal` ignores the order.
 
     >>> from microveil.microdata import Microdata
     >>> one, other = ({"job": list(text)} for text in ("cook", "cock"))

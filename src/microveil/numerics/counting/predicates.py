@@ -37,7 +37,7 @@ def isolated(
 
 
 def _fitting(column: FloatArray, centres: FloatArray, reach: float) -> int:
-    """How many records fulfil one condition of the predicates, in all: that with the fewest is best looked at first."""
+    """How many records fulfil one condition of the predicates, in all: that with the fewest is best tested first."""
     values, middles = (np.sort(side[~np.isnan(side)]) for side in (column, centres))
     begin = np.searchsorted(values, middles - reach, side="left")
     return int((np.searchsorted(values, middles + reach, side="right") - begin).sum())

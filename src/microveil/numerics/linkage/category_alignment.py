@@ -56,7 +56,7 @@ class CodedAttribute:
 
 
 def align_categories(attributes: Sequence[CodedAttribute]) -> list[CodedAttribute]:
-    """The attributes with numbers that can be compared; categories that no frequency tells apart have one number.
+    """The attributes with numbers that can be compared; categories that no frequency distinguishes have one number.
 
     The first round compares renamed attributes with each other by their counts in order of size, which no renaming
     changes; later rounds by the categories that were found to be the same.

@@ -19,7 +19,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 PositionArray = npt.NDArray[np.int32]
 
 
-_STRETCH = 8192  # targets looked at in one go: their counts stay in the processor's nearest cache
+_STRETCH = 8192  # targets compared in one go: their counts stay in the processor's nearest cache
 Settings = tuple[PositionArray, PositionArray, PositionArray, PositionArray, BoolArray, int, bool]
 Measures = tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, float]
 

@@ -91,7 +91,9 @@ def _check_spss_names(names: tuple[str, ...], target: Path) -> None:
             problem = "SPSS names begin with a letter, hold letters, digits, _ . @ # $ and at most 64 bytes; rename it"
             raise FileError(target, problem, column=name)
         if name.lower() in seen:
-            raise FileError(target, f"SPSS does not tell it apart from '{seen[name.lower()]}'; rename one", column=name)
+            raise FileError(
+                target, f"SPSS does not distinguish it from '{seen[name.lower()]}'; rename one", column=name
+            )
         seen[name.lower()] = name
 
 
