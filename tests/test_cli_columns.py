@@ -203,7 +203,7 @@ def test_one_entry_is_shown_whole(name: str, says: list[str]) -> None:
     assert max(map(len, text)) < 80
 
 
-def test_a_name_of_two_sorts_shows_both_and_an_unknown_one_is_refused() -> None:
+def test_a_name_of_two_kinds_shows_both_and_an_unknown_one_is_refused() -> None:
     both = microveil("methods", "clustering").stdout
     assert "clustering (loss," in both
     assert "clustering (score," in both

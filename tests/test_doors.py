@@ -17,7 +17,7 @@ BY_NAME = {
     "microveil.microdata.files.isolation.main": "a process that reads one file is started with it",
     "microveil.study.worker.main": "the worker processes of a study are started with it",
 }
-Place = tuple[str, str]  # a module, and what is defined in it
+Definition = tuple[str, str]  # a module, and what is defined in it
 
 
 def name_of(path: Path, source: Path) -> str:
@@ -30,13 +30,13 @@ TREES = {
     for source in SOURCES
     for path in source.rglob("*.py")
 }
-DEFINED: dict[Place, ast.stmt] = {
+DEFINED: dict[Definition, ast.stmt] = {
     (module, node.name): node
     for module, tree in TREES.items()
     for node in tree.body
     if isinstance(node, ast.FunctionDef | ast.ClassDef)
 }
-IMPORTED: dict[Place, Place] = {
+IMPORTED: dict[Definition, Definition] = {
     (module, alias.asname or alias.name): (node.module, alias.name)
     for module, tree in TREES.items()
     for node in ast.walk(tree)
@@ -45,16 +45,16 @@ IMPORTED: dict[Place, Place] = {
 }
 
 
-def home(place: Place) -> Place:
+def home(defined: Definition) -> Definition:
     """Where a name is defined that a module has imported, maybe from another that had imported it."""
-    seen: set[Place] = set()
-    while place not in DEFINED and place in IMPORTED and place not in seen:
-        seen.add(place)
-        place = IMPORTED[place]
-    return place
+    seen: set[Definition] = set()
+    while defined not in DEFINED and defined in IMPORTED and defined not in seen:
+        seen.add(defined)
+        defined = IMPORTED[defined]
+    return defined
 
 
-def used_by(module: str, node: ast.AST) -> Iterator[Place]:
+def used_by(module: str, node: ast.AST) -> Iterator[Definition]:
     for part in ast.walk(node):
         if isinstance(part, ast.Name):
             yield home((module, part.id))
@@ -62,7 +62,7 @@ def used_by(module: str, node: ast.AST) -> Iterator[Place]:
             yield home((".".join(IMPORTED.get((module, part.value.id), ())), part.attr))
 
 
-def doors() -> Iterator[Place]:
+def doors() -> Iterator[Definition]:
     for name in microveil.__all__:
         yield home(("microveil", name))
     for module in microveil._MODULES.values():
@@ -82,23 +82,23 @@ def doors() -> Iterator[Place]:
                 yield from used_by(module, node)
 
 
-def reached() -> set[Place]:
-    found: set[Place] = set()
+def reached() -> set[Definition]:
+    found: set[Definition] = set()
     waiting = list(doors())
     while waiting:
-        place = waiting.pop()
-        if place in DEFINED and place not in found:
-            found.add(place)
-            waiting += used_by(place[0], DEFINED[place])
+        defined = waiting.pop()
+        if defined in DEFINED and defined not in found:
+            found.add(defined)
+            waiting += used_by(defined[0], DEFINED[defined])
     return found
 
 
 def test_every_public_function_and_class_can_be_reached() -> None:
     """From the package, the registry, a command or a published table; a test alone is no door."""
     known = reached()
-    shut = [".".join(place) for place in DEFINED if place not in known and not place[1].startswith("_")]
+    shut = [".".join(defined) for defined in DEFINED if defined not in known and not defined[1].startswith("_")]
     assert shut == []
 
 
 def test_what_is_run_by_name_is_there() -> None:
-    assert {".".join(place) for place in DEFINED} >= set(BY_NAME)
+    assert {".".join(defined) for defined in DEFINED} >= set(BY_NAME)

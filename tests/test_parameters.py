@@ -69,7 +69,7 @@ def test_too_many_values_are_refused() -> None:
         Sampling(*[0.5] * 9)  # type: ignore[call-arg]
 
 
-def test_a_value_by_its_place_is_named_in_the_error() -> None:
+def test_a_value_by_its_position_is_named_in_the_error() -> None:
     with pytest.raises(ParameterError, match="k = 'many' is not allowed"):
         MDAV("many")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="k is given twice"):

@@ -31,7 +31,7 @@ def test_the_modules_of_its_family_offer_the_class_of_every_entry(kind: str, nam
 
 
 def test_no_two_classes_and_no_other_name_of_the_package_are_called_alike() -> None:
-    classes = [place.split(":")[1] for kind in OFFERED for place in ENTRIES[kind].values()]
+    classes = [entry.split(":")[1] for kind in OFFERED for entry in ENTRIES[kind].values()]
     others = [name for group in mv._HOMES.values() for name in group]
     assert len({*classes, *others, *mv._MODULES}) == len(classes) + len(others) + len(mv._MODULES)
 

@@ -1,4 +1,4 @@
-"""Every attack that a release invites, run together: the worst of them, who is in danger, and what gives them away."""
+"""The battery: all attacks that apply to a release, the worst of them, and the records and attributes at risk."""
 
 from __future__ import annotations
 

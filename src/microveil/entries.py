@@ -149,8 +149,8 @@ def homes(package: str, kinds: Iterable[str] = tuple(ENTRIES)) -> dict[str, str]
     >>> homes("microveil.attacks.linkage")["DistanceLinkage"]
     'microveil.attacks.linkage.distance'
     """
-    places = [place.split(":") for kind in kinds for place in ENTRIES[kind].values()]
-    return {cls: module for module, cls in places if module.startswith(f"{package}.")}
+    modules = [entry.split(":") for kind in kinds for entry in ENTRIES[kind].values()]
+    return {cls: module for module, cls in modules if module.startswith(f"{package}.")}
 
 
 def offer(namespace: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -161,14 +161,14 @@ def offer(namespace: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
 
 
 def offered(
-    namespace: dict[str, Any], places: Mapping[str, str], listed: list[str]
+    namespace: dict[str, Any], modules: Mapping[str, str], listed: list[str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The same for any names and the modules that hold them; `dir` shows those that are `listed`."""
 
     def look_up(name: str) -> Any:
-        if name not in places:
+        if name not in modules:
             raise AttributeError(f"module '{namespace['__name__']}' has no attribute '{name}'")
-        namespace[name] = found = getattr(importlib.import_module(places[name]), name)
+        namespace[name] = found = getattr(importlib.import_module(modules[name]), name)
         return found
 
     return look_up, lambda: sorted(listed)

@@ -74,9 +74,9 @@ class FileError(MicroveilError, ValueError):
 
     def __init__(self, path: object, problem: str, *, line: int | None = None, column: str | None = None) -> None:
         self.path, self.problem, self.line, self.column = str(path), problem, line, column
-        place = "".join([f", line {line}" if line else "", f", column '{column}'" if column else ""])
+        where = "".join([f", line {line}" if line else "", f", column '{column}'" if column else ""])
         told = str(path) if len(str(path)) <= _LONGEST_PATH else f"{str(path)[:_LONGEST_PATH]}..."
-        super().__init__(f"{told}{place}: {problem}")
+        super().__init__(f"{told}{where}: {problem}")
 
 
 _DEEPEST = 100  # lists and tables in each other that anything here reads

@@ -1,4 +1,4 @@
-"""How long work tells how far it is, and how it is stopped.
+"""How long work reports its progress, and how it is cancelled.
 
 A progress callback takes the fraction done, in [0, 1], and a few words on what is being done. To cancel the work the
 callback raises `Cancelled`: it passes through the method, which holds no state, and out to the caller.

@@ -124,7 +124,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class PublicStreams(Streams):
-    """Streams of what nobody has to hide: sample data, and the records that an attack or a loss looks at.
+    """Streams of what nobody has to hide: sample data, and the records that an attack or a loss samples.
 
     They never coincide with those of a release, whatever its seed.
     """

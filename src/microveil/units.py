@@ -1,5 +1,4 @@
-"""One unit everywhere: shares are per cent, risks of single records are probabilities, and neither is taken for the
-other in silence."""
+"""Units: shares are per cent, risks of single records are probabilities, and a number that may be either is refused."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_identifiers_that_were_numbered_anew_are_no_sign(order: np.ndarray) -> N
     assert disorder_of(data, other) is None
 
 
-def test_numbers_that_changed_places_are_no_identifiers(people: Microdata) -> None:
+def test_numbers_that_were_exchanged_are_no_identifiers(people: Microdata) -> None:
     swapped = DataSwapping(share=1.0).mask(people, ["wealth"], seed=1).data
     assert disorder_of(people, swapped) is None
 
@@ -267,7 +267,7 @@ def test_a_sampled_release_keeps_its_provenance(people: Microdata) -> None:
         (
             {"id": [1, 2, 2]},
             {"id": [1, 2, 3]},
-            "column 'id' has only 2 distinct values in the 3 records of the original, so it does not tell them apart",
+            "column 'id' has only 2 distinct values in the 3 records of the original, so it does not identify them",
         ),
         (
             {"id": [1, 2, 3]},
@@ -372,18 +372,18 @@ def test_from_a_hundred_records_on_no_association_is_a_sign_by_itself(records: i
     assert (disorder_of(original, unrelated) is not None) == noticed
 
 
-def test_of_the_longest_tables_fifty_records_are_looked_at(monkeypatch: pytest.MonkeyPatch, people: Microdata) -> None:
-    looked_at: list[int] = []
+def test_of_the_longest_tables_fifty_records_are_sampled(monkeypatch: pytest.MonkeyPatch, people: Microdata) -> None:
+    sampled: list[int] = []
 
     def counting(known: Any, released: Any, rows: Any) -> Any:
-        looked_at.append(len(rows))
+        sampled.append(len(rows))
         return pointers(known, released, rows)
 
     monkeypatch.setattr(correspondence, "pointers", counting)
     disorder_of(people, people)
     monkeypatch.setattr(correspondence, "_MOST_COMPARED", 300)  # a table too long to look at more
     disorder_of(people, people)
-    assert looked_at == [300, 50]
+    assert sampled == [300, 50]
 
 
 def test_a_declared_identifier_that_disagrees_once_is_proof() -> None:
@@ -427,8 +427,8 @@ def test_a_column_that_is_not_declared_an_identifier_may_differ_in_one_record_of
     assert corresponding(people, people.take(order)).by == by
 
 
-def test_masked_values_on_another_scale_and_in_another_order_are_matched_by_their_places() -> None:
-    """Powers of noisy numbers: their standardised values are far from those of the numbers, their places near."""
+def test_masked_values_on_another_scale_and_in_another_order_are_matched_by_their_ranks() -> None:
+    """Powers of noisy numbers: their standardised values are far from those of the numbers, their ranks near."""
     rng = np.random.default_rng(3)
     held = {name: rng.normal(size=300) for name in ("x", "y", "z")}
     order = rng.permutation(300)

@@ -141,17 +141,17 @@ def test_numbers_that_are_codes_can_be_renamed_too() -> None:
 
 
 def test_thousands_of_categories_are_paired_in_the_order_of_their_counts() -> None:
-    """Too many to compare all with all: place, of which each occurs 1, 2 or 3 times, beside an attribute that is not
+    """Too many to compare all with all: a town, of which each occurs 1, 2 or 3 times, beside an attribute that is not
     renamed."""
     rng = np.random.default_rng(6)
-    place = np.repeat(np.arange(2500), rng.integers(1, 4, 2500))
-    beside = rng.integers(0, 500, len(place))
-    shuffled = rng.permutation(2500)[place]
+    town = np.repeat(np.arange(2500), rng.integers(1, 4, 2500))
+    beside = rng.integers(0, 500, len(town))
+    shuffled = rng.permutation(2500)[town]
     found = align_categories(
-        [CodedAttribute(place, shuffled, comparable=False), CodedAttribute(beside, beside, comparable=True)]
+        [CodedAttribute(town, shuffled, comparable=False), CodedAttribute(beside, beside, comparable=True)]
     )[0]
     assert np.array_equal(found.before, found.after)
-    told_apart = {tuple(sorted(beside[place == number])) for number in range(2500)}
+    told_apart = {tuple(sorted(beside[town == number])) for number in range(2500)}
     assert len(np.unique(found.before)) == len(told_apart)
 
 

@@ -18,7 +18,7 @@ from microveil.errors import ParameterError
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
 from microveil.numerics.linkage.agreement import Patterns, Scheme
-from microveil.numerics.linkage.fellegi_sunter import CommonFrom, dependent_classes, independent_classes
+from microveil.numerics.linkage.fellegi_sunter import UFrom, fit_dependent, fit_independent
 from microveil.progress import silent
 
 from .test_distance_linkage import SWAPPED, X, moved, table
@@ -91,9 +91,9 @@ def test_the_solver_finds_the_same_total_on_shuffled_files(reference: Reference)
     cost = -np.where(agree, weights[:, 0, None, None], weights[:, 1, None, None]).sum(axis=0)
     rng, right = np.random.default_rng(0), []
     for _ in range(200):
-        rows, places = rng.permutation(150), rng.permutation(150)
-        assigned = linear_sum_assignment(cost[np.ix_(rows, places)])[1]
-        right.append((rows == places[assigned]).mean())
+        rows, released = rng.permutation(150), rng.permutation(150)
+        assigned = linear_sum_assignment(cost[np.ix_(rows, released)])[1]
+        right.append((rows == released[assigned]).mean())
     error = np.std(right) / np.sqrt(len(right))
     assert attack.assess(data, release, columns).value / 100 == pytest.approx(np.mean(right), abs=5 * error)
 
@@ -131,22 +131,22 @@ def simulated(m: list[float], u: list[float], n: int = 2000) -> tuple[Patterns, 
 
 @pytest.mark.spec("01:DR-6", "03:RL-3")
 @pytest.mark.parametrize(("common", "free"), [("rest", False), ("estimated", False), ("estimated", True)])
-def test_the_probabilities_that_made_the_pairs_are_found_again(common: CommonFrom, free: bool) -> None:
+def test_the_probabilities_that_made_the_pairs_are_found_again(common: UFrom, free: bool) -> None:
     m, u, n = [0.9, 0.7, 0.95, 0.8], [0.1, 0.3, 0.05, 0.2], 2000
     patterns, scheme = simulated(m, u, n)
-    classes = independent_classes(patterns, scheme.levels.tolist(), 1 / n, common, estimate_share=free)
-    assert [row[0] for row in classes.rare] == pytest.approx(m, abs=0.01)
-    assert [row[0] for row in classes.common] == pytest.approx(u, abs=0.001)
+    classes = fit_independent(patterns, scheme.levels.tolist(), 1 / n, common, estimate_prevalence=free)
+    assert [row[0] for row in classes.m] == pytest.approx(m, abs=0.01)
+    assert [row[0] for row in classes.u] == pytest.approx(u, abs=0.001)
     assert classes.prevalence == pytest.approx(1 / n, rel=0.02)
 
 
 def test_better_agreement_never_speaks_against_a_pair() -> None:
     """Pairs of the same person agree less often than others: the attribute gets no weight, not a negative one."""
     patterns, scheme = simulated([0.02, 0.9, 0.9], [0.3, 0.1, 0.1])
-    classes = independent_classes(patterns, scheme.levels.tolist(), 1 / 2000, "all", estimate_share=False)
-    for same, different in zip(classes.rare, classes.common, strict=True):
+    classes = fit_independent(patterns, scheme.levels.tolist(), 1 / 2000, "all", estimate_prevalence=False)
+    for same, different in zip(classes.m, classes.u, strict=True):
         assert (np.diff(same / different) <= 1e-12).all()
-    assert classes.rare[0] == pytest.approx(classes.common[0])
+    assert classes.m[0] == pytest.approx(classes.u[0])
 
 
 def test_interactions_find_the_rare_class_where_attributes_of_strangers_go_together() -> None:
@@ -159,10 +159,10 @@ def test_interactions_find_the_rare_class_where_attributes_of_strangers_go_toget
     strangers *= np.where(levels[:, 0] == levels[:, 1], 1.5, 0.5)
     strangers /= strangers.sum()
     mixed = Patterns(patterns.numbers, levels, n * same + n * (n - 1) * strangers)
-    plain = independent_classes(mixed, scheme.levels.tolist(), 1 / n, "rest", estimate_share=False)
-    better = dependent_classes(mixed, plain, scheme.digits.tolist(), both=False)
-    assert np.exp(better.log_common) == pytest.approx(strangers, rel=0.01)
-    errors = [np.abs([row[0] - p for row, p in zip(found.rare, m, strict=True)]).max() for found in (plain, better)]
+    plain = fit_independent(mixed, scheme.levels.tolist(), 1 / n, "rest", estimate_prevalence=False)
+    better = fit_dependent(mixed, plain, scheme.digits.tolist(), both=False)
+    assert np.exp(better.log_u) == pytest.approx(strangers, rel=0.01)
+    errors = [np.abs([row[0] - p for row, p in zip(found.m, m, strict=True)]).max() for found in (plain, better)]
     assert errors[1] < 0.05 < errors[0]
 
 
@@ -406,9 +406,9 @@ def test_interactions_are_among_different_persons_or_in_both_classes(interaction
     files = attack._files(Pair.of(people, Microdata.of(released, people.schema), list("abc")), tuple("abc"))
     scheme = files.scheme
     patterns = files.patterns(np.random.default_rng(0), silent, "")
-    plain = independent_classes(patterns, scheme.levels.tolist(), 1 / 120, "rest", estimate_share=False)
+    plain = fit_independent(patterns, scheme.levels.tolist(), 1 / 120, "rest", estimate_prevalence=False)
     whole = patterns.all_possible(scheme)
-    classes = [dependent_classes(whole, plain, scheme.digits.tolist(), both=way) for way in (both, not both)]
+    classes = [fit_dependent(whole, plain, scheme.digits.tolist(), both=way) for way in (both, not both)]
     found, other = (Model.tabular(scheme, whole, one, (0.05, 0.05)).table for one in classes)
     assert attack._model(files, silent).table == pytest.approx(found)
     assert found != pytest.approx(other, rel=0.01)

@@ -15,7 +15,7 @@ from microveil.comparison.pairs import Pair
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.numerics.statistics.scaling import places
+from microveil.numerics.statistics.scaling import relative_ranks
 
 KNOWN = ["age", "income", "rent"]
 TRANSFORMATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -85,7 +85,7 @@ def test_categories_without_an_order_are_compared_as_they_are() -> None:
     assert RankAlignmentLinkage().assess(people, release, ["age", "sex"]).value == 100.0
 
 
-def test_ordered_categories_have_places_too() -> None:
+def test_ordered_categories_have_ranks_too() -> None:
     people = Microdata.of({"size": ["s", "m", "l"] * 2, "age": [1, 2, 3, 4, 5, 6]})
     described = people.schema.replacing(people["size"].changed(kind="ordinal", domain=("s", "m", "l")))
     people = people.with_schema(described)
@@ -103,8 +103,8 @@ def test_missing_cells_stay_missing_for_their_reason() -> None:
     assert RankAlignmentLinkage().assess(people, release).per_record.tolist() == [1.0] * 5
 
 
-def test_places_count_from_below_and_equal_values_share_the_middle() -> None:
-    found = places(np.array([5.0, np.nan, 1.0, 5.0, 9.0]))
+def test_relative_ranks_count_from_below_and_equal_values_share_the_middle() -> None:
+    found = relative_ranks(np.array([5.0, np.nan, 1.0, 5.0, 9.0]))
     assert found == pytest.approx([0.5, np.nan, 0.125, 0.5, 0.875], nan_ok=True)
 
 
@@ -122,7 +122,7 @@ def test_only_a_transformation_is_noticed(people: Microdata) -> None:
 
 def test_values_reversed_as_far_as_the_limit_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = np.array([1.0, 2.0, 3.0, 4.0]), np.array([4.0, 3.0, 1.0, 2.0])
-    found = correlation(places(before), places(after))
+    found = correlation(relative_ranks(before), relative_ranks(after))
     assert found == pytest.approx(-0.8)
     pair = Pair.of(Microdata.of({"age": before}), Microdata.of({"age": after}), ["age"])
     for limit, noticed in ((-found, True), (np.nextafter(-found, 1.0), False)):

@@ -105,7 +105,7 @@ def test_a_value_that_several_released_records_have_leaves_none_of_them_out() ->
     unsure = RankSwappingLinkage(p=4, unit="positions").assess(table(known), table(swapped))
     assert unsure.counters["candidates"] == 100
     stayed = RankSwappingLinkage(p=4, unit="positions", exclude_self=True).assess(table(known), table(known))
-    assert stayed.counters["lost"] == pytest.approx(100 * 3 / 5)  # 1, 3 and 4 are at their places, the twos may be
+    assert stayed.counters["lost"] == pytest.approx(100 * 3 / 5)  # 1, 3 and 4 are at their ranks, the twos may be
 
 
 def test_one_assignment_of_all_records_leaves_only_the_true_one() -> None:
@@ -402,7 +402,7 @@ def test_the_scenario_says_whether_the_reach_is_known_or_assumed(
     release = RankSwapping(p=30).mask(table(X), seed=1)
     assert "knows how far rank swapping moved values" in attack().assess(table(X), release).scenario
     bare = attack().assess(table(X), table(SWAPPED)).scenario
-    assert "assumes, for nothing tells it, that rank swapping moved values by at most 20 % of the ranks" in bare
+    assert "assumes, without provenance, that rank swapping moved values by at most 20 % of the ranks" in bare
     given = attack(p=2, unit="positions").assess(table(X), release).scenario
     assert "assumes that rank swapping moved values by at most 2 ranks" in given
 

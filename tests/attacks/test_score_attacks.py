@@ -78,7 +78,7 @@ def test_two_neighbours_link_at_most_two_records_of_a_group(n: int, d: int, k: i
 
 @settings(max_examples=25, deadline=None)
 @given(n=st.integers(2, 30), d=st.integers(1, 3), m=st.integers(2, 4), seed=st.integers(0, 999))
-def test_places_are_those_of_sorting_all_distances(n: int, d: int, m: int, seed: int) -> None:
+def test_ranks_are_those_of_sorting_all_distances(n: int, d: int, m: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     cells, moved = (rng.integers(0, 4, size=(n, d)).astype(float) for _ in range(2))
     attack = DistanceLinkage(neighbours=m, direction="masked", standardisation="none")

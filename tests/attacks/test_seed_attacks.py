@@ -155,20 +155,20 @@ def noise_remover(release: Release, name: str, alpha: float) -> Unmask:
 
 
 def swap_undoer(release: Release, name: str, window: int, known: dict[int, float]) -> Unmask:
-    """The values of a release are those of the original, so their order is known, and a guess says which places were
+    """The values of a release are those of the original, so their order is known, and a guess says which positions were
     exchanged. He knows some persons, whose values must come back."""
     draws, masked = Draws(release), release.data.numbers(name).values
     order = np.argsort(masked, kind="stable")
-    place = np.empty(len(masked), dtype=np.int64)
-    place[order] = np.arange(len(masked))
+    position = np.empty(len(masked), dtype=np.int64)
+    position[order] = np.arange(len(masked))
     ascending, persons = masked[order], np.array(list(known))
-    places, values = place[persons], np.array(list(known.values()))
+    positions, values = position[persons], np.array(list(known.values()))
 
     def unmask(seed: int) -> FloatArray | None:
         generator = draws.of(seed, name)
         generator.random(len(masked))  # for ties, of which there are none
         partner = swap_partners(window, generator.random(len(masked)))
-        return None if (ascending[partner[places]] != values).any() else np.asarray(ascending[partner[place]])
+        return None if (ascending[partner[positions]] != values).any() else np.asarray(ascending[partner[position]])
 
     return unmask
 

@@ -374,7 +374,7 @@ def test_that_nothing_is_known_is_a_level_of_agreement_only_where_labels_were_em
     assert files.scheme.wildcard.tolist() == [emptied, False]
 
 
-def test_blocks_of_pairs_make_the_same_links(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_of_pairs_make_the_same_links(monkeypatch: pytest.MonkeyPatch) -> None:
     known, masked, _ = overlapping()
     emptied = masked.with_columns({"a": pa.array([None, *masked.frame["a"].to_list()[1:]])})
     attacks = (ProbabilisticLinkage(), DistanceLinkage(), DistanceLinkage(one_to_one=True))
@@ -451,7 +451,7 @@ def test_one_to_one_gives_every_record_of_a_class_to_its_class() -> None:
         assert 0 < risk.value <= 100 / 3 + 1e-6
 
 
-def test_levels_of_knowledge_blocks_and_interactions_work_with_labels() -> None:
+def test_levels_of_knowledge_blocking_and_interactions_work_with_labels() -> None:
     data = mixed(60, 12)
     release = Mondrian(k=3, publish="interval").mask(data, data.names)
     whole = DistanceLinkage().assess(data, release).value
@@ -513,12 +513,12 @@ def test_labels_are_labels_although_the_domain_was_declared_for_the_release() ->
     release = Microdata.of({"job": ["{cook, nurse}", "{cook, nurse}", "clerk"]}, nominal=["job"])
     found = labels_of(Pair.of(known, release, ["job"]), "job")
     assert found is not None
-    assert found.size == 4  # the judge has a place, the set has none
+    assert found.size == 4  # the judge has a position, the set has none
     assert found.values.tolist() == [1.0, 2.0, 0.0]
     assert DistanceLinkage().assess(known, release, ["job"]).per_record.tolist() == [0.5, 0.5, 1.0]
 
 
-def test_missing_codes_have_no_place_among_the_categories_that_labels_stand_for() -> None:
+def test_missing_codes_have_no_position_among_the_categories_that_labels_stand_for() -> None:
     known = Microdata.of({"job": ["cook", "nurse", "-9", "clerk", None]}, nominal=["job"])
     described = known["job"].changed(missing_codes=("-9",), missing="own category")
     known = known.with_schema(known.schema.replacing(described))

@@ -71,7 +71,7 @@ def test_a_sample_is_seeded_and_says_that_it_is_one() -> None:
     assert "sample" not in str(closeness(one, other).notes[1])
 
 
-def test_a_missing_cell_is_near_to_those_of_its_sort_only() -> None:
+def test_a_missing_cell_is_near_to_those_of_its_state_only() -> None:
     data = Microdata.of({"x": [1.0, 1.0, -9.0, -9.0, None, None]})
     data = data.with_schema(data.schema.replacing(data["x"].changed(missing_codes=(-9.0,))))
     found = closeness(data, data.take(np.array([2, 3, 4, 5, 0, 1])))

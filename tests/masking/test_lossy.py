@@ -1,4 +1,4 @@
-"""Lossy compression: the table as a grey image, squeezed as JPEG does it."""
+"""Lossy compression: the table as a grey image, compressed as JPEG does it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from microveil.errors import ParameterError
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.randomising.lossy import Lossy
 from microveil.microdata import Microdata
-from microveil.numerics.perturbing.jpeg import coarseness, squeezed
+from microveil.numerics.perturbing.jpeg import coarseness, compressed
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def squeezed_by_definition(block: FloatArray, steps: FloatArray) -> FloatArray:
+def compressed_by_definition(square: FloatArray, steps: FloatArray) -> FloatArray:
     """The cosine transform of one block of 8 x 8, its coarsening and its inverse, term by term."""
     place = np.arange(8)
     waves = np.cos((2 * place[:, None] + 1) * place[None, :] * np.pi / 16) * 0.5
     waves[:, 0] /= np.sqrt(2)
-    frequencies = waves.T @ (block - 128) @ waves
+    frequencies = waves.T @ (square - 128) @ waves
     coarse = np.round(np.round(frequencies / steps, 9)) * steps
     return np.clip(np.round(np.round(waves @ coarse @ waves.T + 128, 9)), 0, 255)
 
@@ -32,10 +32,10 @@ def squeezed_by_definition(block: FloatArray, steps: FloatArray) -> FloatArray:
 @pytest.mark.parametrize("quality", [1, 20, 50, 75, 100])
 def test_blocks_are_transformed_as_the_definition_says(quality: int) -> None:
     grey = np.random.default_rng(quality).integers(0, 256, (24, 16)).astype(float)
-    seen = squeezed(grey, quality)
+    seen = compressed(grey, quality)
     for i in range(0, 24, 8):
         for j in range(0, 16, 8):
-            expected = squeezed_by_definition(grey[i : i + 8, j : j + 8], coarseness(quality))
+            expected = compressed_by_definition(grey[i : i + 8, j : j + 8], coarseness(quality))
             np.testing.assert_array_equal(seen[i : i + 8, j : j + 8], expected)
 
 
@@ -52,7 +52,7 @@ def test_the_table_of_the_standard_is_scaled_by_quality() -> None:
 def test_edges_are_repeated_to_fill_the_blocks() -> None:
     grey = np.random.default_rng(1).integers(0, 256, (11, 3)).astype(float)
     filled = np.pad(grey, ((0, 5), (0, 5)), mode="edge")
-    np.testing.assert_array_equal(squeezed(grey, 60), squeezed(filled, 60)[:11, :3])
+    np.testing.assert_array_equal(compressed(grey, 60), compressed(filled, 60)[:11, :3])
 
 
 @pytest.mark.spec("01:MK-6")

@@ -179,7 +179,7 @@ def test_what_is_independent_stays_independent(evidence: float) -> None:
 
 
 @pytest.mark.spec("01:MK-11")
-def test_missing_cells_are_drawn_like_values_each_sort_where_it_belongs() -> None:
+def test_missing_cells_are_drawn_like_values_each_state_where_it_belongs() -> None:
     n, rng = 4000, np.random.default_rng(9)
     x = rng.standard_normal(n)
     answer = np.where(x > 1, np.nan, np.where(x < -1, -9.0, 10 + x))

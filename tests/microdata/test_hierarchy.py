@@ -17,36 +17,36 @@ from microveil.microdata.hierarchy import Intervals
 from microveil.microdata.schema import make_attribute
 
 
-def test_places_stand_for_the_categories_of_a_level() -> None:
+def test_positions_stand_for_the_categories_of_a_level() -> None:
     towns = Hierarchy.of([("Graz", "South", "*"), ("Linz", "North", "*"), ("Wels", "North", "*")])
-    assert towns.places(["Wels", "Rome", "Graz"], 1).tolist() == [1, -1, 0]
-    assert [towns.categories(1)[p] for p in towns.places(["Wels", "Linz"], 1)] == ["North", "North"]
+    assert towns.positions(["Wels", "Rome", "Graz"], 1).tolist() == [1, -1, 0]
+    assert [towns.categories(1)[p] for p in towns.positions(["Wels", "Linz"], 1)] == ["North", "North"]
 
 
 def test_looking_up_does_not_go_through_all_categories() -> None:
     """A hundred thousand lookups in a hundred thousand categories would take an hour by going through them."""
     size = 100_000
     codes = prefixes((f"{i:06d}" for i in range(size)), [3])
-    assert codes.places((f"{i:06d}" for i in range(size)), 1)[-1] == 99
+    assert codes.positions((f"{i:06d}" for i in range(size)), 1)[-1] == 99
     assert codes.generalise("099999", 1) == "099"
 
 
 def test_numbers_are_found_among_listed_ones() -> None:
     ages = Hierarchy.of([(10, "young"), (40.0, "old"), ("25", "young")])
     assert ages.is_numeric
-    assert ages.places_of_numbers(np.array([25.0, 40.0, np.nan, 11.0]), 1).tolist() == [0, 1, -1, -1]
+    assert ages.positions_of_numbers(np.array([25.0, 40.0, np.nan, 11.0]), 1).tolist() == [0, 1, -1, -1]
     with pytest.raises(SchemaError, match="not all numbers"):
-        Hierarchy.of([("a", "*")]).places_of_numbers(np.array([1.0]), 1)
+        Hierarchy.of([("a", "*")]).positions_of_numbers(np.array([1.0]), 1)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=30), st.integers(1, 4))
 def test_every_number_lies_in_the_interval_that_its_label_says(numbers: list[int], width: int) -> None:
     intervals = equal_width(-20, 20, [width, 2 * width])
     for level in (1, 2):
-        places = intervals.places_of_numbers(np.array(numbers, dtype=float), level)
+        positions = intervals.positions_of_numbers(np.array(numbers, dtype=float), level)
         bounds = [-np.inf, *intervals.cuts[level - 1], np.inf]
-        assert all(bounds[p] <= n < bounds[p + 1] for n, p in zip(numbers, places, strict=True))
-        assert [intervals.generalise(n, level) for n in numbers] == [intervals.categories(level)[p] for p in places]
+        assert all(bounds[p] <= n < bounds[p + 1] for n, p in zip(numbers, positions, strict=True))
+        assert [intervals.generalise(n, level) for n in numbers] == [intervals.categories(level)[p] for p in positions]
 
 
 def test_equal_frequencies_follow_the_data_and_never_divide_ties() -> None:
@@ -94,7 +94,7 @@ def test_intervals_are_written_number_by_number(tmp_path: Path) -> None:
     equal_width(0, 20, [5, 10]).over([3, 17, 9]).write(tmp_path / "ages.csv")
     assert (tmp_path / "ages.csv").read_text().splitlines()[:2] == ["level0,level1,level2", "3,< 5,< 10"]
     ages = Hierarchy.read(tmp_path / "ages.csv")
-    assert ages.places_of_numbers(np.array([9.0]), 2).tolist() == [0]
+    assert ages.positions_of_numbers(np.array([9.0]), 2).tolist() == [0]
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4, unique=True))

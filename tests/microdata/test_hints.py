@@ -64,10 +64,10 @@ LOOKS: list[tuple[str, Sequence[Any], str | None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "cells", "sort"), LOOKS)
-def test_columns_are_recognised_whatever_their_type(name: str, cells: Sequence[Any], sort: str | None) -> None:
+@pytest.mark.parametrize(("name", "cells", "looks_like"), LOOKS)
+def test_columns_are_recognised_whatever_their_type(name: str, cells: Sequence[Any], looks_like: str | None) -> None:
     found = hints(Microdata.of({name: list(cells)}))
-    assert (found[name].sort if found else None) == sort
+    assert (found[name].looks_like if found else None) == looks_like
 
 
 def test_a_hint_names_the_option_to_use() -> None:
@@ -90,7 +90,7 @@ def test_a_second_household_number_is_to_be_left_out() -> None:
 def test_what_has_a_role_needs_no_hint_but_that_it_is_a_code() -> None:
     cells = {"case": range(50), "w": [3.0] * 50, "pay": range(50), "zip": [8010, 8020] * 25}
     data = Microdata.of(cells, identifiers=["case"], weight="w", keys=["zip", "pay"])
-    assert {name: hint.sort for name, hint in hints(data).items()} == {"zip": "code"}
+    assert {name: hint.looks_like for name, hint in hints(data).items()} == {"zip": "code"}
 
 
 def test_columns_of_odd_types_are_passed_over() -> None:
@@ -101,7 +101,7 @@ def test_columns_of_odd_types_are_passed_over() -> None:
 def test_the_survey_of_income_shows_its_household_number_its_person_number_and_its_weights(
     reference: Callable[..., Microdata],
 ) -> None:
-    found = {name: hint.sort for name, hint in hints(reference("eusilc")).items() if hint.grave}
+    found = {name: hint.looks_like for name, hint in hints(reference("eusilc")).items() if hint.grave}
     assert found == {"db030": "household", "rb030": "identifier", "db090": "weight", "rb050": "weight"}
 
 

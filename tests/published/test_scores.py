@@ -68,7 +68,7 @@ def test_the_scores_of_tables_3_3_and_3_4_are_printed_again_in_3_12_and_3_13() -
 
 @pytest.mark.spec("02:LM20", "01:TR-1")
 def test_the_score_index_of_printed_parts_is_the_corrected_one() -> None:
-    """The printed index of Census has the constant 39 in the place of G_DR; the right one stands beside it."""
+    """The printed index of Census has the constant 39 instead of G_DR; the right one stands beside it."""
     for row in rows_of("learning_scores"):
         right = float(row["si_right"] or row["si"])
         assert scored("score-index", row).value == pytest.approx(right, abs=6e-5), row

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from microveil.reporting.charts import Line, Mark, bars, heatmap, histogram, lines, scatter
 from microveil.reporting.charts.layout import Axis, shortened, text_width
-from microveil.reporting.charts.looks import looks_for
 from microveil.reporting.charts.scales import Scale, round_limits, tick_texts, ticks_between
+from microveil.reporting.charts.styles import styles_for
 from microveil.reporting.risk_utility import Spot, generations_map, risk_utility_chart
 from microveil.scoring import Score
 
@@ -54,10 +54,10 @@ def assert_on_paper(svg: str) -> ElementTree.Element:
         for name in ("x", "y", "cx", "cy", "x1", "x2", "y1", "y2", "width", "height"):
             if element.get(name) is not None:
                 assert math.isfinite(float(element.get(name, "nan"))), name
-        for place in element.get("points", "").split():
-            x, y = map(float, place.split(","))
-            assert 0 <= x <= width, place
-            assert 0 <= y <= height, place
+        for point in element.get("points", "").split():
+            x, y = map(float, point.split(","))
+            assert 0 <= x <= width, point
+            assert 0 <= y <= height, point
     return root
 
 
@@ -196,9 +196,9 @@ def test_the_original_is_an_area_and_the_release_an_outline_over_it() -> None:
 
 
 def test_each_series_has_its_own_shape_not_only_a_colour() -> None:
-    looks = looks_for([str(i) for i in range(56)])
-    assert len({(look.shape, look.colour) for look in looks.values()}) == 56
-    assert len({look.shape for look in list(looks.values())[:7]}) == 7
+    styles = styles_for([str(i) for i in range(56)])
+    assert len({(look.shape, look.colour) for look in styles.values()}) == 56
+    assert len({look.shape for look in list(styles.values())[:7]}) == 7
 
 
 def test_marks_beyond_the_axes_stand_at_their_ends() -> None:
@@ -289,9 +289,9 @@ def test_initial_candidates_are_crosses_and_final_ones_circles() -> None:
     st.integers(0, 39),
 )
 def test_no_label_of_a_map_lies_on_another_or_on_a_mark(
-    places: list[tuple[float, float]], best: int, knee: int
+    points: list[tuple[float, float]], best: int, knee: int
 ) -> None:
-    spots = [Spot(f"candidate {i}", risk, loss, "a") for i, (risk, loss) in enumerate(places)]
+    spots = [Spot(f"candidate {i}", risk, loss, "a") for i, (risk, loss) in enumerate(points)]
     svg = risk_utility_chart(spots, best=best % len(spots), knee=knee % len(spots))
     boxes = []
     strong_or_not = r'(fill="#1f2328" font-weight|fill="#4a5058" font-size="11")'

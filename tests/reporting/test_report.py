@@ -1,4 +1,4 @@
-"""The report on one release, in both variants, from data of all sorts to the page."""
+"""The report on one release, in both variants, from data of every kind to the page."""
 
 from __future__ import annotations
 
@@ -465,7 +465,7 @@ def test_missing_values_that_depend_on_others_do_not_bend_a_correlation() -> Non
     assert told["b and c"] == "none"  # constant where b is present
 
 
-# --- data of all sorts --------------------------------------------------------------------------------------------
+# --- data of every kind -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("public", [False, True])

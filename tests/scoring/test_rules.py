@@ -95,7 +95,7 @@ def test_a_score_lies_within_its_parts_and_rises_with_each(rule: str, data: st.D
 def test_a_rule_combines_its_parts_as_its_formula_says(rule: str, loss: float, risk: float) -> None:
     """The symbols have the values 1, 2, 4, 8, ... in their order."""
     made = score(rule)
-    found = made.combine({symbol: 2.0**place for place, symbol in enumerate(made.symbols)})
+    found = made.combine({symbol: 2.0**position for position, symbol in enumerate(made.symbols)})
     assert (found.loss, found.risk) == pytest.approx((loss, risk))
     assert found.value == pytest.approx(max(loss, risk) if rule == "max" else (loss + risk) / 2)
 

@@ -1,4 +1,4 @@
-"""How many records really share a released record, and how many would in a file of random groups.
+"""Real anonymity: how many records share each released record, and how many would if groups were random.
 
 A file masked in blocks is k-anonymous in each block, but not in all together: the records that share all their blocks
 are far fewer. Their mean number is the real anonymity k'.
@@ -56,7 +56,7 @@ def real_anonymity(masked: Any, known: Sequence[str] | None = None, *, decimals:
 def shared_groups(partitions: Sequence[Partition]) -> Anonymity:
     """The same from the partitions of the blocks: records that share their group in every one of them.
 
-    Groups are told apart even where they publish the same values, so this can be lower than `real_anonymity`.
+    Groups are distinguished even where they publish the same values, so this can be lower than `real_anonymity`.
     """
     return Anonymity.of(np.column_stack([partition.labels for partition in partitions]))
 

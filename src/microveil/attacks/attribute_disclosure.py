@@ -1,4 +1,4 @@
-"""Attribute disclosure: what the released records that fit a person say about a confidential value."""
+"""Attribute disclosure: what the released records that match a person reveal of a confidential value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Class disclosure: groups whose members all have one class, so that whoever finds the group knows the class."""
+"""Class disclosure: groups whose records all have the same confidential value, so that the group reveals it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ClassDisclosure(ConfidentialAttack):
     family: ClassVar[str] = "inference"
     summary: ClassVar[str] = "finds groups of released records that all have the same confidential value (homogeneity)"
     meaning: ClassVar[str] = (
-        "records whose confidential value is disclosed because all of their group share it; lower is safer"
+        "records whose confidential value is disclosed because all records of their group share it; lower is safer"
     )
     assumes: ClassVar[str] = "the true values of some attributes of everyone, and so the group that a person is in"
     formula: ClassVar[str] = "mean over i of [ all members of the group of i have the class of i ]"
@@ -128,8 +128,8 @@ class ClassDisclosure(ConfidentialAttack):
         }
         per_attribute = {target.name: percent(one) for target, one in zip(targets, disclosed, strict=True)}
         scenario = (
-            f"An intruder who finds a person's group by {', '.join(attributes)} looks whether all its members have the "
-            f"same {' or '.join(per_attribute)}."
+            f"An intruder who finds a person's group by {', '.join(attributes)} checks whether all its records have "
+            f"the same {' or '.join(per_attribute)}."
         )
         return ClassRisk.of(
             self.name,

@@ -31,7 +31,7 @@ MISSING = (
 
 @dataclass(frozen=True)
 class Target:
-    """A confidential attribute: its true and its released values (numbers or places in a domain, NaN where missing),
+    """A confidential attribute: its true and its released values (numbers or positions in a domain, NaN where missing),
     and the attributes that the intruder knows."""
 
     name: str

@@ -24,25 +24,25 @@ from microveil.masking.partition import Partition
 from microveil.microdata.microdata import Microdata, as_microdata, count
 from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.numerics.linkage.correspondence import (
-    PLACE_DEVIATION,
+    RANK_DEVIATION,
     Compared,
     attributes_with_same_rows,
     combination_numbers,
     have_same_rows,
     is_associated,
-    kept_attributes,
     matched_by_content,
     pointers,
+    unmasked_attributes,
 )
 from microveil.numerics.linkage.monotone_direction import decreasing
-from microveil.numerics.statistics.scaling import places, standardise
+from microveil.numerics.statistics.scaling import relative_ranks, standardise
 from microveil.typing import FloatArray, IntArray
 
 By = Literal["identifier", "content"]
 
-_LOOKED_AT = 300  # released records whose own original is compared with all others; fewer in a long file
+_MOST_SAMPLED = 300  # released records whose own original is compared with all others; fewer in a long file
 _MOST_COMPARED = 30_000_000  # pairs of records
-_FEWEST_LOOKED_AT = 50
+_FEWEST_SAMPLED = 50
 _ASSOCIATED = 20_000  # records by which attributes are compared with themselves
 _FEWEST = 100  # records without which no association means nothing
 _FEWEST_EQUAL = 20  # records of which nearly all equal another one by more than chance
@@ -107,11 +107,11 @@ def matched_by(before: Microdata, after: Microdata, name: str) -> IntArray:
         if different < len(codes):
             raise DataError(
                 f"column '{name}' has only {different:,} distinct values in the {count(len(codes), 'record')} of "
-                f"{where}, so it does not tell them apart"
+                f"{where}, so it does not identify them"
             )
-    place = np.full(int(max(known.max(initial=-1), released.max(initial=-1))) + 1, -1, dtype=np.int64)
-    place[known] = np.arange(len(known))
-    order: IntArray = place[released]
+    position = np.full(int(max(known.max(initial=-1), released.max(initial=-1))) + 1, -1, dtype=np.int64)
+    position[known] = np.arange(len(known))
+    order: IntArray = position[released]
     unknown = int((order < 0).sum())
     if unknown:
         raise DataError(
@@ -139,10 +139,10 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     if by_identifier is not None:
         return by_identifier
     # persons and households get new numbers on release
-    told = {name: one for name, one in columns.items() if one.varies and not _NUMBERED & set(before[name].roles)}
-    if not told:
+    usable = {name: one for name, one in columns.items() if one.varies and not _NUMBERED & set(before[name].roles)}
+    if not usable:
         return None
-    return _by_equal_records(told) or _by_no_association(told)
+    return _by_equal_records(usable) or _by_no_association(usable)
 
 
 def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:
@@ -153,12 +153,14 @@ def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:
     """
     known, released = _stacked(columns)
     records = known.shape[1]
-    affordable = max(_FEWEST_LOOKED_AT, min(_LOOKED_AT, _MOST_COMPARED // records))
-    looked_at = _spread(records, affordable)
-    found = pointers(known, released, looked_at)
+    affordable = max(_FEWEST_SAMPLED, min(_MOST_SAMPLED, _MOST_COMPARED // records))
+    sampled = _spread(records, affordable)
+    found = pointers(known, released, sampled)
     if not found.are_disordered:
         return None
-    kept = max(kept_attributes(known, released, looked_at, found), attributes_with_same_rows(known, released), key=len)
+    kept = max(
+        unmasked_attributes(known, released, sampled, found), attributes_with_same_rows(known, released), key=len
+    )
     if not have_same_rows(known[kept], released[kept]):
         return None
     share = 100 * float(found.displaced.mean())
@@ -208,15 +210,15 @@ def _spread(records: int, wanted: int) -> IntArray:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of both tables as common codes, and where it has numbers, these and their places in order."""
+    """A column of both tables as common codes, and where it has numbers, these and their relative ranks."""
 
     before: IntArray
     after: IntArray
     numbers: tuple[FloatArray, FloatArray] | None
 
     @cached_property
-    def places(self) -> tuple[FloatArray, FloatArray] | None:
-        return None if self.numbers is None else (places(self.numbers[0]), places(self.numbers[1]))
+    def ranks(self) -> tuple[FloatArray, FloatArray] | None:
+        return None if self.numbers is None else (relative_ranks(self.numbers[0]), relative_ranks(self.numbers[1]))
 
     @classmethod
     def of(cls, before: Microdata, after: Microdata, name: str) -> _Column:
@@ -236,25 +238,25 @@ class _Column:
         return bool(both[0][0] >= 0 and np.array_equal(*both) and (np.diff(both[0]) > 0).all())
 
     def at(self, rows: IntArray) -> tuple[Any, Any]:
-        if self.places is not None:
-            return self.places[0][rows], self.places[1][rows]
+        if self.ranks is not None:
+            return self.ranks[0][rows], self.ranks[1][rows]
         return self.before[rows], self.after[rows]
 
     @property
     def compared(self) -> Compared:
-        """As records are matched by it: numbers by their values, or by their places if they are on another scale."""
-        if self.numbers is None or self.places is None:
+        """As records are matched by it: numbers by their values, or by their ranks if on another scale."""
+        if self.numbers is None or self.ranks is None:
             return Compared.as_codes(self.before, self.after)
         standard = [standardise(side[:, None])[:, 0] for side in self.numbers]
         levels = np.linspace(0, 1, 99)
         quantiles = [np.quantile(side[~np.isnan(side)], levels) for side in standard]
         if float(np.abs(quantiles[0] - quantiles[1]).mean()) > _OTHER_SCALE:
-            return Compared.in_order(self.places[0], self.places[1])
-        return Compared.in_order(standard[0] * PLACE_DEVIATION, standard[1] * PLACE_DEVIATION)
+            return Compared.in_order(self.ranks[0], self.ranks[1])
+        return Compared.in_order(standard[0] * RANK_DEVIATION, standard[1] * RANK_DEVIATION)
 
     def read_in_order(self, turned: bool) -> _Read:
         """With the released values turned around where larger ones were released as smaller ones. If equal values are
-        as many at every place of the order, they are the original ones under a transformation."""
+        as many at every position of the order, they are the original ones under a transformation."""
         assert self.numbers is not None
         read = replace(self, numbers=(self.numbers[0], -self.numbers[1] if turned else self.numbers[1]))
         how = " in decreasing order" if turned else ""
@@ -269,8 +271,8 @@ class _Column:
     @property
     def coded(self) -> CodedAttribute:
         """As frequencies are counted beside it."""
-        if self.places is not None:
-            return CodedAttribute.in_classes(*self.places)
+        if self.ranks is not None:
+            return CodedAttribute.in_classes(*self.ranks)
         return CodedAttribute(self.before, self.after, comparable=True)
 
     def read_by_frequency(self, found: CodedAttribute) -> _Read:
@@ -283,14 +285,14 @@ class _Column:
     def alike(self, order: IntArray) -> float:
         """How much released cells have to do with those of the originals in this order, from 0 to 1."""
         equal = agreement(self.before[order], self.after)
-        return max(equal, 0.0 if self.places is None else abs(correlation(self.places[0][order], self.places[1])))
+        return max(equal, 0.0 if self.ranks is None else abs(correlation(self.ranks[0][order], self.ranks[1])))
 
 
 def _by_identifier(before: Microdata, columns: dict[str, _Column]) -> Disorder | None:
     """The order that an identifier of both tables says, unless the other attributes agree better as they are.
 
     A column that is not declared an identifier may be one if it has the same values in both tables, each once; but so
-    has a number whose values changed places, so the other attributes must agree clearly better in its order.
+    has a number whose values were exchanged, so the other attributes must agree clearly better in its order.
     """
     as_they_are = np.arange(len(before))
     candidates = [
@@ -362,7 +364,7 @@ def _read(columns: dict[str, _Column], kept: Sequence[str]) -> dict[str, _Read]:
     if kept:
         known, released = _stacked({name: columns[name] for name in kept})
         classes = combination_numbers(known, released)
-    ordered = {name: one.places for name, one in columns.items() if name not in kept and one.places is not None}
+    ordered = {name: one.ranks for name, one in columns.items() if name not in kept and one.ranks is not None}
     turned = decreasing([side[0] for side in ordered.values()], [side[1] for side in ordered.values()], classes)
     read = {name: _Read(columns[name], is_exact=True) for name in kept}
     read |= {name: columns[name].read_in_order(turn) for name, turn in zip(ordered, turned, strict=True)}

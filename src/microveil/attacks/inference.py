@@ -1,4 +1,4 @@
-"""Learning attacks: a model of the confidential attributes is learnt from the release and applied to people."""
+"""Inference attacks: a model learnt from the release predicts the confidential values of known persons."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ class IntervalDisclosure(Attack):
     """The intruder takes an interval around the released value; the risk is how often the true value lies in it.
 
     The interval reaches p per cent of the records up and down in rank (or p per cent of the standard deviation, the
-    range or the value), and the risk is the mean over all widths p. An ordered category is disclosed when its place in
-    the released column is that close, a nominal one when it is unchanged.
+    range or the value), and the risk is the mean over all widths p. An ordered category is disclosed when its position
+    in the released column is that close, a nominal one when it is unchanged.
 
     What is measured is what masking left of the values, so two kinds of attributes do not move the risk, though each
     has its share in `per_attribute`: those released as they were, which are disclosed by design, and categories without
@@ -120,7 +120,7 @@ class IntervalDisclosure(Attack):
             share = float(np.nanmean(per_record)) if not np.isnan(per_record).all() else 0.0
         scenario = (
             f"An intruder who has found a person's released record guesses that the true values of "
-            f"{', '.join(moving)} lie in an interval around the released ones.{_said_of(left_out, moving)}"
+            f"{', '.join(moving)} lie in an interval around the released ones.{_left_out_text(left_out, moving)}"
         )
         risk = Risk.of(self.name, per_record, attributes, scenario, per_attribute=per_attribute)
         # records with missing cells weigh less in the share of values than in the mean over records
@@ -204,7 +204,7 @@ def _moving(pair: Pair, attributes: tuple[str, ...], left_out: Mapping[str, str]
     return tuple(name for name in attributes if name not in left_out)
 
 
-def _said_of(left_out: Mapping[str, str], moving: Sequence[str]) -> str:
+def _left_out_text(left_out: Mapping[str, str], moving: Sequence[str]) -> str:
     """A sentence on the attributes that are not counted, or on why they all are."""
     if set(left_out) & set(moving):
         return " Nothing was masked, so every value is disclosed as it is."

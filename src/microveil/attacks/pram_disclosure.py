@@ -1,4 +1,4 @@
-"""What PRAM leaves to an intruder who knows the transition matrix: expected ratios, and the most probable category."""
+"""What PRAM discloses if the transition matrix is known: expected ratios, and the most probable true category."""
 
 from __future__ import annotations
 
@@ -98,19 +98,19 @@ def _variable(pair: Pair, block: tuple[str, ...], matrix: FloatArray | None) -> 
         codes = [np.where(column.codes < (size or len(column.domain)), column.codes, -1) for column in both]
         domain = both[0].domain[:size]
         return Variable((both[0],), codes[0], np.arange(len(domain))[:, None]), codes[1]
-    return variable, _places(variable, np.column_stack([pair.categories(name)[1].codes for name in block]))
+    return variable, _compound_codes(variable, np.column_stack([pair.categories(name)[1].codes for name in block]))
 
 
-def _places(variable: Variable, published: IntArray) -> IntArray:
+def _compound_codes(variable: Variable, published: IntArray) -> IntArray:
     """Which of a compound's categories each row of codes is; -1 for one that the original does not have."""
     from microveil.numerics.counting.distinct_rows import number_rows
 
     rows = np.vstack([variable.members, published]) + 1
     numbers, _ = number_rows(list(rows.T), [int(column.max()) + 1 for column in rows.T])
     known = len(variable.members)
-    place = np.full(int(numbers.max()) + 1, -1, dtype=np.int64)
-    place[numbers[:known]] = np.arange(known)
-    return np.asarray(place[numbers[known:]])
+    code_of = np.full(int(numbers.max()) + 1, -1, dtype=np.int64)
+    code_of[numbers[:known]] = np.arange(known)
+    return np.asarray(code_of[numbers[known:]])
 
 
 class _MatrixAttack(Attack):

@@ -103,7 +103,7 @@ def beside(column: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     distinct = np.unique(column[~np.isnan(column)])
     ends = np.concatenate([[-np.inf], distinct, [np.inf]])
-    place = np.searchsorted(distinct, column)
+    at = np.searchsorted(distinct, column)
     absent = np.isnan(column)
-    low, high = ends[place], ends[np.minimum(place + 2, len(ends) - 1)]
+    low, high = ends[at], ends[np.minimum(at + 2, len(ends) - 1)]
     return np.where(absent, np.nan, low), np.where(absent, np.nan, high)

@@ -57,7 +57,7 @@ class Uniqueness(Attack):
     reads_labels: ClassVar[bool] = True
     missing: ClassVar[str] = (
         "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees "
-        "with its like"
+        "with cells missing in the same way"
     )
     source: ClassVar[str] = (
         "Benedetti and Franconi (1998); Polettini and Stander (2004) on the negative binomial form; Elliot (2002) on "

@@ -1,4 +1,4 @@
-"""The multi-version attack: several releases of one file are put together, and what masking did averages out."""
+"""The multi-version attack: several releases of one file are combined, so that the changes by masking average out."""
 
 from __future__ import annotations
 
@@ -257,9 +257,9 @@ class _Match:
         pairs, counts = np.unique(self.row_of[present] * size + codes[present], return_counts=True)
         held = np.bincount(pairs // size, minlength=self.rows)  # different codes of each row
         many, starts = held[self.row], (np.cumsum(held) - held)[self.row]
-        places = np.repeat(starts - (np.cumsum(many) - many), many) + np.arange(many.sum())
-        keys = np.repeat(self.case, many) * size + pairs[places] % size
-        return keys, counts[places] * np.repeat(self.weight, many)
+        positions = np.repeat(starts - (np.cumsum(many) - many), many) + np.arange(many.sum())
+        keys = np.repeat(self.case, many) * size + pairs[positions] % size
+        return keys, counts[positions] * np.repeat(self.weight, many)
 
 
 @dataclass(frozen=True)
@@ -316,9 +316,9 @@ def _plurality(tables: list[Microdata], name: str, matches: _Matches) -> Categor
     own, *rest = (table.categories(name, domain).codes for table in tables)
     size = max(1, len(domain))
     votes = [match.votes(codes, size) for codes, match in zip(rest, matches.others, strict=True)]
-    keys, place = np.unique(np.concatenate([np.empty(0, np.int64), *(k for k, _ in votes)]), return_inverse=True)
+    keys, found_at = np.unique(np.concatenate([np.empty(0, np.int64), *(k for k, _ in votes)]), return_inverse=True)
     weights = np.concatenate([np.empty(0), *(w for _, w in votes)])
-    counts = np.bincount(place.reshape(-1), weights=weights, minlength=len(keys)).astype(np.float64)
+    counts = np.bincount(found_at.reshape(-1), weights=weights, minlength=len(keys)).astype(np.float64)
     cases = int(matches.case.max(initial=-1)) + 1
     most, best = np.zeros(cases), np.full(cases, -1)
     np.maximum.at(most, keys // size, counts)
@@ -334,8 +334,8 @@ def _counted(keys: IntArray, counts: FloatArray, wanted: IntArray) -> FloatArray
     """The count of each key that is wanted, 0 where it is not there; the keys are in order."""
     if len(keys) == 0:
         return np.zeros(len(wanted))
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, counts[place], 0.0)
+    found_at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[found_at] == wanted, counts[found_at], 0.0)
 
 
 def _gain(pairs: list[Pair], name: str, data: Microdata, matches: _Matches, intervals: Intervals) -> Gain:

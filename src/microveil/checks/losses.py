@@ -41,7 +41,7 @@ def a_loss_that_calls_itself_suited_gives_a_number(cls: Class) -> None:
 
 
 def the_order_of_the_records_does_not_decide_the_sample(cls: Class) -> None:
-    """Of a loss that looks at a sample of a long file."""
+    """Of a loss that is measured on a sample of a long file."""
     if "sample" not in parameter_names(cls):
         return
     data = survey(600, seed=2)

@@ -1,4 +1,4 @@
-"""What every method keeps, whatever it does to the values."""
+"""What holds for every method."""
 
 from __future__ import annotations
 

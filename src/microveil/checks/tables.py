@@ -1,4 +1,4 @@
-"""Tables that every method and measure is tried on."""
+"""The tables on which checks run methods and measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: its commands, and how whatever goes wrong ends. Heavy imports wait until a command needs them."""
+"""The application: its commands, and how errors are shown. Heavy imports wait until a command needs them."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def main() -> None:
         if is_near_memory_limit():  # then libraries fail in many ways, most of which do not speak of memory
             fail(NO_MEMORY)
         if isinstance(problem, OSError):
-            place = f"{problem.filename}: " if problem.filename else ""
-            fail(f"{place}the system refused a step ({problem.strerror or problem})")
+            file = f"{problem.filename}: " if problem.filename else ""
+            fail(f"{file}the system refused a step ({problem.strerror or problem})")
         # the text of an unforeseen error may hold values of records, so only its type is shown
         fail(f"internal error ({type(problem).__name__}); MICROVEIL_DEBUG=1 shows the details")
 

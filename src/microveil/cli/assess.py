@@ -109,12 +109,12 @@ def assess(
         raise ParameterError("--explain cannot be used with --json, because it shows the values of a record")
     named = {"attack": [] if every else attack_names, "loss": [] if every_loss else loss_names, "score": [score]}
     given = _settings_of_measures(settings, [name for group in named.values() for name in group])
-    made_by_sort = {
+    made_by_kind = {
         kind: [make(kind, name, given.get(name, {}), text=True) for name in group] for kind, group in named.items()
     }
-    chosen_attacks: Any = "all" if every else made_by_sort["attack"] if attacks is not None else None
-    chosen_losses: Any = "all" if every_loss else made_by_sort["loss"] if losses is not None else None
-    (rule,) = made_by_sort["score"]
+    chosen_attacks: Any = "all" if every else made_by_kind["attack"] if attacks is not None else None
+    chosen_losses: Any = "all" if every_loss else made_by_kind["loss"] if losses is not None else None
+    (rule,) = made_by_kind["score"]
     others = also or []
     check_versions(masked, others, link)
     manifest = manifest_beside(masked)
@@ -123,12 +123,12 @@ def assess(
     with bar_for(f"assessing {masked.name}") as bar:
         before = read_table(
             original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
-            **wishes, **table.said,
+            **wishes, **table.described,
         )  # fmt: skip
         readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
         releases = [
-            read_masked(place, before, beside, part, whole=attacks is not None or rule.name != "mean", **wishes)
-            for place, beside, part in zip(
+            read_masked(file, before, beside, part, whole=attacks is not None or rule.name != "mean", **wishes)
+            for file, beside, part in zip(
                 (masked, *others), (manifest, *map(manifest_beside, others)), readings, strict=True
             )
         ]
@@ -148,7 +148,7 @@ def assess(
         note(told)
     if every and together is not None:
         note("the versions combined were attacked by distance-linkage only; name other attacks with --attacks")
-    files = [place.name for place in (masked, *others)]
+    files = [file.name for file in (masked, *others)]
     if as_json:
         more = {} if together is None else {"versions": plain_versions(files, together)}
         print_json({**assessment.to_plain(), **more})
@@ -186,14 +186,12 @@ def _fail_with(failed: Mapping[str, Exception]) -> None:
 def _settings_of_measures(settings: Sequence[str] | None, named: Sequence[str]) -> dict[str, dict[str, str]]:
     """What --set says, by measure: `distance-linkage.metric=gower`."""
     by_measure: dict[str, dict[str, str]] = {}
-    for place, value in settings_of(settings).items():
-        measure, dot, parameter = place.partition(".")
+    for key, value in settings_of(settings).items():
+        measure, dot, parameter = key.partition(".")
         if not dot:
-            raise ParameterError(
-                f"--set takes measure.name=value, such as distance-linkage.metric=gower, not '{place}'"
-            )
+            raise ParameterError(f"--set takes measure.name=value, such as distance-linkage.metric=gower, not '{key}'")
         if measure not in named:
-            raise ParameterError(f"--set {place} needs {measure} to be named in --attacks, --losses or --score")
+            raise ParameterError(f"--set {key} needs {measure} to be named in --attacks, --losses or --score")
         by_measure.setdefault(measure, {})[parameter] = value
     return by_measure
 

@@ -46,10 +46,10 @@ def demo(
     )
     for column in ("", "candidate", "loss", "risk", "score", "links"):
         table.add_column(column, justify="left" if column == "candidate" else "right")
-    for place, (label, loss, risk, score, links) in enumerate(rows, start=1):
-        style = "bold" if place == 1 else None
+    for rank, (label, loss, risk, score, links) in enumerate(rows, start=1):
+        style = "bold" if rank == 1 else None
         cells = (f"{loss:.2f}", f"{risk:.2f}", f"{score:.2f}", f"{links:.2f} %")
-        table.add_row(str(place), label, *cells, style=style)
+        table.add_row(str(rank), label, *cells, style=style)
     console().print(table)
     say("loss: what an analyst loses; risk: what an intruder gains; score: their mean; 0 to 100, lower is better")
     say("links: records that are linked to the right person")

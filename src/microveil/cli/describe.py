@@ -43,7 +43,7 @@ def describe(
         check_no_table(schema_out, "a schema", ".toml")
     wishes = table.reading
     with bar_for(f"reading {path.name}") as bar:
-        data = read_table(path, table.schema, bar, **wishes, **table.said)
+        data = read_table(path, table.schema, bar, **wishes, **table.described)
     found = describe_table(data)
     if schema_out is not None:
         found.schema.write(schema_out, force=force)
@@ -67,13 +67,13 @@ def _table(title: str, found: Description) -> Table:
     shown = Table(title=Text(printable(title)), title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
     rows = found.rows()
     longest = max((len(name) for name, *_ in rows), default=0)
-    for place, column in enumerate(HEAD):
+    for position, column in enumerate(HEAD):
         if column == "name":
             shown.add_column(column, overflow="fold", min_width=min(longest, _WHOLE))  # other columns give way first
         elif column == "role":
             shown.add_column(column, overflow="fold")
         else:
-            shown.add_column(column, justify="right" if place in NUMBERS else "left", no_wrap=True)
+            shown.add_column(column, justify="right" if position in NUMBERS else "left", no_wrap=True)
     for row in rows:
         shown.add_row(*(Text(printable(cell)) for cell in row))
     return shown

@@ -128,8 +128,8 @@ class TableOptions:
         return {name: getattr(self, name) for name in ("delimiter", "encoding", "decimal", "sheet")}
 
     @property
-    def said(self) -> dict[str, Any]:
-        """What is said of the columns, over what the schema says."""
+    def described(self) -> dict[str, Any]:
+        """The description of the columns, which goes before the schema's."""
         lists = ("keys", "confidential", "identifiers", "strata", "nominal", "numeric")
         return {
             "weight": self.weight,

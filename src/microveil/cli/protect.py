@@ -137,7 +137,7 @@ def protect(
         wishes.update({k: v for k, v in manifest.dialect.items() if wishes[k] is None})
     with bar_for(f"protecting {path.name}") as bar:
         # the plan's schema decides how columns are read; what is said on the command line goes on top of it
-        data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.said)
+        data = read_table(path, table.schema or the_plan.schema, Part(bar, 0.0, 0.1), **wishes, **table.described)
         if manifest is not None:
             the_plan = replace(the_plan, seed=manifest.plan_for(data).seed)
         found = None
@@ -162,8 +162,8 @@ def protect(
         plain = release.provenance.to_plain()
         plain["plan"].pop("seed", None)  # a secret; what is printed ends in logs, and the manifest keeps it
         tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
-        places = {"release": str(written), "manifest": str(beside), "warnings": warnings}
-        print_json({**places, "guarantees": guarantees, **tried, **plain})
+        written_to = {"release": str(written), "manifest": str(beside), "warnings": warnings}
+        print_json({**written_to, "guarantees": guarantees, **tried, **plain})
         return
     if found is not None:
         for line in found.sentences():

@@ -93,7 +93,7 @@ def report(
     with bar_for(f"reporting on {masked.name}") as bar:
         before = read_table(
             original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
-            **wishes, **table.said,
+            **wishes, **table.described,
         )  # fmt: skip
         release = read_masked(masked, before, manifest, Part(bar, 0.1, 0.2), whole=attacks is Attacks.all, **wishes)
         words = ["microveil", "protect", str(original), "--plan", str(manifest_path(masked)), "--out", "again.csv"]

@@ -48,7 +48,7 @@ def risk(
         check_output(records, force=force, inputs=[path, table.schema])
         check_writable(records)
     with bar_for(f"reading {path.name}") as bar:
-        data = read_table(path, table.schema, Part(bar, 0.0, 0.6), **table.reading, **table.said)
+        data = read_table(path, table.schema, Part(bar, 0.0, 0.6), **table.reading, **table.described)
         found = risk_of_file(data, threshold=threshold, progress=Part(bar, 0.6, 1.0))
     if not found.declared:
         note(f"no keys are declared, so the intruder is assumed to know all {len(found.keys)} attributes; see --keys")

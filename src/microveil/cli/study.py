@@ -110,12 +110,12 @@ def _print_ranking(study: Study) -> None:
         table.add_column(column, justify="left" if column == "candidate" else "right")
     best = study.best if study.admissible else None
     front = set(map(id, study.front))
-    for place, result in enumerate(study.results[:_SHOWN], start=1):
+    for rank, result in enumerate(study.results[:_SHOWN], start=1):
         deviation = f"{result.deviation('score'):.2f}" if len(result.runs) > 1 else ""
         marks = ["best"] * (result is best) + ["knee"] * (result is study.knee) + ["front"] * (id(result) in front)
         marks += [f"only {count(result.records, 'record')}"] * study.is_part(result)
         cells = (f"{result.loss:.2f}", f"{result.risk:.2f}", f"{result.score:.2f}", deviation, ", ".join(marks))
-        table.add_row(str(place), result.candidate.label, *cells, style="bold" if result is best else None)
+        table.add_row(str(rank), result.candidate.label, *cells, style="bold" if result is best else None)
     console().print(table)
     if len(study.results) > _SHOWN:
         say(f"and {len(study.results) - _SHOWN} more in summary.csv")

@@ -80,8 +80,8 @@ def trial_of(method: str | None, settings: Mapping[str, str], until: str | None,
     if parameter in settings:
         raise ParameterError(f"{parameter} is given by --set and by --vary; give it once")
     methods = [make("method", method, {**settings, parameter: value}, text=True) for value in values]
-    ((place, text),) = settings_of([until], "--until", "distance-linkage=5").items()
-    name, _, counter = place.partition(".")
+    ((key, text),) = settings_of([until], "--until", "distance-linkage=5").items()
+    name, _, counter = key.partition(".")
     return Trial(
         settings,
         parameter,

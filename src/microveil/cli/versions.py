@@ -20,8 +20,8 @@ def check_versions(masked: Path, also: Sequence[Path], link: str) -> None:
     """Refuse what makes no sense before anything is read."""
     if link != "order" and not also:
         raise ParameterError("--link says how the records of several versions are matched; it needs --also")
-    places = [path.resolve() for path in (masked, *also)]
-    if len(set(places)) < len(places):
+    paths = [path.resolve() for path in (masked, *also)]
+    if len(set(paths)) < len(paths):
         raise ParameterError("--also names a file that is already given; it takes other versions of the masked table")
 
 

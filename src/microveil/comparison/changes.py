@@ -23,7 +23,7 @@ def changed(original: Microdata, columns: dict[str, Codes]) -> list[str]:
     if not order_kept and all(_same_values(*codes) for codes in moved.values()):
         return []
     found = list(moved)
-    households = [name for name, hint in hints(original.select(found)).items() if hint.sort == "household"]
+    households = [name for name, hint in hints(original.select(found)).items() if hint.looks_like == "household"]
     return [name for name in found if name not in households or not _renumbered(*columns[name])]
 
 

@@ -26,7 +26,7 @@ Scale = Literal["separate", "joint"]
 
 @dataclass(frozen=True)
 class Columns:
-    """The attributes before and after masking, in rows: numbers or places in a domain; NaN is missing.
+    """The attributes before and after masking, in rows: numbers or positions in a domain; NaN is missing.
 
     Where labels for several values are released, a person is taken to be found by the label that the own record has.
     """
@@ -102,11 +102,11 @@ def label_codes(pair: Pair, name: str) -> LabelCodes:
     empty = np.array([*(text in missing for text in texts), True])[codes]
     known = codes
     if attribute.is_categorical:
-        place = {text: code for code, text in enumerate(texts)}
+        code_of = {text: code for code, text in enumerate(texts)}
         true = pc.dictionary_encode(as_categories(pair.original.arrow(name)), null_encoding="mask")
         occurring = [node_text(value) for value in true.dictionary.to_pylist()]
         own = true.indices.fill_null(len(occurring)).to_numpy(zero_copy_only=False).astype(np.int64)
-        same = np.array([*(place.get(text, nobody) for text in occurring), nobody])[own]
+        same = np.array([*(code_of.get(text, nobody) for text in occurring), nobody])[own]
         declared = {node_text(value) for value in attribute.domain or ()} if pair.release is not None else set()
         is_category = np.array([*(text in declared.union(occurring) for text in texts), False])
         known = np.where(is_category[codes], same, codes)

@@ -1,4 +1,4 @@
-"""Records drawn where not all can be looked at: by what they hold, so that the order of the file plays no part."""
+"""Samples of records where measuring all takes too long: drawn by their content, whatever the order of the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from microveil.comparison.pairs import Pair
 from microveil.microdata.ordered import is_ordered, numbers_in
-from microveil.numerics.core.content_hash import content_lots
+from microveil.numerics.core.content_hash import content_uniforms
 from microveil.randomness import PublicStreams
 from microveil.typing import FloatArray, IntArray
 
@@ -26,21 +26,21 @@ def drawn(pair: Pair, attributes: Sequence[str], wanted: int, seed: int, name: s
 def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:
     """The numbers of all records in the order in which they are drawn; a record is a column of its contents.
 
-    Each has a lot made of what it holds. Equal records are told apart by counting them, so that any of them may be
-    drawn without the others.
+    Each has a random number made of its content. Equal records are distinguished by counting them, so that any of them
+    may be drawn without the others.
     """
     records = content.shape[1]
     start = int(PublicStreams(seed).generator(name).integers(2**62))
-    alike = content_lots(content, start)
+    alike = content_uniforms(content, start)
     order = np.argsort(alike, kind="stable")
     begins = np.flatnonzero(np.diff(alike[order], prepend=-1.0))
     number = np.empty(records)
     number[order] = np.arange(records) - np.repeat(begins, np.diff(begins, append=records))
-    return np.argsort(content_lots(np.stack([alike, number]), start), kind="stable").astype(np.int64)
+    return np.argsort(content_uniforms(np.stack([alike, number]), start), kind="stable").astype(np.int64)
 
 
 def content_of(pair: Pair, attributes: Sequence[str]) -> FloatArray:
-    """The cells of both files in rows: numbers, and texts by their place in order."""
+    """The cells of both files in rows: numbers, and texts by their position in order."""
     tables = [(table, name) for name in attributes for table in (pair.original, pair.masked) if name in table.names]
     return np.stack([_cells(table.arrow(name)) for table, name in tables])
 
@@ -52,8 +52,8 @@ def _cells(column: pa.Array) -> FloatArray:
         return cast(FloatArray, numbers_in(column))
     encoded = pc.dictionary_encode(column.cast(pa.large_string()))
     texts = encoded.dictionary.to_pylist()
-    place = np.empty(len(texts) + 1)
-    place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-    place[-1] = np.nan
-    made: FloatArray = place[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+    position = np.empty(len(texts) + 1)
+    position[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    position[-1] = np.nan
+    made: FloatArray = position[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
     return made

@@ -1,4 +1,4 @@
-"""What an intruder is assumed to know of people: the declared keys, and only where there are none, what was masked."""
+"""What an intruder is assumed to know of persons: the declared keys or, if there are none, the masked attributes."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ _FEWEST = 2  # records whose values tell what their label stands for
 class Labels:
     """The known values of an attribute on a line, and the region of the line that each released record's label covers.
 
-    `values` are numbers or places in the domain, NaN where missing, with their missing `states`; `codes` are the labels
-    of the released records, or where missing minus their state. `size` is that of the domain; 0 for numbers.
+    `values` are numbers or positions in the domain, NaN where missing, with their missing `states`; `codes` are the
+    labels of the released records, or where missing minus their state. `size` is that of the domain; 0 for numbers.
     `by_code_book` is whether some labels could not be read as they are written.
     """
 
@@ -61,14 +61,14 @@ def labels_of(pair: Pair, name: str) -> Labels | None:
     texts = [node_text(value) for value in encoded.dictionary.to_pylist()]
     of_record = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
     states = [_missing_state(pair.original[name], text) for text in texts]
-    present = {text: place for place, text in enumerate(texts) if not states[place]}
+    present = {text: index for index, text in enumerate(texts) if not states[index]}
     read = _read_numbers(pair, name, present) if numeric else _read_categories(pair, name, present)
     if read is None:
         return None
     values, regions, size = read
     unread = np.array([text in present and text not in regions for text in texts], dtype=np.bool_)
     decoded = _code_book(values, of_record, np.append(unread, False), whole=not numeric)
-    regions |= {text: decoded.get(place, EVERYTHING) for text, place in present.items() if unread[place]}
+    regions |= {text: decoded.get(index, EVERYTHING) for text, index in present.items() if unread[index]}
     label = {text: number for number, text in enumerate(regions)}
     codes = np.array([*(label.get(text, -state) for text, state in zip(texts, states, strict=True)), -SYSTEM_MISSING])
     covered = [*regions.values()] or [EVERYTHING]
@@ -93,9 +93,9 @@ def _missing_state(attribute: Attribute, text: str) -> int:
     if text in codes:
         return FIRST_CODE + codes.index(text)
     number = number_of(text)
-    for place, (low, high) in enumerate(attribute.missing_ranges):
+    for number_of_range, (low, high) in enumerate(attribute.missing_ranges):
         if number is not None and low <= number <= high:
-            return FIRST_CODE + len(codes) + place
+            return FIRST_CODE + len(codes) + number_of_range
     return 0
 
 
@@ -126,52 +126,52 @@ def _read_categories(pair: Pair, name: str, texts: Iterable[str]) -> Read | None
     valid = [c for c in pair.original.domain(name) if c is not None and not _missing_state(attribute, node_text(c))]
     cells = pc.unique(as_categories(pair.original.arrow(name))).drop_null()
     held = set(map(node_text, cells.to_pylist()))
-    occurring = {node_text(c): place for place, c in enumerate(valid) if node_text(c) in held}
+    occurring = {node_text(c): position for position, c in enumerate(valid) if node_text(c) in held}
     if all(text in occurring for text in texts):
         return None
     declared = set(map(node_text, attribute.domain or ()))
     if pair.release is None:  # the domain may list labels too, if it was declared for the release
-        declared = {text for text in declared if _places_of(text, occurring, nodes, ordered) is None}
+        declared = {text for text in declared if _positions_of(text, occurring, nodes, ordered) is None}
     kept = [c for c in valid if node_text(c) in held or node_text(c) in declared]
-    place = {node_text(c): number for number, c in enumerate(kept)}
-    if all(text in place for text in texts):
+    position = {node_text(c): number for number, c in enumerate(kept)}
+    if all(text in position for text in texts):
         return None
     regions = {}
     for text in texts:
-        members = [place[text]] if text in place else _places_of(text, place, nodes, ordered)
+        members = [position[text]] if text in position else _positions_of(text, position, nodes, ordered)
         if members:
             regions[text] = _runs(members)
     codes = pair.original.categories(name, kept).codes
     return np.where(codes < 0, np.nan, codes), regions, len(kept)
 
 
-def _places_of(
-    text: str, place: Mapping[str, int], nodes: Mapping[str, Sequence[str]], ordered: bool
+def _positions_of(
+    text: str, position: Mapping[str, int], nodes: Mapping[str, Sequence[str]], ordered: bool
 ) -> list[int] | None:
-    """The places of the categories that a label stands for; None where it cannot be read."""
+    """The positions of the categories that a label stands for; None where it cannot be read."""
     if text in nodes:
-        return [place[leaf] for leaf in nodes[text] if leaf in place]
+        return [position[leaf] for leaf in nodes[text] if leaf in position]
     if text == ANY:
-        return list(place.values())
-    if ordered and (ends := _first_and_last(text, place)) is not None:
-        return list(range(place[ends[0]], place[ends[1]] + 1))
+        return list(position.values())
+    if ordered and (ends := _first_and_last(text, position)) is not None:
+        return list(range(position[ends[0]], position[ends[1]] + 1))
     listed = text[1:-1] if text.startswith("{") and text.endswith("}") else text
-    members = _split(listed, place)
+    members = _split(listed, position)
     if members is not None:
-        return [place[member] for member in members]
+        return [position[member] for member in members]
     region = region_of(text) if ordered else None
     if region is None:
         return None
-    return [number for name, number in place.items() if (value := number_of(name)) is not None and value in region]
+    return [number for name, number in position.items() if (value := number_of(name)) is not None and value in region]
 
 
-def _first_and_last(text: str, place: Mapping[str, int]) -> tuple[str, str] | None:
+def _first_and_last(text: str, position: Mapping[str, int]) -> tuple[str, str] | None:
     """The first and the last category of `[low, high]`, `low to high` or `low - high`, with any dash."""
-    if text.startswith("[") and text.endswith("]") and (ends := _split(text[1:-1], place, 2)) is not None:
+    if text.startswith("[") and text.endswith("]") and (ends := _split(text[1:-1], position, 2)) is not None:
         return ends[0], ends[1]
     for joint in _JOINTS.finditer(text):
         first, last = text[: joint.start()], text[joint.end() :]
-        if first in place and last in place:
+        if first in position and last in position:
             return first, last
     return None
 
@@ -228,22 +228,22 @@ def _code_book(values: FloatArray, of_record: IntArray, wanted: BoolArray, *, wh
     """
     told = np.flatnonzero(wanted[of_record] & ~np.isnan(values))
     told = told[np.lexsort((values[told], of_record[told]))]
-    places, starts, numbers = np.unique(of_record[told], return_index=True, return_counts=True)
+    labels, starts, numbers = np.unique(of_record[told], return_index=True, return_counts=True)
     book = {}
-    for place, start, number in zip(places.tolist(), starts.tolist(), numbers.tolist(), strict=True):
+    for label, start, number in zip(labels.tolist(), starts.tolist(), numbers.tolist(), strict=True):
         held = values[told[start : start + number]]
         if number >= _FEWEST:
-            book[place] = Region(((float(held[0]), float(held[-1])),)) if not whole else _runs(held.astype(np.int64))
+            book[label] = Region(((float(held[0]), float(held[-1])),)) if not whole else _runs(held.astype(np.int64))
     return book
 
 
-def _runs(places: Sequence[int] | IntArray) -> Region:
-    """Places in a domain as segments of neighbours.
+def _runs(positions: Sequence[int] | IntArray) -> Region:
+    """Positions in a domain as segments of neighbours.
 
     >>> _runs([4, 1, 2]).segments
     ((1.0, 2.0), (4.0, 4.0))
     """
-    ordered = np.unique(places)
+    ordered = np.unique(positions)
     starts = np.flatnonzero(np.diff(ordered, prepend=-2) > 1)
     ends = np.append(starts[1:], len(ordered)) - 1
     return Region(tuple(zip(ordered[starts].astype(float).tolist(), ordered[ends].astype(float).tolist(), strict=True)))

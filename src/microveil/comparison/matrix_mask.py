@@ -37,7 +37,7 @@ def to_matrix_mask(original: Any, release: Release, attributes: Sequence[str] | 
 
     - Grouped records: A averages within the groups, and C is what is published beside the mean: nothing, with means.
     - Categories drawn by a transition matrix: B is that matrix, and C, of expectation 0, what the draws made of it.
-    - The same values in other places: A permutes the records, and C is 0.
+    - The same values in other records: A permutes the records, and C is 0.
     - Anything else: A and B change nothing, and C is the noise.
 
     Attributes with missing cells have no such form and are refused.

@@ -464,10 +464,10 @@ def _classes_of_values(
         between = np.searchsorted(
             (listed[1:] + listed[:-1]) / 2, present
         )  # masking may give numbers that are not listed
-        places, names = hierarchy.places_of_numbers(listed[between], level), hierarchy.categories(level)
+        places, names = hierarchy.positions_of_numbers(listed[between], level), hierarchy.categories(level)
     else:
         intervals = hierarchy or equal_frequency(present, [_PROPOSED])
-        places, names = intervals.places_of_numbers(present, 1), intervals.categories(1)
+        places, names = intervals.positions_of_numbers(present, 1), intervals.categories(1)
     codes = values + len(names)  # missing cells that are values of their own stay so
     codes[~np.isnan(numbers)] = places
     return np.unique(codes, return_inverse=True)[1].reshape(-1), names, hierarchy is None

@@ -112,7 +112,7 @@ def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
             "missing_policy": attribute.missing,
             "mean": None,
             "standard_deviation": None,
-            "looks_like": None if hint is None else hint.sort,
+            "looks_like": None if hint is None else hint.looks_like,
             "hint": None if hint is None else hint.text,
         }
         try:

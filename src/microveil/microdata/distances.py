@@ -96,8 +96,8 @@ class Regions:
         low, high, parted = (ends[regions] for ends in self._hulls)
         column = values[:, None]
         gaps = np.maximum(np.maximum(low - column, column - high), 0.0)
-        for place in np.flatnonzero(parted):
-            gaps[:, place] = _to_nearest(values, self.segments[regions[place]])
+        for at in np.flatnonzero(parted):
+            gaps[:, at] = _to_nearest(values, self.segments[regions[at]])
         left_out = (column == self.without[regions, 0]) | (column == self.without[regions, 1])
         return np.where(left_out, self.hair, gaps)
 
@@ -105,5 +105,5 @@ class Regions:
 def _to_nearest(values: FloatArray, segments: FloatArray) -> FloatArray:
     """How far each value is from the nearest of some segments."""
     low, high = np.append(segments[:, 0], np.inf), np.insert(segments[:, 1], 0, -np.inf)
-    place = np.searchsorted(segments[:, 0], values, side="right")  # so many begin at or below the value
-    return np.minimum(np.maximum(values - high[place], 0.0), low[place] - values)
+    at = np.searchsorted(segments[:, 0], values, side="right")  # so many begin at or below the value
+    return np.minimum(np.maximum(values - high[at], 0.0), low[at] - values)

@@ -1,7 +1,8 @@
-"""How often combinations of key values occur, with the meaning of missing values and sampling weights respected.
+"""Equivalence classes: how often combinations of key values occur, with missing values and sampling weights.
 
 Two records agree on an attribute when their values are equal. A missing value that is a category of its own, or not
-applicable, agrees with its like only; one that is a wildcard agrees with every value, since it could be any.
+applicable, agrees only with cells missing in the same way; one that is a wildcard agrees with every value, since it
+could be any.
 """
 
 from __future__ import annotations

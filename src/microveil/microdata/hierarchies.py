@@ -38,11 +38,11 @@ def equal_width(low: float, high: float, widths: Sequence[float]) -> Intervals:
                 "each width must be a multiple of the one before"
             )
     steps = max(1, math.ceil((high - low) / widths[0] - 1e-9))
-    places = range(1, steps)
+    positions = range(1, steps)
     levels = []
     for width in widths:
         every = round(width / widths[0])
-        levels.append([low + place * widths[0] for place in places if place % every == 0])
+        levels.append([low + position * widths[0] for position in positions if position % every == 0])
     return Intervals.of(levels)
 
 
@@ -76,8 +76,8 @@ def equal_frequency(numbers: npt.ArrayLike, groups: Sequence[int]) -> Intervals:
 
 def frequency_cuts(ordered: FloatArray, groups: int) -> list[float]:
     """The cut points that divide ascending numbers into groups as equal as ties allow."""
-    places = [len(ordered) * g // groups for g in range(1, groups)]
-    return sorted({float(ordered[place]) for place in places if ordered[place] > ordered[0]})
+    positions = [len(ordered) * g // groups for g in range(1, groups)]
+    return sorted({float(ordered[position]) for position in positions if ordered[position] > ordered[0]})
 
 
 def from_bounds(levels: Iterable[Sequence[Sequence[float]]]) -> Intervals:

@@ -117,21 +117,21 @@ class Hierarchy:
         check_level(level, self.levels)
         return tuple(self._nodes[level])
 
-    def places(self, categories: Iterable[object], level: int) -> IntArray:
-        """Where the ancestors of these categories stand among the categories of a level; -1 for unknown ones."""
+    def positions(self, categories: Iterable[object], level: int) -> IntArray:
+        """The positions of the ancestors of these categories among the categories of a level; -1 for unknown ones."""
         check_level(level, self.levels)
         rows = (self._row_of.get(node_text(category), -1) for category in categories)
         nodes = self._nodes[level]
         return np.array([-1 if row < 0 else nodes[self.paths[row][level]] for row in rows], dtype=np.int64)
 
-    def places_of_numbers(self, values: FloatArray, level: int) -> IntArray:
+    def positions_of_numbers(self, values: FloatArray, level: int) -> IntArray:
         """The same for numbers, fast; -1 for those that are missing or not listed."""
         if self._numbers is None:
             raise SchemaError("hierarchy: its categories are not all numbers")
         listed, rows = self._numbers
-        place = np.minimum(np.searchsorted(listed, values), len(listed) - 1)
-        of_row = self.places((path[0] for path in self.paths), level)
-        return np.where(listed[place] == values, of_row[rows[place]], -1)
+        at = np.minimum(np.searchsorted(listed, values), len(listed) - 1)
+        of_row = self.positions((path[0] for path in self.paths), level)
+        return np.where(listed[at] == values, of_row[rows[at]], -1)
 
     @classmethod
     def read(cls, path: str | Path) -> Hierarchy:
@@ -188,7 +188,7 @@ class Intervals:
     """Numbers in ever wider intervals: the cut points of each level from 1 up; level 0 are the numbers themselves.
 
     An interval begins at its cut point and ends below the next; the first and the last of a level have no outer end, so
-    every number has its place. A cut point of a coarser level is one of the finer level too: nothing overlaps.
+    every number lies in one. A cut point of a coarser level is one of the finer level too: nothing overlaps.
 
     >>> ages = Intervals.of([[20, 30, 40, 50], [30, 50], []])
     >>> ages.categories(2), ages.categories(3), ages.generalise(35, 1)
@@ -243,17 +243,17 @@ class Intervals:
         if level == 0:
             raise SchemaError("level 0 are the numbers themselves; intervals begin with level 1")
 
-    def places_of_numbers(self, values: FloatArray, level: int) -> IntArray:
-        """Which interval of a level each number lies in; -1 where it is missing."""
+    def positions_of_numbers(self, values: FloatArray, level: int) -> IntArray:
+        """The position of the interval of a level in which each number lies; -1 where it is missing."""
         self._check(level)
-        places = np.searchsorted(self.cuts[level - 1], values, side="right").astype(np.int64)
-        return np.where(np.isnan(values), -1, places)
+        positions = np.searchsorted(self.cuts[level - 1], values, side="right").astype(np.int64)
+        return np.where(np.isnan(values), -1, positions)
 
     def generalise(self, number: float, level: int) -> str:
         """The interval of a level in which a number lies; level 0 is the number itself."""
         if level == 0:
             return node_text(number)
-        return self.categories(level)[int(self.places_of_numbers(np.array([float(number)]), level)[0])]
+        return self.categories(level)[int(self.positions_of_numbers(np.array([float(number)]), level)[0])]
 
     def over(self, numbers: Iterable[float]) -> Hierarchy:
         """The same tree with a path for each of these numbers, as files and other programs want it."""

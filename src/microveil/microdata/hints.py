@@ -1,6 +1,6 @@
 """Columns that may be something else than their type says: identifiers, weights, household numbers, codes.
 
-Names and values are looked at. Nothing is decided here: a hint says what a column looks like and which option says so.
+Names and values are examined. Nothing is decided here: a hint says what a column looks like and which option says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from microveil.microdata.microdata import Microdata, as_categories
 from microveil.microdata.schema import Attribute
 from microveil.typing import FloatArray, IntArray
 
-Sort = Literal["identifier", "weight", "household", "code", "categories", "numbers"]
+LooksLike = Literal["identifier", "weight", "household", "code", "categories", "numbers"]
 
 _ENOUGH = 20  # fewer records show no pattern
 _FEW = 12  # so many distinct numbers may be categories
@@ -27,7 +27,7 @@ _NEARLY_ALL, _MOST = 0.99, 0.9
 _LARGEST_HOUSEHOLD = 30
 _MOST_WEIGHTS = 200  # distinct values of a weight that is the same for every record of a stratum
 _YEARS = (1800, 2100)
-_LOOKED_AT = 2000  # distinct texts whose form is looked at
+_MOST_EXAMINED = 2000  # distinct texts whose form is examined
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _NUMBER = r"^\s*[-+]?[0-9]+([.,][0-9]+)*\s*$"
@@ -85,18 +85,18 @@ class Hint:
     `grave` hints are about what should not be released as it is.
     """
 
-    sort: Sort
+    looks_like: LooksLike
     text: str
     sure: bool = True
 
     @property
     def grave(self) -> bool:
-        return self.sort != "categories"
+        return self.looks_like != "categories"
 
     @property
     def no_amount(self) -> bool:
         """Whether it is about numbers with which nobody calculates."""
-        return self.sure and self.sort in ("identifier", "weight", "household", "code")
+        return self.sure and self.looks_like in ("identifier", "weight", "household", "code")
 
 
 def hints(data: Microdata) -> dict[str, Hint]:
@@ -132,7 +132,7 @@ def _hint(data: Microdata, attribute: Attribute) -> Hint | None:
 
 
 class _Column:
-    """A column with what all looks at it need."""
+    """A column with what all its tests need."""
 
     def __init__(self, attribute: Attribute, column: pa.Array) -> None:
         self.attribute, self.name, self.records = attribute, attribute.name, len(column)
@@ -315,8 +315,8 @@ def _same_length(column: _Column, *, at_least: int) -> bool:
 
 
 def _form(column: _Column) -> str | None:
-    """What sort of direct identifiers the texts are, if nearly all have the same form."""
-    texts = column.values.slice(0, _LOOKED_AT)
+    """What kind of direct identifiers the texts are, if nearly all have the same form."""
+    texts = column.values.slice(0, _MOST_EXAMINED)
     if len(texts) < _ENOUGH // 2:
         return None
     if _dates(column):
@@ -328,7 +328,7 @@ def _form(column: _Column) -> str | None:
 
 
 def _dates(column: _Column) -> bool:
-    texts = column.values.slice(0, _LOOKED_AT)
+    texts = column.values.slice(0, _MOST_EXAMINED)
     return column.is_text and bool(pc.mean(pc.match_substring_regex(texts, _DATE)).as_py() >= _MOST)
 
 

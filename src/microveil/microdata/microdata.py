@@ -271,7 +271,7 @@ class Microdata:
             valid: list[Category | None] = list(attribute.domain)
         else:
             found = sorted(self._found(attribute), key=category_key)
-            # a released table may have labels without a place in the order; they are read by the original's
+            # a released table may have labels without a position in the order; they are read by the original's
             valid = list((in_order(found) if attribute.kind == "ordinal" else None) or found)
         if attribute.missing == "own category":
             valid += list(attribute.missing_codes)
@@ -285,12 +285,12 @@ class Microdata:
         self._refuse_numeric(attribute)
         domain = tuple(self.domain(name) if domain is None else domain)
         encoded = pc.dictionary_encode(as_categories(self.arrow(name)), null_encoding="mask")
-        place = {category_key(value): i for i, value in enumerate(domain) if value is not None}
+        code_of = {category_key(value): i for i, value in enumerate(domain) if value is not None}
         unknown, missing = -2, -1
         lookup = np.full(len(encoded.dictionary) + 1, unknown, dtype=np.int64)
         for i, value in enumerate(encoded.dictionary.to_pylist()):
-            if category_key(value) in place:
-                lookup[i] = place[category_key(value)]
+            if category_key(value) in code_of:
+                lookup[i] = code_of[category_key(value)]
             elif _category_state(attribute, value):
                 lookup[i] = missing
         lookup[-1] = domain.index(None) if None in domain else missing

@@ -1,4 +1,4 @@
-"""Attributes of any kind as the columns and axes that distances over all of them are taken on."""
+"""Attributes of any kind as numeric columns, for distances over all of them."""
 
 from __future__ import annotations
 

@@ -168,10 +168,10 @@ def _limits(kind: pa.DataType, per_unit: int, step: int) -> tuple[float, float]:
 
 def _decimals(values: FloatArray, empty: BoolArray, kind: Any) -> pa.Array:
     """Rounded to the places of the type; floating-point numbers where one has too many digits for it."""
-    places = Decimal(1).scaleb(-kind.scale)
+    quantum = Decimal(1).scaleb(-kind.scale)
     distinct, where = np.unique(np.where(empty, 0.0, values), return_inverse=True)
     try:
-        rounded = pa.array([Decimal(repr(float(value))).quantize(places) for value in distinct], type=kind)
+        rounded = pa.array([Decimal(repr(float(value))).quantize(quantum) for value in distinct], type=kind)
     except (pa.ArrowInvalid, ArithmeticError):
         return pa.array(values, mask=empty)
     return rounded.take(pa.array(where.reshape(-1), mask=empty))

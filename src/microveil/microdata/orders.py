@@ -1,4 +1,4 @@
-"""The order of categories that say it themselves: numbers, ranges, numbered names and the usual scales."""
+"""The order of categories whose names show it: numbers, ranges, numbered names and the usual scales."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def in_order(categories: Sequence[Category]) -> tuple[Category, ...] | None:
     texts = [" ".join(_CURRENCY.sub("", str(category)).split()) for category in categories]
     if all(map(_DATE.fullmatch, texts)):
         return tuple(sorted(categories, key=str))
-    places = _spans(texts) or _spans(_without_common_name(texts)) or _numbered(texts) or _on_a_scale(texts)
-    if places is None or len(set(places)) < len(places):
+    positions = _spans(texts) or _spans(_without_common_name(texts)) or _numbered(texts) or _on_a_scale(texts)
+    if positions is None or len(set(positions)) < len(positions):
         return None
-    return tuple(category for _, category in sorted(zip(places, categories, strict=True), key=lambda pair: pair[0]))
+    return tuple(category for _, category in sorted(zip(positions, categories, strict=True), key=lambda pair: pair[0]))
 
 
 def _spans(texts: Sequence[str]) -> list[Span] | None:
@@ -142,13 +142,13 @@ def _numbered(texts: Sequence[str]) -> list[Span] | None:
 
 
 def _on_a_scale(texts: Sequence[str]) -> list[Span] | None:
-    """Places on a usual scale, if every scale that has all the texts puts them in the same order."""
+    """Positions on a usual scale, if every scale that has all the texts puts them in the same order."""
     words = [text.lower() for text in texts]
     orders = []
     for scale in _SCALES:
-        place = {word: position for position, step in enumerate(scale) for word in step}
-        if all(word in place for word in words):
-            orders.append([place[word] for word in words])
+        position_of = {word: position for position, step in enumerate(scale) for word in step}
+        if all(word in position_of for word in words):
+            orders.append([position_of[word] for word in words])
     if not orders or len({tuple(sorted(range(len(words)), key=order.__getitem__)) for order in orders}) > 1:
         return None
     return [(float(position), 0, float(position), 0) for position in orders[0]]

@@ -1,4 +1,4 @@
-"""Two tables of the same attributes, read cell by cell in common terms."""
+"""Two tables of the same attributes, compared cell by cell."""
 
 from __future__ import annotations
 

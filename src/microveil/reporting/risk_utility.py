@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from microveil.reporting.charts import Guide, Look, Mark, Region, scatter
+from microveil.reporting.charts import Guide, Mark, Region, Style, scatter
 from microveil.reporting.charts.layout import Axis
 from microveil.scoring import Score
 
@@ -18,7 +18,7 @@ _LOSS = "information loss, % (what an analyst loses)"
 _DOTTED, _GREY = "2 4", "#9aa1a9"
 _ALL_NUMBERED = 40  # more numbers than this would cover each other: only the front keeps its own
 # an optimiser's candidates before and after it worked on them
-_GENERATIONS = {"initial": Look("cross", "#6b727a"), "final": Look("circle", "#2563a8")}
+_GENERATIONS = {"initial": Style("cross", "#6b727a"), "final": Style("circle", "#2563a8")}
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ def risk_utility_chart(
     risk_below: float | None = None,
     equal_score: Score | None = None,
     balance: bool = False,
-    looks: Mapping[str, Look] | None = None,
+    styles: Mapping[str, Style] | None = None,
     numbered: bool = True,
     title: str = "Risk-utility map",
 ) -> str:
-    """The map as SVG text. `front`, `best` and `knee` are places in `spots`, which are numbered from 1 as they come.
+    """The map as SVG text. `front`, `best` and `knee` are positions in `spots`, which are numbered from 1 as they come.
 
     `risk_below` shades what is admissible; `equal_score` draws where loss and risk have the same score as this one, so
     that all below and left of it would be better; `balance` draws the line on which loss and risk are the same.
@@ -66,12 +66,12 @@ def risk_utility_chart(
     with_number = set(range(len(spots)) if len(spots) <= _ALL_NUMBERED else front) if numbered else set()
     marks = [
         Mark(
-            spot.risk, spot.loss, spot.family, _hint(place, spot),
-            _label(place, spot, chosen=place in (best, knee), numbered=place in with_number),
-            "ring" if place == best else "box" if place == knee else "",
+            spot.risk, spot.loss, spot.family, _hint(position, spot),
+            _label(position, spot, chosen=position in (best, knee), numbered=position in with_number),
+            "ring" if position == best else "box" if position == knee else "",
             spot.risk_spread, spot.loss_spread,
         )
-        for place, spot in enumerate(spots)
+        for position, spot in enumerate(spots)
     ]  # fmt: skip
     return scatter(
         marks,
@@ -82,7 +82,7 @@ def risk_utility_chart(
         y=Axis(_LOSS, 0.0, loss_top),
         guides=guides,
         region=None if risk_below is None else Region(risk_below, f"admissible: risk below {risk_below:g}"),
-        looks=looks,
+        styles=styles,
     )
 
 
@@ -96,7 +96,7 @@ def generations_map(initial: Sequence[tuple[float, float]], final: Sequence[tupl
         for number, (loss, risk) in enumerate(pairs, start=1)
     ]
     return risk_utility_chart(
-        spots, balance=True, looks=_GENERATIONS, numbered=False, title="Initial and final candidates"
+        spots, balance=True, styles=_GENERATIONS, numbered=False, title="Initial and final candidates"
     )
 
 
@@ -104,15 +104,15 @@ def _top(values: Sequence[float]) -> float:
     return max(10.0, 10.0 * ceil((max(values, default=0.0) + 2.0) / 10.0))
 
 
-def _label(place: int, spot: Spot, *, chosen: bool, numbered: bool) -> str:
+def _label(position: int, spot: Spot, *, chosen: bool, numbered: bool) -> str:
     if chosen:
-        return f"{place + 1} {spot.label}"
-    return str(place + 1) if numbered else ""
+        return f"{position + 1} {spot.label}"
+    return str(position + 1) if numbered else ""
 
 
-def _hint(place: int, spot: Spot) -> str:
+def _hint(position: int, spot: Spot) -> str:
     score = "" if spot.score is None else f", score {spot.score:.1f}"
-    return f"{place + 1}. {spot.label}: risk {spot.risk:.1f}, loss {spot.loss:.1f}{score}"
+    return f"{position + 1}. {spot.label}: risk {spot.risk:.1f}, loss {spot.loss:.1f}{score}"
 
 
 def _equal_score_line(score: Score, risk_top: float, loss_top: float) -> list[tuple[float, float]]:

@@ -95,12 +95,12 @@ def front(candidates: Iterable[C]) -> list[C]:
     """
     kept: list[C] = []
     for candidate in sorted(measured(candidates), key=lambda c: (c.risk, c.loss)):
-        if not kept or candidate.loss < kept[-1].loss or _same_place(candidate, kept[-1]):
+        if not kept or candidate.loss < kept[-1].loss or _same_point(candidate, kept[-1]):
             kept.append(candidate)
     return kept
 
 
-def _same_place(one: Candidate, other: Candidate) -> bool:
+def _same_point(one: Candidate, other: Candidate) -> bool:
     return one.loss == other.loss and one.risk == other.risk
 
 
@@ -119,7 +119,7 @@ def knee(candidates: Iterable[C]) -> C | None:
         return None
     safest, truest = kept[0], kept[-1]
     across, down = truest.risk - safest.risk, safest.loss - truest.loss
-    if down <= 0:  # the whole front is one place
+    if down <= 0:  # the whole front is one point
         return most_balanced(kept)
 
     def below(c: C) -> float:

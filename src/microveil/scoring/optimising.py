@@ -1,4 +1,4 @@
-"""The problem of disclosure control as such: the least loss among the maskings whose risk is below a bound."""
+"""Disclosure control as an optimisation problem: the least loss among the releases whose risk is below a bound."""
 
 from __future__ import annotations
 

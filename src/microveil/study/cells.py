@@ -45,7 +45,7 @@ class Candidate:
 
     @property
     def family(self) -> str:
-        """What candidates are told apart by: the methods they use."""
+        """The methods that the candidate uses, by which candidates are grouped."""
         return " + ".join(step.method for step in self.steps)
 
     @property
@@ -103,8 +103,8 @@ def _plugins(named: Iterable[tuple[str, Iterable[Named]]]) -> dict[str, Any]:
 
 def _source_of(plugin: Plugin) -> str:
     """Of the package that the entry is in, or of the one module that it is."""
-    place = importlib.import_module(plugin.entry_point.module.partition(".")[0]).__file__
-    return "" if place is None else source_digest(Path(place).parent if Path(place).stem == "__init__" else Path(place))
+    file = importlib.import_module(plugin.entry_point.module.partition(".")[0]).__file__
+    return "" if file is None else source_digest(Path(file).parent if Path(file).stem == "__init__" else Path(file))
 
 
 PLANNED = 0  # the repeat of the cell that measures what the plan of the best makes
@@ -208,10 +208,10 @@ def bound_to(candidates: Sequence[Candidate], table: Microdata) -> list[Candidat
 def _bound(candidate: Candidate, table: Microdata) -> Candidate:
     entry = "" if candidate.entry is None else f"method {candidate.entry}, "
     steps = []
-    for place, step in enumerate(candidate.steps):
-        number = f", step {place + 1}" if len(candidate.steps) > 1 else ""
+    for position, step in enumerate(candidate.steps):
+        number = f", step {position + 1}" if len(candidate.steps) > 1 else ""
         with _errors_in(f"{entry}candidate '{candidate.label}'{number}"):
-            steps.append(replace(step, attributes=_masked_by(step, table, is_first=place == 0)))
+            steps.append(replace(step, attributes=_masked_by(step, table, is_first=position == 0)))
     return replace(candidate, steps=tuple(steps))
 
 
@@ -225,11 +225,11 @@ def _masked_by(step: Step, table: Microdata, *, is_first: bool) -> tuple[str, ..
 
 
 @contextmanager
-def _errors_in(place: str) -> Iterator[None]:
+def _errors_in(where: str) -> Iterator[None]:
     try:
         yield
     except MicroveilError as problem:
-        raise ParameterError(f"{place}: {problem}") from None
+        raise ParameterError(f"{where}: {problem}") from None
 
 
 def _plain_steps(candidate: Candidate) -> list[dict[str, Any]]:

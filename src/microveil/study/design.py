@@ -180,8 +180,8 @@ def _candidates(entries: Any) -> Iterator[Candidate]:
             for candidate in _unfolded(entry):
                 if candidate.label in seen:
                     before = seen[candidate.label]
-                    place = "twice" if before == number else f"already in method {before}"
-                    raise ParameterError(f"the candidate '{candidate.label}' stands {place}; give each its own label")
+                    where = "twice" if before == number else f"already in method {before}"
+                    raise ParameterError(f"the candidate '{candidate.label}' stands {where}; give each its own label")
                 seen[candidate.label] = number
                 yield replace(candidate, entry=number)
         except MicroveilError as problem:
@@ -210,21 +210,21 @@ def _unfolded(entry: Any) -> Iterator[Candidate]:
         )
         turns = list(zip(parts, combination, strict=True))
         varied = {
-            f"{place}{name}": value
-            for place, values in zip(_places(parts), combination, strict=True)
+            f"{prefix}{name}": value
+            for prefix, values in zip(_prefixes(parts), combination, strict=True)
             for name, value in values.items()
         }
         if label is not None:
             told = f"{label} " + ", ".join(
-                _told(part.name if len(parts) > 1 else "", values) for part, values in turns if values
+                _in_words(part.name if len(parts) > 1 else "", values) for part, values in turns if values
             )
         else:
-            told = ", ".join(_told(part.name, {**part.fixed, **values}) for part, values in turns)
-        series = label or ", ".join(_told(part.name, part.fixed) for part in parts)
+            told = ", ".join(_in_words(part.name, {**part.fixed, **values}) for part, values in turns)
+        series = label or ", ".join(_in_words(part.name, part.fixed) for part in parts)
         yield Candidate(told.strip(), chain, varied, series)
 
 
-def _places(parts: Sequence[_Part]) -> list[str]:
+def _prefixes(parts: Sequence[_Part]) -> list[str]:
     """What stands before the parameters of each step: its method where there are several, and its number where that
     method occurs again."""
     if len(parts) == 1:
@@ -263,7 +263,7 @@ def _settings(part: _Part) -> list[dict[str, Any]]:
     return [dict(zip(part.grid, values, strict=True)) for values in itertools.product(*part.grid.values())]
 
 
-def _told(name: str, values: Mapping[str, Any]) -> str:
+def _in_words(name: str, values: Mapping[str, Any]) -> str:
     return " ".join([*([name] if name else []), *(f"{key}={shown(value)}" for key, value in values.items())])
 
 

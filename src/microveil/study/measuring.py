@@ -1,4 +1,4 @@
-"""One cell carried out: the release is made, measured and forgotten; numbers remain, and no value of any record."""
+"""One cell of a study: its release is made and measured; only the measurements are kept, no value of any record."""
 
 from __future__ import annotations
 

@@ -77,21 +77,21 @@ def risk_utility_map(study: Study) -> str:
         Spot(r.candidate.label, r.risk, r.loss, r.candidate.family, r.spread("risk"), r.spread("loss"), r.score)
         for r in study.results
     ]
-    places = {id(result): place for place, result in enumerate(study.results)}
+    positions = {id(result): position for position, result in enumerate(study.results)}
     best = study.best if study.admissible else None
     return risk_utility_chart(
         spots,
-        front=[places[id(result)] for result in study.front],
-        best=None if best is None else places[id(best)],
-        knee=None if study.knee is None else places[id(study.knee)],
+        front=[positions[id(result)] for result in study.front],
+        best=None if best is None else positions[id(best)],
+        knee=None if study.knee is None else positions[id(study.knee)],
         risk_below=study.risk_bound,
         equal_score=score_of_the_best(study),
     )
 
 
 def score_of_the_best(study: Study) -> Score | None:
-    """The best candidate's place on the map as the study's rule scores it; none where the mean of the scores over
-    repeats is not the score of the place, as for the larger of loss and risk."""
+    """The best candidate's point on the map as the study's rule scores it; none where the mean of the scores over
+    repeats is not the score of the point, as for the larger of loss and risk."""
     if not study.admissible:
         return None
     rule = make("score", study.score.name, study.score.parameters)

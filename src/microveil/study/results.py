@@ -1,4 +1,4 @@
-"""What a study found: candidates from the best to the worst, those worth a look, and tables of all numbers."""
+"""What a study found: the ranking of its candidates, the front and the knee, and tables of all numbers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Run:
 class Result:
     """A candidate with what was measured; `loss`, `risk` and `score` are means over its runs.
 
-    `number` is its place in the order in which candidates were named; `failed` counts the runs without numbers.
+    `number` is its position in the order in which candidates were named; `failed` counts the runs without numbers.
     `again` is the release that its plan makes, if that was measured: once, with a seed of its own, after the choice.
     """
 
@@ -229,9 +229,9 @@ class Study:
     @property
     def knee(self) -> Result | None:
         """The knee of the front, beyond which a little less of one side costs much of the other; a front of fewer than
-        three places has none."""
-        places = {(result.loss, result.risk) for result in self.front}
-        return decisions.knee(self.results) if len(places) > 2 else None
+        three points has none."""
+        points = {(result.loss, result.risk) for result in self.front}
+        return decisions.knee(self.results) if len(points) > 2 else None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -246,8 +246,8 @@ class Study:
                 "for candidates that release only some of the records, losses and risks refer to the released records"
             )
         for failure in self.failures:
-            place = f"repeat {failure.repeat}" if failure.repeat else "the release of its plan"
-            told.append(f"{failure.candidate.label} ({place}) failed: {failure.reason}")
+            run = f"repeat {failure.repeat}" if failure.repeat else "the release of its plan"
+            told.append(f"{failure.candidate.label} ({run}) failed: {failure.reason}")
         return tuple(told)
 
     def is_part(self, result: Result) -> bool:
@@ -279,7 +279,7 @@ class Study:
 
         The columns of parameters begin with `set.`, for a parameter may be called `risk` too."""
         return [
-            {**_place(self, result.candidate), "repeat": run.repeat, **row}
+            {**_identifying(self, result.candidate), "repeat": run.repeat, **row}
             for result in _as_designed(self.results)
             for run in result.runs
             for row in _measures_of(run.measured)
@@ -298,7 +298,7 @@ class Study:
         front = set(map(id, self.front))
         rows = []
         for rank, result in enumerate(self.results, start=1):
-            row = {"rank": rank, **_place(self, result.candidate), "records": result.records}
+            row = {"rank": rank, **_identifying(self, result.candidate), "records": result.records}
             row |= {"repeats": len(result.runs), "failed": result.failed}
             for name in _SCORED:
                 row |= {name: result.mean(name), f"{name}_deviation": result.deviation(name)}
@@ -399,7 +399,7 @@ def _as_designed(results: Sequence[Result]) -> list[Result]:
     return sorted(results, key=lambda result: result.number)
 
 
-def _place(study: Study, candidate: Candidate) -> dict[str, Any]:
+def _identifying(study: Study, candidate: Candidate) -> dict[str, Any]:
     """The columns that tell candidates apart; a parameter that a candidate does not have is empty."""
     settings = {f"{SETTING}{name}": candidate.varied.get(name) for name in _varied(study)}
     return {"candidate": candidate.label, "methods": candidate.family, **settings}

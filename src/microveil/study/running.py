@@ -1,4 +1,4 @@
-"""Studies from a file or from Python: carried out, kept, and ready to be looked at."""
+"""Studies run from a file or from Python, with results that are kept."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ class Store:
     def keep(self, cell: Cell, outcome: Outcome) -> None:
         """Keep an outcome; it is on the disk when this returns."""
         measured = None if outcome.measured is None else outcome.measured.to_json()
-        place = (cell.digest, cell.candidate.label, cell.repeat, hex(cell.seed))
-        row = (*place, measured, outcome.reason, outcome.seconds)
+        identity = (cell.digest, cell.candidate.label, cell.repeat, hex(cell.seed))
+        row = (*identity, measured, outcome.reason, outcome.seconds)
         try:
             with self._connection:
                 self._connection.execute("insert or replace into cells values (?, ?, ?, ?, ?, ?, ?)", row)

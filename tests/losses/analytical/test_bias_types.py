@@ -10,7 +10,7 @@ from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.analytical.bias_types import BiasTypes, _Comparison, _right
 from microveil.microdata import Microdata
-from microveil.numerics.core.content_hash import content_lots
+from microveil.numerics.core.content_hash import content_uniforms
 from microveil.numerics.statistics.mardia import mardia
 from microveil.progress import silent
 
@@ -196,15 +196,15 @@ def test_mardia_is_the_mean_over_all_pairs() -> None:
     assert mardia(np.ones((5, 2))).dimensions == 0
 
 
-def test_lots_are_even_and_follow_the_record_not_its_place() -> None:
+def test_draws_are_even_and_follow_the_record_not_its_position() -> None:
     cells = np.random.default_rng(1).normal(size=(2, 20_000))
     cells[1, :100] = np.nan
-    lots = content_lots(cells, 5)
-    assert ((lots >= 0) & (lots < 1)).all()
+    drawn = content_uniforms(cells, 5)
+    assert ((drawn >= 0) & (drawn < 1)).all()
     # ten classes of 2,000: the sum of squares over 2,000 is chi-square with nine degrees of freedom if they are even
-    squares = ((np.histogram(lots, 10, (0, 1))[0] - 2000.0) ** 2).sum() / 2000
+    squares = ((np.histogram(drawn, 10, (0, 1))[0] - 2000.0) ** 2).sum() / 2000
     assert stats.chi2.sf(squares, 9) > 1e-4
     order = np.random.default_rng(2).permutation(20_000)
-    assert (content_lots(cells[:, order], 5) == lots[order]).all()
-    assert (content_lots(cells, 6) != lots).all()
-    assert content_lots(np.array([[0.0, -0.0]]), 1)[0] == content_lots(np.array([[0.0, -0.0]]), 1)[1]
+    assert (content_uniforms(cells[:, order], 5) == drawn[order]).all()
+    assert (content_uniforms(cells, 6) != drawn).all()
+    assert content_uniforms(np.array([[0.0, -0.0]]), 1)[0] == content_uniforms(np.array([[0.0, -0.0]]), 1)[1]

@@ -36,8 +36,8 @@ def test_a_fit_from_cross_products_is_least_squares() -> None:
     assert fit.coefficients == pytest.approx(coefficients)
     assert fit.errors == pytest.approx(errors)
     assert fit.residual_variance == pytest.approx(variance)
-    blocks = CrossProducts.of(np.column_stack([x, y])[:100]) + CrossProducts.of(np.column_stack([x, y])[100:])
-    assert blocks.fit(3, np.arange(3)).coefficients == pytest.approx(coefficients)
+    chunks = CrossProducts.of(np.column_stack([x, y])[:100]) + CrossProducts.of(np.column_stack([x, y])[100:])
+    assert chunks.fit(3, np.arange(3)).coefficients == pytest.approx(coefficients)
 
 
 def test_predictors_that_depend_on_each_other_give_the_same_fitted_values() -> None:
@@ -147,12 +147,12 @@ def test_records_with_a_missing_cell_are_left_out() -> None:
     assert loss.value == pytest.approx(100 * (1 - overlap.mean()))
 
 
-def test_long_tables_are_read_block_by_block_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_tables_are_read_chunk_by_chunk_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = _linear(50)
     data, masked = Microdata.of({"x": x[:, 0], "y": y}), Microdata.of({"x": x[:, 0].round(), "y": y})
     whole = Regression(response="y", predictors=("x",)).measure(data, masked)
-    for block in (7, 25, 49, 50, 51):
-        monkeypatch.setattr(regression, "_BLOCK", block)
+    for chunk in (7, 25, 49, 50, 51):
+        monkeypatch.setattr(regression, "_CHUNK", chunk)
         found = Regression(response="y", predictors=("x",)).measure(data, masked)
         assert found.value == pytest.approx(whole.value)
         assert found.details == pytest.approx(whole.details)

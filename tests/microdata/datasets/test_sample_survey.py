@@ -284,7 +284,7 @@ def test_non_response_is_not_random(people: Microdata) -> None:
     assert education_empty[age > 60].mean() > 1.3 * education_empty[age < 30].mean()
 
 
-def test_a_survey_longer_than_one_block_goes_on_with_fresh_draws() -> None:
+def test_a_survey_longer_than_one_chunk_goes_on_with_fresh_draws() -> None:
     data = survey(510_000, seed=2)
     assert len(data) == 510_000
     assert cells(data, "person")[-1] == "P00510000"

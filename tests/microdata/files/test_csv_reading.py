@@ -147,7 +147,7 @@ def test_a_single_text_cell_at_the_end_of_a_long_file_makes_the_column_text(tmp_
     assert table.column("a")[199_999].as_py() == "199999"
 
 
-def test_a_record_longer_than_a_block_is_read(tmp_path: Path) -> None:
+def test_a_record_longer_than_a_chunk_is_read(tmp_path: Path) -> None:
     long = "y" * (3 << 20)
     assert column(saved(tmp_path, f"a,b\nx,1\n{long},2\n")).to_pylist() == ["x", long]
 

@@ -39,9 +39,9 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
     thread.join()
 
 
-def damaged(path: Path, place: int, value: int) -> Path:
+def damaged(path: Path, position: int, value: int) -> Path:
     content = bytearray(path.read_bytes())
-    content[place] = value
+    content[position] = value
     path.write_bytes(content)
     return path
 

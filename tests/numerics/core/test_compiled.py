@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from microveil.errors import Cancelled
-from microveil.numerics.core.compiled import over_blocks, threads
+from microveil.numerics.core.compiled import over_chunks, threads
 
 SCRIPT = """
 import logging
@@ -39,11 +39,11 @@ def test_an_unwritable_cache_folder_is_no_error(tmp_path: Path) -> None:
     assert run(tmp_path / "file" / "cache").stdout == "[1, 0, 3, 2]\n"
 
 
-def test_blocks_come_back_in_order_and_cover_everything() -> None:
-    assert over_blocks(lambda start, end: (start, end), 10, 4, lambda f, t: None, "") == [(0, 4), (4, 8), (8, 10)]
+def test_chunks_come_back_in_order_and_cover_everything() -> None:
+    assert over_chunks(lambda start, end: (start, end), 10, 4, lambda f, t: None, "") == [(0, 4), (4, 8), (8, 10)]
 
 
-def test_cancelling_stops_the_blocks_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelling_stops_the_chunks_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MICROVEIL_THREADS", "1")
     begun: list[int] = []
 
@@ -51,7 +51,7 @@ def test_cancelling_stops_the_blocks_that_have_not_begun(monkeypatch: pytest.Mon
         raise Cancelled("enough")
 
     with pytest.raises(Cancelled):
-        over_blocks(lambda start, end: (begun.append(start), time.sleep(0.002)), 300, 1, stop, "")
+        over_chunks(lambda start, end: (begun.append(start), time.sleep(0.002)), 300, 1, stop, "")
     assert len(begun) < 300
 
 

@@ -1,4 +1,4 @@
-"""A smaller k never takes more blanks than a larger one, though each search by itself may."""
+"""A smaller k never suppresses more than a larger one, though each search by itself may."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
-from microveil.numerics.counting.nested_local_suppression import Keys, blank_nested, levels
+from microveil.numerics.counting.nested_local_suppression import Keys, levels, suppress_nested
 
 
 def keys(codes: np.ndarray, own: bool | np.ndarray = False, **more: object) -> Keys:
@@ -37,10 +37,10 @@ def asked(k: int) -> np.ndarray:
     ],
 )
 def test_what_serves_a_larger_k_serves_a_smaller_one(seed: int, own: bool, alone: list[int], nested: list[int]) -> None:
-    """Searched for alone, some larger k takes fewer blanks than a smaller one."""
+    """Searched for alone, some larger k suppresses fewer cells than a smaller one."""
     table = keys(skewed(seed), own)
     assert [int(table.searched(asked(k)).sum()) for k in range(2, 9)] == alone
-    assert [int(blank_nested(table, asked(k)).sum()) for k in range(2, 9)] == nested
+    assert [int(suppress_nested(table, asked(k)).sum()) for k in range(2, 9)] == nested
     assert nested == sorted(nested)
     assert alone != sorted(alone)
 
@@ -56,7 +56,7 @@ def test_what_serves_a_larger_k_serves_a_smaller_one(seed: int, own: bool, alone
     dear=st.booleans(),
     persons=st.booleans(),
 )
-def test_blanks_never_cost_more_for_a_smaller_k(
+def test_suppression_never_costs_more_for_a_smaller_k(
     seed: int, n: int, width: int, own: list[bool], alone: bool, pair: tuple[int, int], dear: bool, persons: bool
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -65,10 +65,10 @@ def test_blanks_never_cost_more_for_a_smaller_k(
     costs = rng.integers(1, 4, width).astype(float) if dear else np.ones(width)
     table = keys(codes, np.array(own[:width]), masses=masses, costs=costs, alone=alone)
     low, high = sorted(min(k, n) for k in pair)
-    less, more = (blank_nested(table, np.array([float(k), 12.0][: masses.shape[1]])) for k in (low, high))
+    less, more = (suppress_nested(table, np.array([float(k), 12.0][: masses.shape[1]])) for k in (low, high))
     assert table.cost(less) <= table.cost(more)
-    for k, blanks in ((low, less), (high, more)):
-        shown = table.after(blanks)
+    for k, suppressed in ((low, less), (high, more)):
+        shown = table.after(suppressed)
         totals = np.column_stack([np.bincount(shown.of_record, weights=mass) for mass in masses.T])
         assert agreeing_sums(shown.codes, totals)[:, 0].min() >= k
 
@@ -76,7 +76,7 @@ def test_blanks_never_cost_more_for_a_smaller_k(
 def test_a_level_that_would_take_less_than_the_one_below_adds_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = skewed(8)
     table = keys(codes)
-    ten = blank_nested(table, asked(10))
+    ten = suppress_nested(table, asked(10))
     search = Keys.searched
 
     def lavish(self: Keys, targets: np.ndarray, *progress: object) -> np.ndarray:
@@ -84,12 +84,12 @@ def test_a_level_that_would_take_less_than_the_one_below_adds_to_it(monkeypatch:
         return np.ones_like(found) if targets[0] == 10 else found
 
     monkeypatch.setattr(Keys, "searched", lavish)
-    assert int(blank_nested(table, asked(11)).sum()) == codes.size
+    assert int(suppress_nested(table, asked(11)).sum()) == codes.size
     assert int(ten.sum()) < codes.size
 
 
-def test_nothing_is_blanked_where_k_holds_already() -> None:
-    assert not blank_nested(keys(np.repeat(skewed(1)[:12], 5, axis=0)), asked(5)).any()
+def test_nothing_is_suppressed_where_k_holds_already() -> None:
+    assert not suppress_nested(keys(np.repeat(skewed(1)[:12], 5, axis=0)), asked(5)).any()
 
 
 def test_levels_are_whole_up_to_ten_and_reach_the_number_of_records() -> None:

@@ -98,16 +98,16 @@ def test_the_tree_finds_what_passing_over_all_targets_finds(d: int, seed: int, f
     """On a grid of whole numbers nearly every record has several nearest ones."""
     rng = np.random.default_rng(seed)
     cells = rng.integers(0, 7, size=(2, 150, d)).astype(float) if grid else rng.normal(size=(2, 150, d))
-    sources, targets = (nearest.distinct(complete(block))[0] for block in cells)
+    sources, targets = (nearest.distinct(complete(side))[0] for side in cells)
     terms = Terms(np.full(d, form), np.zeros(d), np.zeros(d), np.zeros(d, dtype=bool), np.zeros(d))
     size = targets.cells.shape[1]
     count, lowest = rng.integers(1, 4, size), rng.permutation(size)
     if size < 2:
         return
-    tree, blocks = (
-        search(sources, targets, terms, count, lowest, silent, "") for search in (nearest._by_tree, nearest._by_blocks)
+    tree, chunks = (
+        search(sources, targets, terms, count, lowest, silent, "") for search in (nearest._by_tree, nearest._by_chunks)
     )
-    for one, other in zip(tree, blocks, strict=True):
+    for one, other in zip(tree, chunks, strict=True):
         assert one.tolist() == other.tolist()
 
 

@@ -39,8 +39,8 @@ def by_definition(sources: np.ndarray, targets: np.ndarray, boxes: Boxes, every:
     for q in range(n):
         notes = np.zeros(n, dtype=int)
         for j in range(d):
-            places = boxes.places[j]
-            notes += (places < 0) | ((places >= boxes.low[j, q]) & (places < boxes.high[j, q]))
+            positions = boxes.positions[j]
+            notes += (positions < 0) | ((positions >= boxes.low[j, q]) & (positions < boxes.high[j, q]))
         for j in range(d):
             if boxes.excluded[j, q] >= 0:
                 notes[boxes.excluded[j, q]] -= 1

@@ -113,7 +113,7 @@ def test_pairings_have_the_probabilities_of_the_rule(starts: list[int], to_last:
 
 
 @pytest.mark.spec("04:RS-PD")
-def test_places_that_are_hardly_ever_drawn_are_weighed_when_all_others_are_taken() -> None:
+def test_positions_that_are_hardly_ever_drawn_are_weighed_when_all_others_are_taken() -> None:
     """Position 1 finds its likely partner taken by position 0, and chooses among 3, 4, 5 by their small shares."""
     shares = np.array([0.0, 1.0, 0.004, 0.008, 0.012, 0.0])
     rng = np.random.default_rng(2)

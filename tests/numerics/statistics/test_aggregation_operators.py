@@ -184,8 +184,8 @@ def test_a_threshold_picks_one_of_the_numbers_in_ordered_averages_and_sugeno_int
 ) -> None:
     rows = np.random.default_rng(seed).random((8, sources))
     quantifier = quantifiers("threshold")[k]
-    place = sources * k // 10  # from the largest down
-    assert owa(rows, quantifier) == pytest.approx(np.sort(rows, axis=1)[:, ::-1][:, place])
+    position = sources * k // 10  # from the largest down
+    assert owa(rows, quantifier) == pytest.approx(np.sort(rows, axis=1)[:, ::-1][:, position])
     assert sugeno(rows, FuzzyMeasure.symmetric(quantifier, sources)) == pytest.approx(owa(rows, quantifier))
 
 

@@ -1,4 +1,4 @@
-"""Alignment linkage: the values of each attribute in order, beside the released means in order."""
+"""Alignment linkage: the sorted values of each attribute are aligned with its sorted released means."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AlignmentLinkage(Attack):
     order, beside the original values in order, show which originals each mean stands for. The originals that fit a
     released record in all known attributes are few; the nearest of them is linked.
 
-    With `positions` both columns are sorted and paired place by place: a mean stands for as many values as it is
+    With `positions` both columns are sorted and paired position by position: a mean stands for as many values as it is
     released times. With `warping` only the least size k of the groups is used: of all runs of k to 2k-1 values the
     ones nearest to the means (time warping with bounded steps). With `neighbours` an original takes the released
     records with the next means below and above it, as a published attack on any method with groups in order does; with
@@ -164,7 +164,7 @@ class AlignmentLinkage(Attack):
                 )
             starts = found
         elif sizes.sum() != len(ordered):
-            return None  # some cells were suppressed, so places do not match
+            return None  # some cells were suppressed, so positions do not match
         else:
             starts = np.concatenate([[0], np.cumsum(sizes)])
         low, high = np.full(len(released), np.nan), np.full(len(released), np.nan)

@@ -1,4 +1,4 @@
-"""Annotated-union linkage: the records inside most windows, for swapping whose windows may miss the right one."""
+"""Annotated-union linkage: candidates are the records in most rank windows, as one window may miss the right one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
-from microveil.attacks.linkage.windows import is_swapped, reach_told, reaches, window
+from microveil.attacks.linkage.windows import is_swapped, reach_text, reaches, window
 from microveil.comparison.columns import Columns, Metric
 from microveil.comparison.pairs import Pair
 from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
@@ -83,7 +83,7 @@ class AnnotatedUnionLinkage(Attack):
             Boxes.of(orders, ranges), columns.cells(self.metric, "separate", own), own, False, progress, label
         )
         scenario = (
-            f"An intruder {reach_told(pair, self.p, self.unit)}, knows the true values of {', '.join(attributes)} for "
+            f"An intruder {reach_text(pair, self.p, self.unit)}, knows the true values of {', '.join(attributes)} for "
             "a person in the file, and takes the nearest of the released records that are within that reach in most "
             "attributes."
         )

@@ -1,4 +1,4 @@
-"""What linkage attacks share: how much the intruder knows, which records are attacked, how risks are put together."""
+"""What linkage attacks share: how much the intruder knows, which records are attacked, and how risks are combined."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Linkage(Attack):
         per_record = np.full(len(pair), np.nan)
         per_record[attacked] = counters["expected"]
         shares = {name: 100 * float(hits.mean()) for name, hits in counters.items()}
-        scenario = self._scenario(attributes) + _told_by_code_book(linker.by_code_book)
+        scenario = self._scenario(attributes) + _code_book_text(linker.by_code_book)
         return Risk.of(self.name, per_record, attributes, scenario, counters=shares)
 
     def _together(self, found: Sequence[Hits]) -> Hits:
@@ -148,12 +148,12 @@ class Linkage(Attack):
         return [[list(subset) for subset in combinations(range(attributes), size)] for size in self.known_sizes]
 
 
-def _told_by_code_book(names: tuple[str, ...]) -> str:
+def _code_book_text(names: tuple[str, ...]) -> str:
     if not names:
         return ""
     return (
         f" Some labels of {', '.join(names)} could not be read as they are written; each stands for the values that "
-        "its records had, as a code book would tell, and one of a single record tells nothing."
+        "its records had, as in a code book; a label of a single record stands for any value."
     )
 
 
@@ -180,7 +180,7 @@ def labelled_of(pair: Pair, attributes: Sequence[str]) -> dict[int, Labels]:
 
 
 def refuse_long_assignment(name: str, *different: int) -> None:
-    """A one-to-one assignment looks at all pairs of distinct records at once."""
+    """A one-to-one assignment compares all pairs of distinct records at once."""
     if max(different) > MOST_PAIRED:
         raise ParameterError(
             f"{name}: a one-to-one assignment is not possible with {max(different):,} distinct records; it takes at "

@@ -1,4 +1,4 @@
-"""What attacks share that first narrow down who a record can be and then take the nearest of those left."""
+"""What attacks share that first find the candidates for each record and then take the nearest of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METRIC = "distance of numbers, for the nearest of the candidates"
 SCALE = "scale of numbers, for the nearest of the candidates: each file's own z-scores, or the original's"
 RECORDS = "number of records that are attacked, drawn at random; unset: all, or as many as take about 20 seconds"
 MISSING = "a cell missing in either file fits every window; distances leave it out and scale up the rest"
-_AFFORDABLE_STEPS = 1e11  # ranges looked at: about twenty seconds on two processors
+_AFFORDABLE_STEPS = 1e11  # ranges compared: about twenty seconds on two processors
 _STEPS_OF_A_DISTANCE = 40
 
 

@@ -1,4 +1,4 @@
-"""How many links come out right by chance alone, so that what an attack gains can be held against it."""
+"""How many links are right by chance alone, to compare with the links of an attack."""
 
 from __future__ import annotations
 

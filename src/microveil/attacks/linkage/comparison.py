@@ -1,7 +1,7 @@
-"""Known records against released ones, in attributes with values and attributes with labels that stand for several.
+"""Distances from known to released records, over attributes with values and attributes with labels for several values.
 
 Without labels everything is left to the compiled search. Labels cover the released records of whole groups, so there
-are few different ones; then distances are looked at in blocks of known records against all different released ones.
+are few different ones; then distances are taken in chunks of known records to all distinct released ones.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.comparison.labels import Labels
-from microveil.numerics.core.compiled import over_blocks
+from microveil.numerics.core.compiled import over_chunks
 from microveil.numerics.linkage.pair_sums import add_from_table
 from microveil.numerics.neighbours.mixed_distance import Table, Terms
-from microveil.numerics.neighbours.nearest import Links, Places, distances, distinct, link, places_of_own
+from microveil.numerics.neighbours.nearest import Links, OwnRanks, distances, distinct, link, ranks_of_own
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 Result = TypeVar("Result")
 
-_AT_ONCE = 1 << 20  # distances in a block
+_AT_ONCE = 1 << 20  # distances in a chunk
 _ROUNDING = 1e-12  # by how much two equal distances may differ, over the largest number at work
-_ASKED = 500  # different records that tell what a missing cell should cost
+_ASKED = 500  # distinct records from which the cost of a missing cell is taken
 _UNLIKE_ANY = 255  # a state that no released cell has
 _LESS_COMPLETE = 1e-6  # of equally near records the more complete is nearer, by this share of a cell
 
 
 @dataclass(frozen=True)
-class Sorts:
-    """The different cells that some records have in an attribute with labels, with their missing states, and which of
+class DistinctCells:
+    """The distinct cells that some records have in an attribute with labels, with their missing states, and which of
     these each record has."""
 
     cells: npt.NDArray[Any]
@@ -42,12 +42,12 @@ class Sorts:
 
 
 @dataclass(frozen=True)
-class Laid:
-    """Some records of one file as they are compared: their columns with values, and their sorts in those with
-    labels."""
+class Prepared:
+    """Some records of one file as they are compared: their columns with values, and their distinct cells in those
+    with labels."""
 
     table: Table
-    sorts: tuple[Sorts, ...]
+    distinct_cells: tuple[DistinctCells, ...]
 
     def __len__(self) -> int:
         return int(self.table.cells.shape[1])
@@ -68,20 +68,20 @@ class Labelled:
     penalty: float
     squared: bool = False
 
-    def known_sorts(self, records: IntArray) -> Sorts:
-        """The different cells of some known records: their values, 0 where missing, and their states."""
+    def distinct_known(self, records: IntArray) -> DistinctCells:
+        """The distinct cells of some known records: their values, 0 where missing, and their states."""
         states = self.labels.states[records].astype(np.int64)
         values, value_of = np.unique(np.where(states > 0, -np.inf, self.labels.values[records]), return_inverse=True)
         kinds, row_of = np.unique(value_of * (_UNLIKE_ANY + 1) + states, return_inverse=True)
         cells, reasons = values[kinds // (_UNLIKE_ANY + 1)], kinds % (_UNLIKE_ANY + 1)
-        return Sorts(np.where(reasons > 0, 0.0, cells), reasons, row_of)
+        return DistinctCells(np.where(reasons > 0, 0.0, cells), reasons, row_of)
 
-    def released_sorts(self, records: IntArray) -> Sorts:
-        """The different cells of some released records: their labels, 0 where missing, and their states."""
+    def distinct_released(self, records: IntArray) -> DistinctCells:
+        """The distinct cells of some released records: their labels, 0 where missing, and their states."""
         codes, column_of = np.unique(self.labels.codes[records], return_inverse=True)
-        return Sorts(np.maximum(codes, 0), np.maximum(-codes, 0), column_of)
+        return DistinctCells(np.maximum(codes, 0), np.maximum(-codes, 0), column_of)
 
-    def add_to(self, apart: FloatArray, known: Sorts, released: Sorts) -> None:
+    def add_to(self, apart: FloatArray, known: DistinctCells, released: DistinctCells) -> None:
         """Add the attribute's part to the distances of some known records to some released ones."""
         reasons = known.reasons[:, None]
         gaps = self.labels.regions.gaps(known.cells, released.cells)
@@ -95,7 +95,7 @@ class Comparison:
     """Record i of `known` is the true version of record i of `released`; their columns are those with values.
 
     `plain` and `labelled` are the numbers of the attributes with values and with labels. If `flipped`, the released
-    records look for their nearest known one. The sums of distances may be places in a table, as in the terms.
+    records look for their nearest known one. The sums of distances may be indices into a table, as in the terms.
     """
 
     known: Table
@@ -123,46 +123,46 @@ class Comparison:
         if not self.labelled:
             sources, targets = (self.released, self.known) if self.flipped else (self.known, self.released)
             return link(sources, targets, self.terms, records, progress, label)
-        _, sort = self._targets
-        count, never = np.bincount(sort), len(sort)
+        _, distinct_of = self._targets
+        count, never = np.bincount(distinct_of), len(distinct_of)
         lowest = np.full(len(count), never)
-        np.minimum.at(lowest, sort, np.arange(len(sort)))
+        np.minimum.at(lowest, distinct_of, np.arange(len(distinct_of)))
 
-        def linked(block: IntArray, apart: FloatArray) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
+        def linked(chunk: IntArray, apart: FloatArray) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
             tied, nearest = self._tied(apart)
             row, target = np.divmod(np.flatnonzero(tied), len(count))
-            ties, first = np.zeros(len(block), dtype=np.int64), np.full(len(block), never)
+            ties, first = np.zeros(len(chunk), dtype=np.int64), np.full(len(chunk), never)
             np.add.at(ties, row, count[target])
             np.minimum.at(first, row, lowest[target])
-            own = tied[np.arange(len(block)), sort[block]]
+            own = tied[np.arange(len(chunk)), distinct_of[chunk]]
             return ties, np.where(first < never, first, -1), own, nearest
 
         found = self._over_sources(records, linked, progress, label)
         return Links(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
-    def places(self, records: IntArray, enough: int, progress: Progress, label: str) -> Places:
+    def ranks_of_own(self, records: IntArray, enough: int, progress: Progress, label: str) -> OwnRanks:
         """Where each of these records' own record stands among those of the other file."""
         if not self.labelled:
             sources, targets = (self.released, self.known) if self.flipped else (self.known, self.released)
-            return places_of_own(sources, targets, self.terms, records, enough, progress, label)
-        _, sort = self._targets
-        count = np.bincount(sort)
+            return ranks_of_own(sources, targets, self.terms, records, enough, progress, label)
+        _, distinct_of = self._targets
+        count = np.bincount(distinct_of)
 
-        def placed(block: IntArray, apart: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-            reached = apart[np.arange(len(block)), sort[block]]
+        def ranked(chunk: IntArray, apart: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+            reached = apart[np.arange(len(chunk)), distinct_of[chunk]]
             closer = apart < self._border(reached, -1)[:, None]
             tied = ~closer & (apart <= self._border(reached, 1)[:, None])
-            earlier = np.array([np.count_nonzero(tied[q, sort[:own]]) for q, own in enumerate(block)])
+            earlier = np.array([np.count_nonzero(tied[q, distinct_of[:own]]) for q, own in enumerate(chunk)])
             return np.where(np.isinf(reached), enough, closer @ count), tied @ count, earlier
 
-        found = self._over_sources(records, placed, progress, label)
-        return Places(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        found = self._over_sources(records, ranked, progress, label)
+        return OwnRanks(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
     def distances(self, progress: Progress, label: str) -> tuple[FloatArray, IntArray, IntArray]:
-        """The distances of all different records, and which of these each known and each released record is."""
-        (rows, row_of), (_, column_of) = self.different
-        blocks = self.over_known(np.arange(len(rows)), lambda _, apart: apart, progress, label)
-        return np.concatenate(blocks), row_of, column_of
+        """The distances of all distinct records, and which of these each known and each released record is."""
+        (rows, row_of), (_, column_of) = self.distinct_records
+        chunks = self.over_known(np.arange(len(rows)), lambda _, apart: apart, progress, label)
+        return np.concatenate(chunks), row_of, column_of
 
     def _tied(self, apart: FloatArray) -> tuple[BoolArray, FloatArray]:
         """Which records are nearest in each row of distances, and how near they are; none where all are infinite."""
@@ -170,7 +170,7 @@ class Comparison:
         return (apart <= self._border(nearest, 1)[:, None]) & np.isfinite(nearest)[:, None], nearest
 
     def _border(self, distance: FloatArray, side: int) -> FloatArray:
-        """The distance that is just told apart from this one."""
+        """The distance that just counts as different from this one."""
         tolerance = side * self._tolerance
         if self.terms.is_squared or any(one.squared for one in self.labelled.values()):
             return np.maximum(np.sqrt(distance) + tolerance, 0.0) ** 2
@@ -182,7 +182,7 @@ class Comparison:
         largest = [float(np.abs(cells).max(initial=1.0)) for cells in (self.known.cells, self.released.cells, *values)]
         return _ROUNDING * max(largest)
 
-    def says_nothing(self, records: IntArray) -> BoolArray:
+    def all_missing(self, records: IntArray) -> BoolArray:
         """Whether all cells of the records that look for their nearest are missing wildcards."""
         sources = self.released if self.flipped else self.known
         missing = (sources.states[:, records] > 0) & self.terms.wildcard[:, None]
@@ -231,105 +231,108 @@ class Comparison:
 
     def _typical(self, attributes: Sequence[int]) -> dict[int, float]:
         """How far apart, in each of these attributes, known records and the released ones nearest to them are."""
-        (rows, row_of), (columns, column_of) = self.different
+        (rows, row_of), (columns, column_of) = self.distinct_records
         asked = np.unique(np.linspace(0, len(rows) - 1, _ASKED).astype(np.int64))
         alone = [self.of([j]) for j in attributes]
-        laid = [one._lay_released(columns) for one in alone]
+        prepared = [one._prepare_released(columns) for one in alone]
 
-        def differing(block: IntArray, apart: FloatArray) -> FloatArray:
+        def differing(chunk: IntArray, apart: FloatArray) -> FloatArray:
             """For each attribute the sum of differences between nearest records that both tell it, and their number."""
             chance = self._tied(apart)[0] * np.bincount(column_of)
-            chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1) * np.bincount(row_of)[block][:, None]
+            chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1) * np.bincount(row_of)[chunk][:, None]
             sums = np.empty((2, len(alone)))
             for j, one in enumerate(alone):
-                share = np.where(one._told(rows[block], columns), chance, 0.0)
-                added = np.where(share > 0, one._apart(one._lay_known(rows[block]), laid[j]), 0.0)
+                share = np.where(one._both_present(rows[chunk], columns), chance, 0.0)
+                added = np.where(share > 0, one._apart(one._prepare_known(rows[chunk]), prepared[j]), 0.0)
                 sums[:, j] = (share * added).sum(), share.sum()
             return sums
 
         sums, numbers = np.sum(self.over_known(asked, differing, silent, ""), axis=0)
-        return {j: sums[place] / numbers[place] for place, j in enumerate(attributes) if numbers[place] > 0}
+        return {j: sums[position] / numbers[position] for position, j in enumerate(attributes) if numbers[position] > 0}
 
-    def _told(self, known: IntArray, released: IntArray) -> BoolArray:
-        """Between which records all attributes are told by both."""
+    def _both_present(self, known: IntArray, released: IntArray) -> BoolArray:
+        """Which pairs of records have a value in every attribute in both."""
         before, after = (table.states == 0 for table in (self.known, self.released))
-        told: BoolArray = before[:, known].all(axis=0)[:, None] & after[:, released].all(axis=0)
+        present: BoolArray = before[:, known].all(axis=0)[:, None] & after[:, released].all(axis=0)
         for one in self.labelled.values():
-            told = told & ((one.labels.states[known] == 0)[:, None] & (one.labels.codes[released] >= 0))
-        return told
+            present = present & ((one.labels.states[known] == 0)[:, None] & (one.labels.codes[released] >= 0))
+        return present
 
-    # --- distances in blocks ---------------------------------------------------------------------------------------
+    # --- distances in chunks ---------------------------------------------------------------------------------------
 
     @cached_property
-    def different(self) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-        """One record of each sort in the known and in the released file, and the sort of each record.
+    def distinct_records(self) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+        """The rows of the distinct records in the known and in the released file, and the one that each record equals.
 
-        Sorts are in an order that does not depend on that of the files.
+        Distinct records are in an order that does not depend on that of the files.
         """
         labels = [one.labels for one in self.labelled.values()]
         known = [Table(np.where(one.states > 0, 0.0, one.values)[None], one.states[None]) for one in labels]
         released = [Table(one.codes.astype(np.float64)[None], np.zeros_like(one.states)[None]) for one in labels]
-        return _sorts([self.known, *known]), _sorts([self.released, *released])
+        return _distinct([self.known, *known]), _distinct([self.released, *released])
 
     def over_known(
-        self, sorts: IntArray, work: Callable[[IntArray, FloatArray], Result], progress: Progress, label: str
+        self, records: IntArray, work: Callable[[IntArray, FloatArray], Result], progress: Progress, label: str
     ) -> list[Result]:
-        """What `work` makes of blocks of these sorts of known records with their distances to all sorts of released
-        ones, block by block."""
-        (rows, _), (columns, _) = self.different
-        released = self._lay_released(columns)
+        """What `work` makes of these distinct known records with their distances to all distinct released ones, chunk
+        by chunk."""
+        (rows, _), (columns, _) = self.distinct_records
+        released = self._prepare_released(columns)
 
-        def block(start: int, end: int) -> Result:
-            return work(sorts[start:end], self._apart(self._lay_known(rows[sorts[start:end]]), released))
+        def over(start: int, end: int) -> Result:
+            return work(records[start:end], self._apart(self._prepare_known(rows[records[start:end]]), released))
 
-        return over_blocks(block, len(sorts), max(1, _AT_ONCE // len(columns)), progress, label)
+        return over_chunks(over, len(records), max(1, _AT_ONCE // len(columns)), progress, label)
 
     def _over_sources(
         self, records: IntArray, work: Callable[[IntArray, FloatArray], Result], progress: Progress, label: str
     ) -> list[Result]:
-        """The same for records that look for their nearest, with their distances to all sorts of the other file."""
+        """The same for records that look for their nearest, with their distances to the distinct records of the other
+        file."""
         targets, _ = self._targets
-        laid = self._lay_known(targets) if self.flipped else self._lay_released(targets)
+        prepared = self._prepare_known(targets) if self.flipped else self._prepare_released(targets)
 
-        def block(start: int, end: int) -> Result:
+        def over(start: int, end: int) -> Result:
             these = records[start:end]
             if self.flipped:
-                return work(these, self._apart(laid, self._lay_released(these)).T)
-            return work(these, self._apart(self._lay_known(these), laid))
+                return work(these, self._apart(prepared, self._prepare_released(these)).T)
+            return work(these, self._apart(self._prepare_known(these), prepared))
 
-        return over_blocks(block, len(records), max(1, _AT_ONCE // len(targets)), progress, label)
+        return over_chunks(over, len(records), max(1, _AT_ONCE // len(targets)), progress, label)
 
     @property
     def _targets(self) -> tuple[IntArray, IntArray]:
-        return self.different[0 if self.flipped else 1]
+        return self.distinct_records[0 if self.flipped else 1]
 
-    def _lay_known(self, records: IntArray) -> Laid:
-        sorts = tuple(one.known_sorts(records) for one in self.labelled.values())
-        return Laid(_records(self.known, records), sorts)
+    def _prepare_known(self, records: IntArray) -> Prepared:
+        distinct_cells = tuple(one.distinct_known(records) for one in self.labelled.values())
+        return Prepared(_records(self.known, records), distinct_cells)
 
-    def _lay_released(self, records: IntArray) -> Laid:
-        sorts = tuple(one.released_sorts(records) for one in self.labelled.values())
-        return Laid(_records(self.released, records), sorts)
+    def _prepare_released(self, records: IntArray) -> Prepared:
+        distinct_cells = tuple(one.distinct_released(records) for one in self.labelled.values())
+        return Prepared(_records(self.released, records), distinct_cells)
 
-    def _apart(self, known: Laid, released: Laid) -> FloatArray:
+    def _apart(self, known: Prepared, released: Prepared) -> FloatArray:
         """The distances of some known records to some released ones."""
         if self.plain:
             apart = distances(known.table, released.table, replace(self.terms, table=None), silent, "")
         else:
             apart = np.zeros((len(known), len(released)))
-        for one, before, after in zip(self.labelled.values(), known.sorts, released.sorts, strict=True):
+        for one, before, after in zip(
+            self.labelled.values(), known.distinct_cells, released.distinct_cells, strict=True
+        ):
             one.add_to(apart, before, after)
         if self.terms.table is None:
             return apart
-        places = np.where(np.isinf(apart), 0.0, apart).astype(np.int64)
-        return np.where(np.isinf(apart), np.inf, self.terms.table[places])
+        indices = np.where(np.isinf(apart), 0.0, apart).astype(np.int64)
+        return np.where(np.isinf(apart), np.inf, self.terms.table[indices])
 
 
 def _records(table: Table, records: IntArray) -> Table:
     return Table(np.ascontiguousarray(table.cells[:, records]), np.ascontiguousarray(table.states[:, records]))
 
 
-def _sorts(tables: Sequence[Table]) -> tuple[IntArray, IntArray]:
+def _distinct(tables: Sequence[Table]) -> tuple[IntArray, IntArray]:
     cells, states = np.vstack([one.cells for one in tables]), np.vstack([one.states for one in tables])
-    _, sort = distinct(Table(cells, states))
-    return np.unique(sort, return_index=True)[1], sort
+    _, distinct_of = distinct(Table(cells, states))
+    return np.unique(distinct_of, return_index=True)[1], distinct_of

@@ -1,4 +1,4 @@
-"""Linkage disclosure as published tables have it: the mean share of right links over how much an intruder may know."""
+"""Linkage disclosure of published tables: the share of right links, averaged over sets of known attributes."""
 
 from __future__ import annotations
 

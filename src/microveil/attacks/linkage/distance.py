@@ -72,7 +72,7 @@ class DistanceLinkage(Linkage):
     often the `nearest` is and how often a `later` one, with two neighbours the second. With `one_to_one` they link all
     records at once, so that no released record is used twice and the sum of (squared) distances is least. Equal
     records are exchangeable, and where several assignments are equally good their even mixture counts, so that the
-    order of the files never decides. This looks at all pairs at once and takes at most 5,000 distinct records.
+    order of the files never decides. This compares all pairs at once and takes at most 5,000 distinct records.
 
     With `known_sizes` they know only that number of the attributes: every subset of that size (or the first ones) is
     tried, and the risk is the mean over the subsets and then over the sizes.
@@ -166,7 +166,7 @@ class DistanceLinkage(Linkage):
             charged = comparison.charging_for_wildcards() if self.missing_cells == "typical" else comparison
             if self.one_to_one:
                 return self._assigned(charged, attacked, progress)
-            told = ~comparison.says_nothing(attacked)
+            told = ~comparison.all_missing(attacked)
             return {name: found * told for name, found in self._hits(charged, attacked, progress).items()}
 
         effort = 0.0 if self.one_to_one else EFFORT_OF_LABELS if whole.labelled else 1.0
@@ -184,13 +184,13 @@ class DistanceLinkage(Linkage):
                 "optimistic": links.own.astype(np.float64),
                 "strict": (links.own & (links.ties == 1)).astype(np.float64),
             }
-        places = comparison.places(attacked, self.neighbours, progress, label)
-        within = [np.clip((count - places.closer) / places.ties, 0.0, 1.0) for count in (1, self.neighbours)]
+        ranks = comparison.ranks_of_own(attacked, self.neighbours, progress, label)
+        within = [np.clip((count - ranks.closer) / ranks.ties, 0.0, 1.0) for count in (1, self.neighbours)]
         return {
             "expected": within[1],
-            "first": (places.closer + places.earlier < self.neighbours).astype(np.float64),
-            "optimistic": (places.closer < self.neighbours).astype(np.float64),
-            "strict": (places.closer + places.ties <= self.neighbours).astype(np.float64),
+            "first": (ranks.closer + ranks.earlier < self.neighbours).astype(np.float64),
+            "optimistic": (ranks.closer < self.neighbours).astype(np.float64),
+            "strict": (ranks.closer + ranks.ties <= self.neighbours).astype(np.float64),
             "nearest": within[0],
             "later": within[1] - within[0],
         }
@@ -199,7 +199,7 @@ class DistanceLinkage(Linkage):
         """The same for the even mixture of the assignments with the least sum of distances."""
         from microveil.numerics.neighbours.assignment import even_assignment
 
-        (rows, _), (columns, _) = comparison.different
+        (rows, _), (columns, _) = comparison.distinct_records
         refuse_long_assignment(self.name, len(rows), len(columns))
         label, (first, second) = f"{self.name}: assigning records", parts(progress, 2)
         cost, row_of, column_of = comparison.distances(first, label)
@@ -264,17 +264,21 @@ class DistanceLinkage(Linkage):
         kind, wildcard = pair.original[name].kind, pair.masked[name].missing == "wildcard"
         if kind == "numeric":
             before, after = (column.values for column in pair.numbers(name))
-            if not self._blocks(name):
+            if not self._is_blocking(name):
                 return self._numbers(before, after, name, weight, wildcard)
             size = 0
         else:
             columns = pair.categories(name)
             before, after = (column.codes.astype(np.float64) for column in columns)
             size = len(columns[0].domain)
-        if self._blocks(name):
+        if self._is_blocking(name):
             return Compared((before, after), CATEGORY, np.inf, 0.0, wildcard, weight if wildcard else np.inf)
         distance = category_distance(kind, size, self.ordinal_distance)
-        missing = _mean_distance(_told(before), _told(after), distance.start, distance.slope) if wildcard else 1.0
+        missing = (
+            _mean_distance(_nan_where_missing(before), _nan_where_missing(after), distance.start, distance.slope)
+            if wildcard
+            else 1.0
+        )
         return Compared(
             (before, after), CATEGORY, weight * distance.start, weight * distance.slope, wildcard, weight * missing
         )
@@ -301,7 +305,7 @@ class DistanceLinkage(Linkage):
         from microveil.attacks.linkage.comparison import Labelled
 
         kind, wildcard = pair.original[name].kind, pair.masked[name].missing == "wildcard"
-        if self._blocks(name):
+        if self._is_blocking(name):
             return Labelled(labels, lambda gap: np.where(gap > 0, np.inf, 0.0), wildcard, weight, np.inf)
         if kind != "numeric":
             distance = category_distance(kind, labels.size, self.ordinal_distance)
@@ -318,7 +322,7 @@ class DistanceLinkage(Linkage):
             squared=self._squares,
         )
 
-    def _blocks(self, name: str) -> bool:
+    def _is_blocking(self, name: str) -> bool:
         return self.block is not None and name in self.block
 
     @property
@@ -349,7 +353,7 @@ class Compared:
     missing: float
 
 
-def _told(codes: FloatArray) -> FloatArray:
+def _nan_where_missing(codes: FloatArray) -> FloatArray:
     return np.where(codes < 0, np.nan, codes)
 
 

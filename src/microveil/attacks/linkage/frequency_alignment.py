@@ -1,4 +1,4 @@
-"""Frequency alignment linkage: whoever sees that categories were only renamed finds them again by their frequencies."""
+"""Frequency alignment linkage: categories that were only renamed are recognised by their frequencies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow.compute as pc
 
-from microveil.attacks.linkage.rank_alignment import Cells, RankAlignmentLinkage, correlation, reversed_told
+from microveil.attacks.linkage.rank_alignment import Cells, RankAlignmentLinkage, correlation, reversed_text
 from microveil.comparison.common_codes import common_codes
 from microveil.comparison.pairs import Pair
 from microveil.microdata.microdata import PRESENT
@@ -43,8 +43,8 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
     attributes, and links every known record to the released record that agrees best.
 
     The first comparison needs no other attribute to be readable; it is repeated with the categories it found, until
-    nothing changes. Categories that no frequency tells apart are taken for one. Attributes with an order are compared
-    by the places of their values, as in rank-alignment-linkage, so a release that is transformed and renamed throughout
+    nothing changes. Categories that no frequency distinguishes are taken for one. Attributes with an order are compared
+    by the ranks of their values, as in rank-alignment-linkage, so a release that is transformed and renamed throughout
     is linked all the same. Whether an attribute was renamed at all is decided by which of the two ways agrees better
     with the truth, which an intruder finds by trying both.
 
@@ -63,7 +63,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
         "the true values of some attributes of everyone in the file, and which of them were renamed or reversed"
     )
     formula: ClassVar[str] = (
-        "same(a, b) = least sum over counts of (sqrt n_a - sqrt n'_b)^2; link = nearest in places and same categories"
+        "same(a, b) = least sum over counts of (sqrt n_a - sqrt n'_b)^2; link = nearest in ranks and same categories"
     )
     missing: ClassVar[str] = "missing cells are not matched as a category; they are compared as in distance-linkage"
     source: ClassVar[str] = (
@@ -88,7 +88,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
         return any(one.agreement > one.plain_agreement + _CLEARLY for one in found.values())
 
     def _cells(self, pair: Pair, attributes: Sequence[str]) -> tuple[dict[str, Cells], str]:
-        places = {name: found for name in attributes if (found := self._places(pair, name)) is not None}
+        ranks = {name: found for name in attributes if (found := self._ranks(pair, name)) is not None}
         coded = self._coded(pair, attributes)
         cells, renamed, downwards = {}, [], []
         for name in attributes:
@@ -96,11 +96,11 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
                 one = coded[name].by_frequency
                 cells[name] = Cells(one.before.astype(np.float64), one.after.astype(np.float64), "nominal")
                 renamed.append(name)
-            elif name in places:
-                cells[name] = places[name][0]
-                downwards += [name] * places[name][1]
+            elif name in ranks:
+                cells[name] = ranks[name][0]
+                downwards += [name] * ranks[name][1]
         told = f" Categories were found again by their frequencies in {', '.join(renamed)}." if renamed else ""
-        return cells, told + reversed_told(downwards)
+        return cells, told + reversed_text(downwards)
 
     def _coded(self, pair: Pair, attributes: Sequence[str]) -> dict[str, _Coded]:
         """The attributes that may have been renamed, by their frequencies; those that plainly agree as they are tell
@@ -109,12 +109,12 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
         beside: list[CodedAttribute] = []
         unsure: dict[str, CodedAttribute] = {}
         for name in attributes:
-            placed = self._places(pair, name)
+            ranked = self._ranks(pair, name)
             written = None if _coarsened(pair, name) else _written(pair, name)
-            in_order = 0.0 if placed is None else correlation(placed[0].before, placed[0].after)
+            in_order = 0.0 if ranked is None else correlation(ranked[0].before, ranked[0].after)
             as_written = 0.0 if written is None else agreement(written.before, written.after)
-            if placed is not None and (written is None or in_order >= _PLAIN):
-                beside.append(CodedAttribute.in_classes(placed[0].before, placed[0].after))
+            if ranked is not None and (written is None or in_order >= _PLAIN):
+                beside.append(CodedAttribute.in_classes(ranked[0].before, ranked[0].after))
             elif written is not None and as_written >= _PLAIN:
                 beside.append(written)
             elif written is not None:

@@ -1,4 +1,4 @@
-"""Probabilistic record linkage after Fellegi and Sunter: pairs are judged by the attributes on which they agree."""
+"""Probabilistic record linkage after Fellegi and Sunter: pairs are linked by the match weight of their agreements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison, Labelled
     from microveil.comparison.labels import Labels
     from microveil.numerics.linkage.agreement import Patterns, Scheme
-    from microveil.numerics.linkage.fellegi_sunter import Classes
+    from microveil.numerics.linkage.fellegi_sunter import MatchModel
     from microveil.numerics.neighbours.mixed_distance import Table
 
 Agreement = Literal["tolerance", "equal", "round", "nearest", "bins", "quantile"]
@@ -178,16 +178,16 @@ class ProbabilisticLinkage(Linkage):
     def _assigned(self, comparison: Comparison, model: Model, attacked: IntArray, progress: Progress) -> Hits:
         from microveil.numerics.neighbours.assignment import even_assignment
 
-        (rows, _), (columns, _) = comparison.different
+        (rows, _), (columns, _) = comparison.distinct_records
         refuse_long_assignment(self.name, len(rows), len(columns))
         label, (first, second) = f"{self.name}: assigning records", (Part(progress, 0.0, 0.3), Part(progress, 0.3, 1.0))
         cost, row_of, column_of = comparison.distances(first, label)
-        places = np.bincount(column_of)
-        mixture = even_assignment(cost, np.bincount(row_of), places, second, label)
+        demand = np.bincount(column_of)
+        mixture = even_assignment(cost, np.bincount(row_of), demand, second, label)
         these, those = row_of[attacked], column_of[attacked]
         own, weight = mixture.of_pairs(these, those), model.highest - cost[these, those]
         above = model.highest - cost[mixture.rows, mixture.columns] >= model.upper
-        links = np.bincount(mixture.rows, mixture.chance * places[mixture.columns] * above, minlength=cost.shape[0])
+        links = np.bincount(mixture.rows, mixture.chance * demand[mixture.columns] * above, minlength=cost.shape[0])
         linked = own * (weight >= model.upper)
         return {
             "expected": own,
@@ -225,8 +225,8 @@ class ProbabilisticLinkage(Linkage):
         for j, found in labels.items():
             incomplete[j] = found.states.any() or (found.codes < 0).any()
         wildcard = np.array([pair.masked[name].missing == "wildcard" for name in attributes]) & incomplete
-        blocks = np.array([self.block is not None and name in self.block for name in attributes])
-        scheme = Scheme(tuple(limits), wildcard, blocks)
+        blocking = np.array([self.block is not None and name in self.block for name in attributes])
+        scheme = Scheme(tuple(limits), wildcard, blocking)
         if not scheme.fits:
             raise ParameterError(
                 f"{self.name}: {len(attributes)} attributes with so many levels of agreement make too many patterns; "
@@ -246,8 +246,8 @@ class ProbabilisticLinkage(Linkage):
         """Up to which gaps a value agrees with a label; 0 is inside."""
         kind = pair.original[name].kind
         if kind == "numeric":
-            blocks = self.block is not None and name in self.block
-            beyond = self.tolerances if self.agreement == "tolerance" and not blocks else ()
+            blocking = self.block is not None and name in self.block
+            beyond = self.tolerances if self.agreement == "tolerance" and not blocking else ()
             return (_EQUAL, *(limit for limit in beyond if limit > _EQUAL))
         return tuple(map(float, self.steps)) if kind == "ordinal" else (0.0,)
 
@@ -275,23 +275,23 @@ class ProbabilisticLinkage(Linkage):
     # --- what agreement means --------------------------------------------------------------------------------------
 
     def _model(self, files: Files, progress: Progress) -> Model:
-        from microveil.numerics.linkage.fellegi_sunter import dependent_classes, independent_classes
+        from microveil.numerics.linkage.fellegi_sunter import fit_dependent, fit_independent
 
         scheme = files.scheme
         generator = PublicStreams(self.seed).generator(self.name, "pairs")
         patterns = files.patterns(generator, progress, f"{self.name}: counting agreements")
         share = min(1.0 / files.known.cells.shape[1], 0.5)
-        classes = independent_classes(
+        classes = fit_independent(
             patterns,
             scheme.levels.tolist(),
             share,
             self.coincidence,
-            estimate_share=self.prevalence == "estimated",
+            estimate_prevalence=self.prevalence == "estimated",
         )
         if self.interactions == "none" or len(scheme.limits) < 3:
             return Model.additive(scheme, patterns, classes, (self.false_links, self.missed_links))
         whole = patterns.all_possible(scheme)
-        classes = dependent_classes(whole, classes, scheme.digits.tolist(), both=self.interactions == "both")
+        classes = fit_dependent(whole, classes, scheme.digits.tolist(), both=self.interactions == "both")
         return Model.tabular(scheme, whole, classes, (self.false_links, self.missed_links))
 
 
@@ -316,7 +316,7 @@ class Files:
         return Files(self.known.of(columns), self.released.of(columns), self.scheme.of(chosen), plain, labels)
 
     def compared(self, costs: Sequence[FloatArray], table: FloatArray | None = None) -> Comparison:
-        """Records at distances that are sums of what each level of each attribute costs, or places in a table."""
+        """Records at distances that are sums of what each level of each attribute costs, or indices into a table."""
         from microveil.attacks.linkage.comparison import Comparison
 
         part = self.scheme.of(self.plain)
@@ -330,7 +330,7 @@ class Files:
 
         limits = np.array(self.scheme.limits[attribute])
         levels, wildcard = len(limits) + 1, bool(self.scheme.wildcard[attribute])
-        steps = np.array([0.0, *[np.inf] * len(limits)]) if self.scheme.blocks[attribute] else cost[:levels]
+        steps = np.array([0.0, *[np.inf] * len(limits)]) if self.scheme.blocking[attribute] else cost[:levels]
         unknown = float(cost[-1]) if wildcard else 0.0
         return Labelled(
             self.labels[attribute],
@@ -355,18 +355,18 @@ class Files:
         from microveil.numerics.linkage.agreement import Patterns, counted
 
         comparison, possible = self.compared(_pattern_costs(self.scheme)), self.scheme.patterns
-        (rows, row_of), (columns, column_of) = comparison.different
-        sorts, most = np.arange(len(rows)), max(1, _PAIRS // len(columns))
-        if len(sorts) > most:
-            sorts = np.sort(generator.choice(len(sorts), size=most, replace=False))
+        (rows, row_of), (columns, column_of) = comparison.distinct_records
+        distinct_known, most = np.arange(len(rows)), max(1, _PAIRS // len(columns))
+        if len(distinct_known) > most:
+            distinct_known = np.sort(generator.choice(len(distinct_known), size=most, replace=False))
         counts = np.bincount(row_of), np.bincount(column_of).astype(np.float64)
 
-        def agreeing(block: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
+        def agreeing(chunk: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
             compared = np.isfinite(sums)
-            weights = counts[0][block][:, None] * counts[1]
+            weights = counts[0][chunk][:, None] * counts[1]
             return counted(sums[compared].astype(np.int64), weights[compared], possible)
 
-        found = comparison.over_known(sorts, agreeing, progress, label)
+        found = comparison.over_known(distinct_known, agreeing, progress, label)
         numbers, sizes = (np.concatenate(parts) for parts in zip(*found, strict=True))
         different, sizes = counted(numbers, sizes, possible)
         return Patterns(different, self.scheme.levels_of(different), sizes)
@@ -376,7 +376,7 @@ class Files:
 class Model:
     """Distances that are lower the more an agreement speaks for a pair: the `highest` weight less the pair's own.
 
-    They are the sums of what levels of agreement cost, or have these sums for places in a table.
+    They are the sums of what levels of agreement cost, or have these sums for indices into a table.
 
     Pairs with a weight of at least `upper` are linked, and those with at most `lower` are ruled out.
     """
@@ -388,30 +388,30 @@ class Model:
     lower: float
 
     @classmethod
-    def additive(cls, scheme: Scheme, patterns: Patterns, classes: Classes, bounds: tuple[float, float]) -> Model:
+    def additive(cls, scheme: Scheme, patterns: Patterns, classes: MatchModel, bounds: tuple[float, float]) -> Model:
         """Each attribute adds its weight."""
         costs, highest, weight = [], 0.0, np.zeros(len(patterns.numbers))
-        for j, (same, different) in enumerate(zip(classes.rare, classes.common, strict=True)):
+        for j, (same, different) in enumerate(zip(classes.m, classes.u, strict=True)):
             weights = np.zeros(scheme.digits[j])  # what is not known has weight 0
             weights[: len(same)] = np.log2(same / different)
             weights -= _preference(scheme, j)
             costs.append(weights[0] - weights)
             highest += float(weights[0])
             weight += weights[patterns.levels[:, j]]
-        thresholds = _thresholds(weight, np.exp(classes.log_rare), np.exp(classes.log_common), *bounds)
+        thresholds = _thresholds(weight, np.exp(classes.log_m), np.exp(classes.log_u), *bounds)
         return cls(costs, None, highest, *thresholds)
 
     @classmethod
-    def tabular(cls, scheme: Scheme, patterns: Patterns, classes: Classes, bounds: tuple[float, float]) -> Model:
+    def tabular(cls, scheme: Scheme, patterns: Patterns, classes: MatchModel, bounds: tuple[float, float]) -> Model:
         """Each pattern has a weight of its own; `patterns` are all that are possible."""
-        weight = (classes.log_rare - classes.log_common) / np.log(2.0)
+        weight = (classes.log_m - classes.log_u) / np.log(2.0)
         laid = weight.reshape(scheme.digits[::-1])  # the first attribute changes fastest
         for j, levels in enumerate(scheme.levels):
             along = np.moveaxis(laid, len(scheme.levels) - 1 - j, 0)
             along[:levels] = np.maximum.accumulate(along[:levels][::-1], axis=0)[::-1]
         for j in range(len(scheme.limits)):
             weight -= _preference(scheme, j)[patterns.levels[:, j]]
-        thresholds = _thresholds(weight, np.exp(classes.log_rare), np.exp(classes.log_common), *bounds)
+        thresholds = _thresholds(weight, np.exp(classes.log_m), np.exp(classes.log_u), *bounds)
         highest = float(weight.max())
         return cls(_pattern_costs(scheme), highest - weight, highest, *thresholds)
 

@@ -44,8 +44,8 @@ class ProjectedLinkage(Attack):
     """Where attributes were microaggregated together, each block of them becomes one score, its first principal
     component or the sum of its z-scores; for every known record the released one with the nearest scores is linked.
 
-    The mean of a group keeps the group's place on the axis along which it was made, so the scores of a block give away
-    more than its attributes do. The blocks come from the provenance; without any, all attributes make one. Means,
+    The mean of a group keeps the group's position on the axis along which it was made, so the scores of a block give
+    away more than its attributes do. The blocks come from the provenance; without any, all attributes make one. Means,
     standard deviations and loadings are taken from the released file, from the originals that the intruder holds, or
     from each file its own. An intruder tries all of these: the risk is that of the best way, and the counters have each
     of them.
@@ -142,7 +142,7 @@ class ProjectedLinkage(Attack):
         return Risk.of(self.name, per_record, attributes, scenario, counters=counters)
 
     def _blocks(self, pair: Pair, attributes: tuple[str, ...]) -> list[list[int]]:
-        """The places of the known attributes of each block; those in no block are blocks of their own."""
+        """The positions of the known attributes of each block; those in no block are blocks of their own."""
         if self.loadings is not None and len(self.loadings) != len(attributes):
             raise ParameterError(
                 f"{self.name}: loadings needs a number for each of the {len(attributes)} known attributes"
@@ -158,8 +158,8 @@ class ProjectedLinkage(Attack):
         if len(set(named)) < len(named):
             raise ParameterError(f"{self.name}: blocks is not allowed to have an attribute twice")
         alone = [(name,) for name in attributes if name not in named]
-        places = [[attributes.index(name) for name in block if name in attributes] for block in (*made, *alone)]
-        return [block for block in places if block]
+        positions = [[attributes.index(name) for name in block if name in attributes] for block in (*made, *alone)]
+        return [block for block in positions if block]
 
     def _linked(
         self, mode: Mode, columns: Columns, blocks: list[list[int]], own: IntArray, progress: Progress

@@ -1,4 +1,4 @@
-"""Rank alignment linkage: whoever sees that values were only transformed compares the order of the values instead."""
+"""Rank alignment linkage: where values were transformed in order, records are compared by ranks instead of values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from microveil.comparison.drawing import drawn
 from microveil.comparison.pairs import Pair
 from microveil.microdata.microdata import FIRST_CODE, PRESENT, as_categories
 from microveil.microdata.schema import KINDS, Attribute, category_key
-from microveil.numerics.statistics.scaling import places
+from microveil.numerics.statistics.scaling import relative_ranks
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray
@@ -32,7 +32,7 @@ _ALTERED = 0.99  # values that correlate more are on their own scale
 
 @dataclass(frozen=True)
 class Cells:
-    """An attribute of both files as the intruder compares it: places in its order, or numbers of its categories."""
+    """An attribute of both files as the intruder compares it: relative ranks, or codes of its categories."""
 
     before: FloatArray
     after: FloatArray
@@ -42,13 +42,13 @@ class Cells:
 @parameterised
 class RankAlignmentLinkage(Attack):
     """Any increasing or decreasing transformation of an attribute (other units, logarithms, `1e9 - x`) keeps or
-    reverses the order of its values. So the intruder puts both files in order, attribute by attribute, takes the place
-    of a value instead of the value, and links every known record to the released record whose places are nearest.
+    reverses the order of its values. So the intruder puts both files in order, attribute by attribute, takes the
+    rank of a value instead of the value, and links every known record to the released record whose ranks are nearest.
 
-    A place is the share of the records with smaller values, equal values sharing the middle of theirs. With `direction`
-    each the places count from the end that suits an attribute better, which an intruder finds by trying two ways;
-    otherwise all attributes count the same way. Attributes without an order are compared as they are. Where several
-    released records are equally near, the value counts the chance that a random one of them is right.
+    A rank is taken as the share of the records with smaller values, equal values sharing the middle of theirs. With
+    `direction` each the ranks count from the end that suits an attribute better, which an intruder finds by trying two
+    ways; otherwise all attributes count the same way. Attributes without an order are compared as they are. Where
+    several released records are equally near, the value counts the chance that a random one of them is right.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 35, 41, 60], "income": [900, 5000, 1200, 300]})
@@ -115,19 +115,19 @@ class RankAlignmentLinkage(Attack):
 
     def _cells(self, pair: Pair, attributes: Sequence[str]) -> tuple[dict[str, Cells], str]:
         """The attributes that are not compared as they are, and a sentence on what was found of them."""
-        cells = {name: found for name in attributes if (found := self._places(pair, name)) is not None}
-        return {name: found for name, (found, _) in cells.items()}, reversed_told(
+        cells = {name: found for name in attributes if (found := self._ranks(pair, name)) is not None}
+        return {name: found for name, (found, _) in cells.items()}, reversed_text(
             [name for name, (_, downwards) in cells.items() if downwards]
         )
 
-    def _places(self, pair: Pair, name: str) -> tuple[Cells, bool] | None:
-        """The places of an attribute's values, and whether they count downwards; None where it has no order."""
+    def _ranks(self, pair: Pair, name: str) -> tuple[Cells, bool] | None:
+        """The ranks of an attribute's values, and whether they count downwards; None where it has no order."""
         columns = ordered_values(pair, name)
         if columns is None:
             return None
         before, after = columns
-        upwards, downwards = places(after), places(-after)
-        known = places(before)
+        upwards, downwards = relative_ranks(after), relative_ranks(-after)
+        known = relative_ranks(before)
         gain = correlation(known, downwards) - correlation(known, upwards)
         reverse = self.direction == "decreasing" or (self.direction == "each" and gain > _ROUNDING)
         return Cells(known, downwards if reverse else upwards, "numeric"), reverse
@@ -135,7 +135,7 @@ class RankAlignmentLinkage(Attack):
     def _scenario(self, attributes: tuple[str, ...]) -> str:
         return (
             f"An intruder knows the true values of {', '.join(attributes)} of everyone in the file, sorts both files "
-            "by each of these attributes, and takes for a person the released record in the nearest places."
+            "by each of these attributes, and takes for a person the released record with the nearest ranks."
         )
 
 
@@ -166,13 +166,13 @@ def correlation(one: FloatArray, other: FloatArray) -> float:
     return float(np.corrcoef(one[both], other[both])[0, 1])
 
 
-def reversed_told(names: Sequence[str]) -> str:
+def reversed_text(names: Sequence[str]) -> str:
     return f" Larger values were found to be released as smaller ones in {', '.join(names)}." if names else ""
 
 
 def _is_transformed(before: FloatArray, after: FloatArray) -> bool:
     """Whether ranks differ by less than a tenth of what standardised values do, or the order is reversed."""
-    ranks, values = correlation(places(before), places(after)), correlation(before, after)
+    ranks, values = correlation(relative_ranks(before), relative_ranks(after)), correlation(before, after)
     if ranks < 0:
         return -ranks >= _FOLLOWS
     return ranks >= _FOLLOWS and values < _ALTERED and 1 - ranks < (1 - values) / 10

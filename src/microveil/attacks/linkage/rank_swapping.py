@@ -1,4 +1,4 @@
-"""Rank swapping linkage: whoever knows how far values can have moved intersects the windows of all known attributes."""
+"""Rank swapping linkage: the intruder intersects the windows within which swapping can have moved the known values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.attacks.base import Attack, Risk, Variant
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
-from microveil.attacks.linkage.windows import Reach, is_swapped, reach_told, reaches, shares_of, window
+from microveil.attacks.linkage.windows import Reach, is_swapped, reach_text, reaches, shares_of, window
 from microveil.comparison.columns import Columns, Metric
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
@@ -18,7 +18,7 @@ from microveil.progress import Part, Progress
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from microveil.numerics.neighbours.range_search import Boxes, Inside, Order, PlaceArray
+    from microveil.numerics.neighbours.range_search import Boxes, Inside, Order, PositionArray
 
 _MOST_PAIRS = 60_000_000  # candidates in all, when they must be listed
 _QUICKLY_PROPAGATED = 20_000  # records whose links are followed up in seconds
@@ -160,15 +160,15 @@ class RankSwappingLinkage(Attack):
 
     def _scenario(self, pair: Pair, attributes: tuple[str, ...]) -> str:
         return (
-            f"An intruder {reach_told(pair, self.p, self.unit)}, knows the true values of {', '.join(attributes)} for "
+            f"An intruder {reach_text(pair, self.p, self.unit)}, knows the true values of {', '.join(attributes)} for "
             "a person in the file, and takes the nearest of the released records within that reach."
         )
 
 
-def _own_rank(order: Order, column: FloatArray) -> PlaceArray:
+def _own_rank(order: Order, column: FloatArray) -> PositionArray:
     """For each value the one released record that has it; -1 where none or several have it."""
     first, behind = order.between(column, column)
     at = np.full(len(order.values) + 1, -1, dtype=np.int32)
-    present = np.flatnonzero(order.places >= 0)
-    at[order.places[present]] = present
+    present = np.flatnonzero(order.positions >= 0)
+    at[order.positions[present]] = present
     return np.where(behind - first == 1, at[first], -1).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Linkage without common attributes: each record of both files becomes a few numbers that say how its values lie."""
+"""Linkage of files without common attributes: each record is represented by a few aggregates of its values."""
 
 from __future__ import annotations
 

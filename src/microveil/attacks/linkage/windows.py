@@ -61,12 +61,12 @@ def reaches(pair: Pair, attributes: tuple[str, ...], p: float | None, unit: Unit
     return made
 
 
-def reach_told(pair: Pair, p: float | None, unit: Unit) -> str:
+def reach_text(pair: Pair, p: float | None, unit: Unit) -> str:
     """What an intruder knows or assumes of the reach, for the scenario: only the provenance tells it."""
     if p is None and pair.release is not None:
         return "knows how far rank swapping moved values"
     if p is None:
-        return f"assumes, for nothing tells it, that rank swapping moved values by at most {ASSUMED:g} % of the ranks"
+        return f"assumes, without provenance, that rank swapping moved values by at most {ASSUMED:g} % of the ranks"
     return f"assumes that rank swapping moved values by at most {p:g}{' % of the' if unit == 'percent' else ''} ranks"
 
 
@@ -96,9 +96,10 @@ def _reach_of(method: RankSwapping | RankSwappingDistribution | RankSwappingBuck
 
 
 def window(order: Order, column: FloatArray, reach: int | None) -> tuple[IntArray, IntArray]:
-    """For each original value the range of places of released values at most so many ranks away, with all their equals.
+    """For each original value the range of positions of released values at most so many ranks away, with all their
+    equals.
 
-    A value that is not released counts from the place where it would stand. A missing value can be anything.
+    A value that is not released counts from the position where it would stand. A missing value can be anything.
     """
     n = len(order.values)
     unknown = np.isnan(column) | (reach is None)

@@ -13,7 +13,7 @@ from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import Moments, moments_of, relative_change
-from microveil.numerics.core.content_hash import content_lots
+from microveil.numerics.core.content_hash import content_uniforms
 from microveil.numerics.statistics.mardia import Shape, mardia
 from microveil.numerics.statistics.prediction import Task, by_tree
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
@@ -115,7 +115,7 @@ class BiasTypes(LossMeasure):
         rows = drawn(pair, names, self.sample or len(pair), self.seed, self.name)
         columns = Columns.of(pair, names)
         before, after = columns.before[:, rows], columns.after[:, rows]
-        held = content_lots(before, self.seed) < self.held_out
+        held = content_uniforms(before, self.seed) < self.held_out
         found = []
         for target, part in zip(targets, parts(progress, len(targets)), strict=True):
             predictors = np.array([name in attributes and name != target for name in names])

@@ -20,7 +20,7 @@ from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-_BLOCK = 100_000
+_CHUNK = 100_000
 _MOST_DUMMIES = 50
 
 
@@ -59,8 +59,8 @@ class Regression(LossMeasure):
     )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
-        "the original is analysed by the records that have every attribute of all the regressions, the release by "
-        "those of them that have all still"
+        "in the original the records are analysed that have every attribute of all regressions, in the release those "
+        "of them that are still complete"
     )
     source: ClassVar[str] = (
         "Karr et al. (2006); Feige and Watts (1970) and Fayyoumi (2008), section 2.6.5, on grouped data"
@@ -96,8 +96,8 @@ class Regression(LossMeasure):
         reading(1.0, f"{self.name}: products")
         responses = tuple(name for name in responses if name not in constant)
         for response, part in zip(responses, parts(fitting, max(1, len(responses))), strict=False):
-            chosen = table.places([name for name in predictors if name != response and name not in constant])
-            one, other = (_fitted(side, int(table.places([response])[0]), chosen) for side in (before, after))
+            chosen = table.columns_of([name for name in predictors if name != response and name not in constant])
+            one, other = (_fitted(side, int(table.columns_of([response])[0]), chosen) for side in (before, after))
             overlap = confidence_overlap(one.coefficients, one.errors, other.coefficients, other.errors, self.level)
             nothing_left = before.observations > 0 == after.observations
             overlap = np.where((one.found & ~other.found) | nothing_left, 0.0, overlap)
@@ -169,13 +169,13 @@ class _Terms:
             terms.after.append(sides[1])
         return terms
 
-    def places(self, names: Sequence[str]) -> IntArray:
+    def columns_of(self, names: Sequence[str]) -> IntArray:
         """The columns of the design that belong to these attributes."""
         widths = [1 if found is None else len(found) for found in self.categories]
         starts = dict(zip(self.names, np.cumsum([0, *widths[:-1]]), strict=True))
         sizes = dict(zip(self.names, widths, strict=True))
-        places = [np.arange(starts[name], starts[name] + sizes[name]) for name in names]
-        return np.concatenate([np.empty(0, dtype=np.int64), *places])
+        found = [np.arange(starts[name], starts[name] + sizes[name]) for name in names]
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
     def complete(self, side: list[FloatArray]) -> BoolArray:
         return np.asarray(~np.logical_or.reduce([np.isnan(column) for column in side]))
@@ -186,13 +186,13 @@ class _Terms:
         return frozenset(name for name, column in columns if len(column) and np.ptp(column) == 0)
 
     def products(self, side: list[FloatArray], rows: BoolArray, labels: IntArray | None = None) -> CrossProducts:
-        """The cross products over some rows, or over the means of their groups; long tables block by block."""
+        """The cross products over some rows, or over the means of their groups; long tables chunk by chunk."""
         chosen = np.flatnonzero(rows)
         if labels is not None and len(chosen):
             return CrossProducts.of(*grouped(self._design(side, chosen), labels[chosen]))
-        total = CrossProducts.of(self._design(side, chosen[:_BLOCK]))
-        for start in range(_BLOCK, len(chosen), _BLOCK):
-            total = total + CrossProducts.of(self._design(side, chosen[start : start + _BLOCK]))
+        total = CrossProducts.of(self._design(side, chosen[:_CHUNK]))
+        for start in range(_CHUNK, len(chosen), _CHUNK):
+            total = total + CrossProducts.of(self._design(side, chosen[start : start + _CHUNK]))
         return total
 
     def _design(self, side: list[FloatArray], rows: IntArray) -> FloatArray:

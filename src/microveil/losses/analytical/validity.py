@@ -133,7 +133,7 @@ class Validity(LossMeasure):
 
     def _tabulation(self, pair: Pair, name: str) -> Check:
         one, other = pair.categories(name)
-        size = len(one.domain) + 1  # the last place is that of missing cells
+        size = len(one.domain) + 1  # the last position is that of missing cells
         counts = [np.bincount(column.codes % size, minlength=size) for column in (one, other)]
         variation = float(np.abs(counts[0] - counts[1]).sum()) / (2 * len(pair))
         return Check("tabulation", (name,), variation <= self.tolerance / 100)

@@ -1,5 +1,5 @@
-"""Categorical attributes as losses read them: both columns as places in one domain, missing cells in a place of their
-own."""
+"""Categorical attributes as losses read them: both columns as positions in one domain, missing cells in a position of
+their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MISSING = "missing cells are counted as a category of their own"
 
 @dataclass(frozen=True)
 class Coded:
-    """The places of both columns, and how many places there are."""
+    """The positions of both columns, and how many positions there are."""
 
     before: IntArray
     after: IntArray
@@ -24,13 +24,13 @@ class Coded:
 
 
 def coded(pair: Pair, name: str, *, add_missing_category: bool = False) -> Coded:
-    """Both columns of an attribute, with one more place for missing cells where they occur."""
+    """Both columns of an attribute, with one more position for missing cells where they occur."""
     one, other = pair.categories(name)
     size = domain_size(pair, name, add_missing_category=add_missing_category)
     if (one.codes < 0).any() or (other.codes < 0).any():
-        place = len(one.domain)
-        before, after = (np.where(column.codes < 0, place, column.codes) for column in (one, other))
-        return Coded(before, after, max(size, place + 1))
+        extra = len(one.domain)
+        before, after = (np.where(column.codes < 0, extra, column.codes) for column in (one, other))
+        return Coded(before, after, max(size, extra + 1))
     return Coded(one.codes, other.codes, size)
 
 

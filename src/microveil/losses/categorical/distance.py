@@ -19,9 +19,9 @@ from microveil.progress import Progress
 class DBIL(LossMeasure):
     """The mean distance between original and released category, cell by cell.
 
-    Different nominal categories are at distance 1, ordered ones by their places in a domain of L: `inclusive` counts
+    Different nominal categories are at distance 1, ordered ones by their positions in a domain of L: `inclusive` counts
     the categories from one to the other, both included, over L; `half-open` the steps between them over L; `unit` the
-    steps over L - 1; `nominal` does not look at the order.
+    steps over L - 1; `nominal` ignores the order.
 
     >>> from microveil.microdata import Microdata
     >>> one, other = ({"job": list(text)} for text in ("cook", "cock"))
@@ -39,7 +39,7 @@ class DBIL(LossMeasure):
     route: ClassVar[Route] = "data"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
-        "a missing cell that is a category counts as 1 away from all others; other cells missing in the original are "
+        "a missing cell that is a category is at distance 1 from all others; other cells missing in the original are "
         "left out, and a suppressed cell counts as 1"
     )
     source: ClassVar[str] = (
@@ -55,7 +55,7 @@ class DBIL(LossMeasure):
             one, other = pair.categories(name)
             size = domain_size(pair, name, add_missing_category=self.add_missing_category)
             moved = category_distance(pair.original[name].kind, size, self.ordinal_distance)(one.codes, other.codes)
-            # a missing cell has no place in the order of the categories
+            # a missing cell has no position in the order of the categories
             missing = (pair.original.missing_states(name) > 0) | (pair.masked.missing_states(name) > 0)
             moved = np.where(missing, one.codes != other.codes, moved)[one.codes >= 0]
             per_attribute[name] = 100 * float(moved.mean()) if len(moved) else 0.0

@@ -1,4 +1,4 @@
-"""Entropy-based losses: how uncertain the true category is to somebody who sees the released one."""
+"""Entropy-based losses: the uncertainty of the true category given the released one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of those who cluster the released file."""
+"""Losses of a cluster analysis of the release."""
 
 from microveil.entries import offer
 

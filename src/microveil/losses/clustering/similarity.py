@@ -145,7 +145,8 @@ class Clustering(LossMeasure):
 
 
 def _for_means(columns: Columns) -> _Tables:
-    """Numbers and places standardised as in the original, categories without order as indicators; missing is 0."""
+    """Numbers and codes of ordered categories standardised as in the original, categories without order as indicators;
+    missing is 0."""
     sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     for j, kind in enumerate(columns.kinds):
         both = columns.before[j][:, None], columns.after[j][:, None]

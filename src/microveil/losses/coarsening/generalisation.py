@@ -41,7 +41,7 @@ class Generalisation(LossMeasure):
     route: ClassVar[Route] = "data"
     reads_labels: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell leaves everything open"
+    missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell counts as the whole range"
     source: ClassVar[str] = "Xu et al. (2006), the normalised certainty penalty"
 
     @classmethod

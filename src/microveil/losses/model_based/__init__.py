@@ -1,4 +1,4 @@
-"""Losses by models: whether a model can tell the release from the original, and what models learn from it."""
+"""Losses by models: whether a model distinguishes the release from the original, and what models learn from it."""
 
 from microveil.entries import offer
 

@@ -1,4 +1,4 @@
-"""Propensity-score utility (pMSE): how well a model tells released records from original ones."""
+"""Propensity-score utility (pMSE): how well a model distinguishes released from original records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from microveil.randomness import PublicStreams
 from microveil.typing import BoolArray, FloatArray
 
 _SHARE = 0.5  # of the released records among both files
-_GREATEST = _SHARE * (1.0 - _SHARE)  # pMSE where every record is told apart
+_GREATEST = _SHARE * (1.0 - _SHARE)  # pMSE where every record is recognised
 _MOST_CELLS = 2e8  # of a design: about 1.6 GB
 _PERMUTATIONS_OF_A_TREE = 10
 
@@ -67,9 +67,9 @@ class Propensity(LossMeasure):
 
     name: ClassVar[str] = "propensity"
     family: ClassVar[str] = "modelled"
-    summary: ClassVar[str] = "how well a model tells released records from original ones (pMSE)"
+    summary: ClassVar[str] = "how well a model distinguishes released from original records (pMSE)"
     meaning: ClassVar[str] = (
-        "from 0 (no model tells the files apart) to 100 (every record is recognised); lower is better"
+        "from 0 (no model distinguishes the files) to 100 (every record is recognised); lower is better"
     )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "a missing cell is a state of its own"

@@ -1,4 +1,4 @@
-"""Probabilistic information loss: how surprising the release's statistics are, given the original's sampling errors."""
+"""Probabilistic information loss: changes of the statistics relative to their sampling errors in the original."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ class Quantiles(LossMeasure):
             part(1.0, f"{self.name}: {name}")
         table = np.array(list(shifts.values()))
         percents = np.array(self.percents)
-        places = {"lowest": percents.argmin(), "median": np.abs(percents - 50).argmin(), "highest": percents.argmax()}
-        details = {place: 100 * float(table[:, at].mean()) for place, at in places.items()}
+        columns = {"lowest": percents.argmin(), "median": np.abs(percents - 50).argmin(), "highest": percents.argmax()}
+        details = {label: 100 * float(table[:, at].mean()) for label, at in columns.items()}
         details["largest"] = 100 * float(table.max())
         per_attribute = {name: 100 * float(shift.mean()) for name, shift in shifts.items()}
         return Loss.of(self.name, float(table.mean()), attributes, per_attribute=per_attribute, details=details)

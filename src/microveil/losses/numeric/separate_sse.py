@@ -1,4 +1,4 @@
-"""The sum of squared changes of values that each table scales for itself."""
+"""The mean squared change of values that each table scales by its own range."""
 
 from __future__ import annotations
 

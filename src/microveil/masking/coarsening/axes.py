@@ -57,7 +57,7 @@ def axis_of(data: Microdata, name: str) -> Axis:
 
 def _leaves(tree: Hierarchy, categories: Sequence[object], name: str) -> tuple[IntArray, IntArray]:
     """The categories in the order of the tree's leaves, and the level at which each meets the one before."""
-    levels = [tree.places(categories, level) for level in range(tree.levels)]
+    levels = [tree.positions(categories, level) for level in range(tree.levels)]
     if any(places.min(initial=0) < 0 for places in levels):
         raise DataError(f"attribute '{name}' has categories that its hierarchy lacks; add them to the hierarchy")
     order = np.lexsort(levels)  # the coarsest level decides first

@@ -150,7 +150,7 @@ class Recode(Method):
             if self.level == 0:
                 return _as_they_are(numbers.values)
             if isinstance(hierarchy, Hierarchy):
-                places = hierarchy.places_of_numbers(numbers.values, self.level)
+                places = hierarchy.positions_of_numbers(numbers.values, self.level)
                 refuse_unlisted(data, name, places, numbers.present)
                 return Coarse(places, hierarchy.categories(self.level))
             return _in_intervals(numbers.values, hierarchy, self.level)
@@ -177,7 +177,7 @@ class Recode(Method):
         column, ordered = valid_categories(data, name), data[name].kind == "ordinal"
         hierarchy = data[name].hierarchy
         if self.by == "hierarchy" and isinstance(hierarchy, Hierarchy):
-            places = hierarchy.places(column.domain, self.level)
+            places = hierarchy.positions(column.domain, self.level)
             refuse_unlisted(data, name, np.append(places, 0)[column.codes], column.present)
             return merged(column, places, hierarchy.categories(self.level), ordered=ordered)
         if self.by == "map":
@@ -256,7 +256,7 @@ class _Atoms:
 
     def _start_intervals(self, data: Microdata, name: str, values: FloatArray, groups: int) -> tuple[IntArray, int]:
         if isinstance(self.hierarchy, Hierarchy):
-            places = self.hierarchy.places_of_numbers(values, 0)
+            places = self.hierarchy.positions_of_numbers(values, 0)
             refuse_unlisted(data, name, places, ~np.isnan(values))
             return places, len(self.hierarchy.categories(0))
         if isinstance(self.hierarchy, Intervals):
@@ -264,17 +264,17 @@ class _Atoms:
         else:
             present = np.sort(values[~np.isnan(values)])
             self.intervals = Intervals.of([frequency_cuts(present, groups) if len(present) else ()])
-        return self.intervals.places_of_numbers(values, 1), len(self.intervals.cuts[0]) + 1
+        return self.intervals.positions_of_numbers(values, 1), len(self.intervals.cuts[0]) + 1
 
     def _levels(self, data: Microdata, size: int) -> Sequence[IntArray]:
         """For each level of the hierarchy the branch of each value; nothing where there is none."""
         if isinstance(self.hierarchy, Intervals):
             starts = np.array([-np.inf, *self.hierarchy.cuts[0]])
-            return [self.hierarchy.places_of_numbers(starts, level) for level in range(2, self.hierarchy.levels)]
+            return [self.hierarchy.positions_of_numbers(starts, level) for level in range(2, self.hierarchy.levels)]
         if not isinstance(self.hierarchy, Hierarchy):
             return ()
         names = self.hierarchy.categories(0) if self.categories is None else self.categories.domain
-        levels = [self.hierarchy.places(names, level) for level in range(1, self.hierarchy.levels)]
+        levels = [self.hierarchy.positions(names, level) for level in range(1, self.hierarchy.levels)]
         present = np.append(levels[0] if levels else np.zeros(size, np.int64), 0)[self.codes]
         refuse_unlisted(data, self.attribute.name, present, self.codes >= 0)
         return levels
@@ -324,7 +324,7 @@ def rare_groups(frequencies: IntArray, p: int) -> IntArray:
 
 
 def _in_intervals(values: FloatArray, intervals: Intervals, level: int = 1) -> Coarse:
-    places = intervals.places_of_numbers(values, level)
+    places = intervals.positions_of_numbers(values, level)
     return Coarse(places, intervals.categories(level), _ends(intervals.cuts[level - 1]))
 
 

@@ -153,14 +153,14 @@ class Suppress(Method):
         self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, targets: FloatArray, progress: Progress
     ) -> BoolArray:
         """Which cells are emptied, a row for each record and a column for each attribute."""
-        from microveil.numerics.counting.nested_local_suppression import Keys, blank_nested
+        from microveil.numerics.counting.nested_local_suppression import Keys, suppress_nested
 
         classes = combinations_of(data, attributes, Part(progress, 0.0, 0.1))
         own = np.array([data[name].missing != "wildcard" for name in attributes])
         empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
         alone = self.count == "original"
         keys = Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
-        return blank_nested(keys, targets, Part(progress, 0.1, 1.0))
+        return suppress_nested(keys, targets, Part(progress, 0.1, 1.0))
 
     def _costs(self, attributes: tuple[str, ...]) -> FloatArray:
         if self.importance is None:

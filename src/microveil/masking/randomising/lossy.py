@@ -50,7 +50,7 @@ class Lossy(Method):
     )
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        from microveil.numerics.perturbing.jpeg import squeezed
+        from microveil.numerics.perturbing.jpeg import compressed
 
         values = data.matrix(attributes)
         places = self._places(values)
@@ -60,7 +60,7 @@ class Lossy(Method):
             grey = np.round(255.0 * min_max(pictured))
             means = np.nanmean(grey, axis=0)
             progress(0.3, f"{self.name}: compressing the image")
-            seen = squeezed(np.where(np.isnan(grey), means, grey), self.quality)
+            seen = compressed(np.where(np.isnan(grey), means, grey), self.quality)
             low, high = np.nanmin(pictured, axis=0), np.nanmax(pictured, axis=0)
             masked[:, places] = np.clip(low + seen / 255.0 * (high - low), low, high)
         progress(0.9, f"{self.name}: image decompressed")

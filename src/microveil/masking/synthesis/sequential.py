@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from microveil.masking.synthesis.columns import Column, Drawn, Smoothing
-from microveil.numerics.core.compiled import over_blocks
+from microveil.numerics.core.compiled import over_chunks
 from microveil.numerics.statistics.conditional_trees import BinArray, Cuts, Tree, grow, leaves_of, nominal_bins
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -66,7 +66,7 @@ class TreeModel:
             before = known + j
             return grow(bins[:before], nominal[:before], target, rows, leaf=self.leaf, evidence=self.evidence)
 
-        grown = over_blocks(work, len(jobs), 1, progress, f"{self.label}: growing trees")
+        grown = over_chunks(work, len(jobs), 1, progress, f"{self.label}: growing trees")
         return [
             [tree for (owner, _, _), tree in zip(jobs, grown, strict=True) if owner == j] for j in range(len(columns))
         ]

@@ -1,4 +1,4 @@
-"""Data to try things on: a made-up survey, tables drawn from known distributions, and reference data where they lie."""
+"""Sample data: a fictional survey, tables drawn from known distributions, and reference data in a local folder."""
 
 from microveil.microdata.datasets.reference import (
     COLUMNS,

@@ -1,4 +1,4 @@
-"""Reference data sets of disclosure control, read from a folder where they lie; nothing is copied or downloaded.
+"""Reference data sets of disclosure control, read from a local folder; nothing is copied or downloaded.
 
 Brand, Domingo-Ferrer and Mateo-Sanz (2002) describe Census, EIA and Tarragona.
 """

@@ -100,8 +100,8 @@ DIAGNOSES = ("none", *(row[0] for row in _DIAGNOSIS_ROWS))
 _DIAGNOSIS_SHARE = np.array([row[1:] for row in _DIAGNOSIS_ROWS]).T
 
 _MOST_INCOME, _MOST_EXPENDITURE, _MOST_BENEFIT = 5_000_000, 1_000_000, 50_000
-# drawn block by block, so that the intermediate arrays of a long survey stay small
-_BLOCK = 500_000
+# drawn chunk by chunk, so that the intermediate arrays of a long survey stay small
+_CHUNK = 500_000
 
 
 def survey(records: int = 2000, seed: int = 1) -> Microdata:
@@ -115,13 +115,13 @@ def survey(records: int = 2000, seed: int = 1) -> Microdata:
     (500, ('health', 'diagnosis', 'benefit'), 'weight')
     """
     records, seed = _check_records(records), check_seed(seed)
-    blocks: list[pa.Table] = []
+    chunks: list[pa.Table] = []
     households = 0
-    for first in range(0, max(records, 1), _BLOCK):
-        block = _persons(min(_BLOCK, records - first), first, households, PublicStreams(seed, step=len(blocks)))
-        households += pc.count_distinct(block["household"]).as_py()
-        blocks.append(block)
-    return Microdata.of(pa.concat_tables(blocks), survey_schema())
+    for first in range(0, max(records, 1), _CHUNK):
+        chunk = _persons(min(_CHUNK, records - first), first, households, PublicStreams(seed, step=len(chunks)))
+        households += pc.count_distinct(chunk["household"]).as_py()
+        chunks.append(chunk)
+    return Microdata.of(pa.concat_tables(chunks), survey_schema())
 
 
 def survey_schema() -> Schema:
@@ -221,7 +221,7 @@ def _check_records(records: object) -> int:
 
 
 def _persons(records: int, first_person: int, first_household: int, streams: PublicStreams) -> pa.Table:
-    """One block of persons; the answers first as they are in truth, then with the gaps of a survey."""
+    """One chunk of persons; the answers first as they are in truth, then with the gaps of a survey."""
 
     def draws(column: str) -> np.random.Generator:
         return streams.generator("survey", column)

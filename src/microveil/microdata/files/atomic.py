@@ -145,7 +145,7 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Move:
-    """A complete file and its place, as names within the folder, with what tells the file and its predecessor apart."""
+    """A complete file and its place, as names within the folder, with what identifies the file and its predecessor."""
 
     made: str
     target: str
@@ -309,8 +309,8 @@ def _is_as_left(folder: Path, move: _Move) -> bool:
 def _listed(file: int) -> tuple[list[_Move], bool]:
     """The moves that a journal lists, none if it was not written to its end; and whether they are to be undone."""
     content = b""
-    while block := os.read(file, 1 << 16):
-        content += block
+    while chunk := os.read(file, 1 << 16):
+        content += chunk
     line, end, rest = content.partition(b"\n")
     try:
         moves = [_Move(**move) for move in json.loads(line)] if end else []

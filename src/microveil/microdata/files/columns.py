@@ -1,4 +1,4 @@
-"""Columns on their way into a file: what formats without Arrow's types can hold of them; and on their way out."""
+"""Columns converted for files whose format does not have Arrow's types, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read: files that have an end, no pipes or devices; and those that are read at once only up to a size."""
+"""Checks of input files: no pipes or devices, and at most a certain size where a file is read at once."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.neighbours.mixed_distance import MEDIAN, Axes, Distinct, distance, distances
 from microveil.progress import Part, Progress
 from microveil.typing import FloatArray, IntArray
@@ -69,7 +69,7 @@ def c_medians(
     def work(start: int, end: int) -> Clusters:
         return task.run(task.first_centres(firsts[start], clusters))
 
-    runs = over_blocks(work, len(firsts), 1, progress, label)
+    runs = over_chunks(work, len(firsts), 1, progress, label)
     best = runs[0]
     for run in runs[1:]:
         if run.objective < best.objective * (1.0 - _EQUAL):

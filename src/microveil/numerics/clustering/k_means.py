@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from microveil.numerics.clustering.c_medians import Clusters
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
@@ -39,7 +39,7 @@ def k_means(
     def work(start: int, end: int) -> Clusters:
         return k_means_from(matrix, _first_centres(matrix, draws[start]), most_rounds=most_rounds)
 
-    runs = over_blocks(work, starts, 1, progress, label)
+    runs = over_chunks(work, starts, 1, progress, label)
     best = runs[0]
     for run in runs[1:]:
         if run.objective < best.objective * (1.0 - _EQUAL):

@@ -57,12 +57,12 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def over_blocks(
-    work: Callable[[int, int], Result], size: int, block: int, progress: Progress, label: str
+def over_chunks(
+    work: Callable[[int, int], Result], size: int, chunk: int, progress: Progress, label: str
 ) -> list[Result]:
-    """Run `work(start, end)` for consecutive blocks on all threads; results come in the order of the blocks."""
-    starts = range(0, size, max(1, block))
-    bounds = [(start, min(size, start + block)) for start in starts]
+    """Run `work(start, end)` for consecutive chunks on all threads; results come in the order of the chunks."""
+    starts = range(0, size, max(1, chunk))
+    bounds = [(start, min(size, start + chunk)) for start in starts]
     return list(_in_order(bounds, lambda b: work(*b), progress, label))
 
 

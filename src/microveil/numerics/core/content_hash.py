@@ -1,4 +1,4 @@
-"""A lot for each record that depends on its content alone, so that the order of a table cannot decide a draw."""
+"""A uniform number for each record that depends on its content and a seed alone, not on the order of the table."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy.typing as npt
 from microveil.typing import FloatArray
 
 
-def content_lots(columns: FloatArray, seed: int) -> FloatArray:
+def content_uniforms(columns: FloatArray, seed: int) -> FloatArray:
     """For each column of a matrix (a record) a number in [0, 1), the same for equal records; NaN is a value.
 
-    >>> lots = content_lots(np.array([[1.0, 2.0, 1.0]]), seed=1)
-    >>> bool(lots[0] == lots[2]), bool(lots[0] == lots[1])
+    >>> drawn = content_uniforms(np.array([[1.0, 2.0, 1.0]]), seed=1)
+    >>> bool(drawn[0] == drawn[2]), bool(drawn[0] == drawn[1])
     (True, False)
     """
     state = np.full(columns.shape[1], seed, dtype=np.uint64)

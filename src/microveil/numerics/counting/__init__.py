@@ -1,1 +1,1 @@
-"""Frequencies, contingency tables, equivalence classes, and the cells that local suppression empties."""
+"""Frequencies, contingency tables, equivalence classes, and local suppression."""

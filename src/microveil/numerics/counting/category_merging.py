@@ -18,8 +18,8 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 class Column:
     """The codes of one column on their way to fewer: how often each occurs and which group it is in now.
 
-    Codes from `len(counts)` up, and -1 for a blank, stand for themselves. Ordered codes merge with neighbours; with
-    `levels`, an array for each level with the branch that each code is on, all codes of a branch merge at once.
+    Codes from `len(counts)` up, and -1 for a missing cell, stand for themselves. Ordered codes merge with neighbours;
+    with `levels`, an array for each level with the branch that each code is on, all codes of a branch merge at once.
     """
 
     counts: IntArray
@@ -83,18 +83,18 @@ def merge_until_frequent(
         if left <= spare:
             return left
         best: tuple[float, int, IntArray] | None = None
-        for place, column in enumerate(columns):
-            found = codes[rare, place]
+        for at, column in enumerate(columns):
+            found = codes[rare, at]
             touched = np.zeros(len(column.counts), dtype=bool)
             touched[found[(found >= 0) & (found < len(touched))]] = True
             for loss, names in column.merges(touched):
                 if best is None or loss < best[0]:
-                    best = (loss, place, names)
+                    best = (loss, at, names)
         if best is None:
             return left
-        _, place, names = best
-        columns[place].join(names)
-        codes[np.isin(codes[:, place], names), place] = names[0]
+        _, at, names = best
+        columns[at].join(names)
+        codes[np.isin(codes[:, at], names), at] = names[0]
         number, first = number_rows([c + 1 for c in codes.T], [int(c.max()) + 2 for c in codes.T])
         counts, codes = np.bincount(number, weights=counts).astype(np.int64), codes[first]
         at_first, done = max(at_first, left), done + 1

@@ -1,4 +1,4 @@
-"""How far the classes of groups are from the classes of the whole file: divergences, spread, attained t, flags.
+"""How far the distribution of a confidential attribute in groups is from that of the file: divergences and attained t.
 
 Everything works on integer counts, one row for each group and one column for each class. Logarithms have base 2, so
 that the Jensen-Shannon divergence lies in [0, 1]; a class that a group lacks adds nothing to its own sum.

@@ -1,4 +1,5 @@
-"""How much agrees with each row of codes, where a blank (-1) agrees with every code, without listing the pairs."""
+"""How many records agree with each row of codes, counted without listing the pairs; a missing cell (-1) agrees with
+every code."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ def sums_by_pairs(codes: IntArray, masses: FloatArray, records: int) -> FloatArr
 def agreeing_sums(codes: IntArray, masses: FloatArray) -> FloatArray:
     """For distinct rows of codes, the masses of all rows that agree with each, itself included; a column a measure.
 
-    Rows with blanks in the same columns are compared together with those of another such pattern on the columns that
-    both know, so the work grows with the number of patterns and not with that of agreeing pairs.
+    Rows with missing cells in the same columns are compared together with those of another such pattern on the columns
+    that both know, so the work grows with the number of patterns and not with that of agreeing pairs.
 
     >>> agreeing_sums(np.array([[0, 0], [0, 1], [0, -1]]), np.array([[5.0], [1.0], [2.0]]))[:, 0].tolist()
     [7.0, 3.0, 8.0]

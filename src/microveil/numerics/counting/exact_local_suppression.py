@@ -1,7 +1,8 @@
-"""Which cells of a table of codes to blank so that every row occurs often enough, a blank being a code like any other.
+"""Which cells of a table of codes to suppress so that every row occurs often enough.
 
-Here a record that changes leaves its row, so rows that are too rare are given up altogether: their records are brought
-together, on as many kept columns as possible, with others that become equal to them.
+A suppressed cell is a code like any other here. So a record that changes leaves its row, and rows that are too rare are
+given up altogether: their records are brought together, on as many kept columns as possible, with others that become
+equal to them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ _FEW_ORDERS = 20_000  # up to so many rows, over all orders of giving up columns
 _ROUNDING = 1e-9
 
 
-def blank_for_equality(rows: Rows, blank_codes: IntArray, targets: FloatArray) -> BoolArray:
-    """The cells to blank, for each record; `blank_codes` are the codes that a blanked cell of each column gets.
+def suppress_for_equality(rows: Rows, suppressed_codes: IntArray, targets: FloatArray) -> BoolArray:
+    """The cells to suppress, for each record; `suppressed_codes` are the codes that a suppressed cell of each column
+    gets.
 
     The targets must be within what all records count for. Of several orders in which columns are given up, the one is
     taken that costs least.
@@ -37,10 +39,12 @@ def blank_for_equality(rows: Rows, blank_codes: IntArray, targets: FloatArray) -
         chains = [order[np.argsort(rows.costs[order], kind="stable")] for order in orders]
     best, least = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool), np.inf
     for tiers in (list(kept_sets(rows.costs, len(rows.codes))), *map(_chain, chains)):
-        blanks = blanks_after_moves(rows, _Partition(rows, blank_codes, targets).blanked(tiers), blank_codes, targets)
-        cost = float((blanks @ rows.costs).sum())
+        suppressed = suppressed_after_moves(
+            rows, _Partition(rows, suppressed_codes, targets).found(tiers), suppressed_codes, targets
+        )
+        cost = float((suppressed @ rows.costs).sum())
         if cost < least:
-            best, least = blanks, cost
+            best, least = suppressed, cost
     return best
 
 
@@ -55,39 +59,42 @@ def _chain(order: IntArray) -> list[list[BoolArray]]:
     return tiers
 
 
-def _released(rows: Rows, blanks: BoolArray, blank_codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The number of the row that each record shows when cells are blanked, and the codes of these rows."""
-    codes = np.where(blanks, blank_codes, rows.codes[rows.of_record])
+def _released(rows: Rows, suppressed: BoolArray, suppressed_codes: IntArray) -> tuple[IntArray, IntArray]:
+    """The number of the row that each record shows when cells are suppressed, and the codes of these rows."""
+    codes = np.where(suppressed, suppressed_codes, rows.codes[rows.of_record])
     number, first = number_rows(list(codes.T), [int(column.max()) + 1 for column in codes.T])
     return number, codes[first]
 
 
-def blanks_after_moves(rows: Rows, blanks: BoolArray, blank_codes: IntArray, targets: FloatArray) -> BoolArray:
-    """The blanks when records have moved to rows that show more of them, where the table is small enough to try."""
-    hit = np.flatnonzero(blanks.any(axis=1))
-    row_of, codes = _released(rows, blanks, blank_codes)
+def suppressed_after_moves(
+    rows: Rows, suppressed: BoolArray, suppressed_codes: IntArray, targets: FloatArray
+) -> BoolArray:
+    """The suppressed cells when records have moved to rows that show more of them, where the table is small enough to
+    try."""
+    hit = np.flatnonzero(suppressed.any(axis=1))
+    row_of, codes = _released(rows, suppressed, suppressed_codes)
     if len(hit) == 0 or len(hit) * len(codes) > _MOST_TRIALS:
-        return blanks
+        return suppressed
     totals = sums_by_number(row_of, rows.masses / targets, len(codes))
     before = rows.codes[rows.of_record[hit]]
-    whole = np.ones(len(codes), dtype=bool)  # rows of records that all have blanks
+    whole = np.ones(len(codes), dtype=bool)  # rows of records that all have suppressed cells
     whole[np.delete(row_of, hit)] = False
-    places = row_of[hit].copy()
-    _move(before, places, codes, totals, rows.masses[hit] / targets, whole, blank_codes, rows.costs)
-    blanks = blanks.copy()
-    blanks[hit] = (codes[places] == blank_codes) & (before != blank_codes)
-    return blanks
+    shown = row_of[hit].copy()
+    _move(before, shown, codes, totals, rows.masses[hit] / targets, whole, suppressed_codes, rows.costs)
+    suppressed = suppressed.copy()
+    suppressed[hit] = (codes[shown] == suppressed_codes) & (before != suppressed_codes)
+    return suppressed
 
 
 @kernel
 def _move(
     before: IntArray,
-    places: IntArray,
+    shown: IntArray,
     codes: IntArray,
     totals: FloatArray,
     masses: FloatArray,
     whole: BoolArray,
-    blank_codes: IntArray,
+    suppressed_codes: IntArray,
     costs: FloatArray,
 ) -> None:
     """Move records, one by one or all of a row, to rows that cost less, as long as anything is gained."""
@@ -97,55 +104,55 @@ def _move(
     while gained:
         gained = False
         for r in range(records):
-            target[r], price[r] = _cheapest(before[r], places[r], codes, totals, blank_codes, costs)
-            here = _price(before[r], codes[places[r]], blank_codes, costs)
+            target[r], price[r] = _cheapest(before[r], shown[r], codes, totals, suppressed_codes, costs)
+            here = _price(before[r], codes[shown[r]], suppressed_codes, costs)
             stays = True
             for c in range(masses.shape[1]):
-                stays = stays and totals[places[r], c] - masses[r, c] >= 1.0 - _ROUNDING
+                stays = stays and totals[shown[r], c] - masses[r, c] >= 1.0 - _ROUNDING
             if stays and price[r] < here - _ROUNDING:
-                totals[places[r]] -= masses[r]
+                totals[shown[r]] -= masses[r]
                 totals[target[r]] += masses[r]
-                places[r] = target[r]
+                shown[r] = target[r]
                 gained = True
         for row in range(rows):
             if not whole[row] or totals[row, 0] <= 0.0:
                 continue
             now, then = 0.0, 0.0
             for r in range(records):
-                if places[r] == row:
-                    target[r], price[r] = _cheapest(before[r], row, codes, totals, blank_codes, costs)
-                    now += _price(before[r], codes[row], blank_codes, costs)
+                if shown[r] == row:
+                    target[r], price[r] = _cheapest(before[r], row, codes, totals, suppressed_codes, costs)
+                    now += _price(before[r], codes[row], suppressed_codes, costs)
                     then += price[r]
             if then < now - _ROUNDING:
                 for r in range(records):
-                    if places[r] == row:
+                    if shown[r] == row:
                         totals[target[r]] += masses[r]
-                        places[r] = target[r]
+                        shown[r] = target[r]
                 totals[row] = 0.0
                 gained = True
 
 
 @kernel
 def _cheapest(
-    before: IntArray, place: int, codes: IntArray, totals: FloatArray, blank_codes: IntArray, costs: FloatArray
+    before: IntArray, shown: int, codes: IntArray, totals: FloatArray, suppressed_codes: IntArray, costs: FloatArray
 ) -> tuple[int, float]:
-    """The other row that a record can show with the least blanked."""
+    """The other row that a record can show with the least suppressed."""
     best, least = -1, np.inf
     for row in range(len(codes)):
-        if row != place and totals[row, 0] > 0.0:
-            price = _price(before, codes[row], blank_codes, costs)
+        if row != shown and totals[row, 0] > 0.0:
+            price = _price(before, codes[row], suppressed_codes, costs)
             if price < least:
                 best, least = row, price
     return best, least
 
 
 @kernel
-def _price(before: IntArray, row: IntArray, blank_codes: IntArray, costs: FloatArray) -> float:
+def _price(before: IntArray, row: IntArray, suppressed_codes: IntArray, costs: FloatArray) -> float:
     """What it costs a record to show a row; infinitely much where the row shows what it does not have."""
     price = 0.0
     for j in range(len(before)):
         if row[j] != before[j]:
-            if row[j] != blank_codes[j]:
+            if row[j] != suppressed_codes[j]:
                 return np.inf
             price += costs[j]
     return price
@@ -154,11 +161,11 @@ def _price(before: IntArray, row: IntArray, blank_codes: IntArray, costs: FloatA
 class _Partition:
     """The records on their way to rows that are frequent enough."""
 
-    def __init__(self, rows: Rows, blank_codes: IntArray, targets: FloatArray) -> None:
-        self.rows, self.blank_codes, self.targets = rows, blank_codes, targets
-        self.blanks = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool)
+    def __init__(self, rows: Rows, suppressed_codes: IntArray, targets: FloatArray) -> None:
+        self.rows, self.suppressed_codes, self.targets = rows, suppressed_codes, targets
+        self.suppressed = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool)
 
-    def blanked(self, tiers: list[list[BoolArray]]) -> BoolArray:
+    def found(self, tiers: list[list[BoolArray]]) -> BoolArray:
         totals = self.rows.totals
         waiting = ~self._enough(totals)
         frequent = ~waiting
@@ -166,19 +173,20 @@ class _Partition:
             for kept in self._fruitful_first(tier, totals, waiting, frequent):
                 joined = self._joined(kept, totals, waiting, frequent)
                 if joined.any():
-                    self._blank(joined[self.rows.of_record], kept)
+                    self._suppress(joined[self.rows.of_record], kept)
                     waiting = waiting & ~joined
             if not waiting.any():
-                return self.blanks
+                return self.suppressed
         self._complete(waiting, tiers)
-        return self.blanks
+        return self.suppressed
 
     def _enough(self, masses: FloatArray) -> BoolArray:
         return np.asarray((masses >= self.targets * (1.0 - _ROUNDING)).all(axis=1))
 
     def _joined(self, kept: BoolArray, totals: FloatArray, waiting: BoolArray, frequent: BoolArray) -> BoolArray:
         """The waiting rows that are frequent enough once only the kept columns are shown."""
-        there = frequent & (self.rows.codes[:, ~kept] == self.blank_codes[~kept]).all(axis=1)  # shown like that already
+        # some rows are shown like that already
+        there = frequent & (self.rows.codes[:, ~kept] == self.suppressed_codes[~kept]).all(axis=1)
         known, number, count = self.rows.groups(kept, among=waiting | there)
         together = sums_by_number(number, totals[known], count)
         joined = np.zeros(len(waiting), dtype=bool)
@@ -191,12 +199,12 @@ class _Partition:
         if len(tier) == 1:
             return tier
         gains = [totals[self._joined(kept, totals, waiting, frequent), 0].sum() for kept in tier]
-        return [tier[place] for place in np.argsort(-np.array(gains), kind="stable") if gains[place] > 0]
+        return [tier[at] for at in np.argsort(-np.array(gains), kind="stable") if gains[at] > 0]
 
-    def _blank(self, records: npt.NDArray[np.bool_ | np.int64], kept: BoolArray) -> None:
+    def _suppress(self, records: npt.NDArray[np.bool_ | np.int64], kept: BoolArray) -> None:
         """From now on these records show only the kept columns."""
-        shown = self.rows.codes[self.rows.of_record[records]] != self.blank_codes
-        self.blanks[records] = ~kept & shown
+        shown = self.rows.codes[self.rows.of_record[records]] != self.suppressed_codes
+        self.suppressed[records] = ~kept & shown
 
     def _complete(self, waiting: BoolArray, tiers: list[list[BoolArray]]) -> None:
         """What is left over becomes equal to records that other rows can spare, or to whole rows, the rarest first."""
@@ -210,7 +218,7 @@ class _Partition:
                 spare[left] = False
                 spared = self._spared(together, np.flatnonzero(spare), now, sizes.copy())
                 if spared is not None:
-                    self._blank(np.concatenate([together, spared]), kept)
+                    self._suppress(np.concatenate([together, spared]), kept)
                     left = np.setdiff1d(left, together)
                     now, sizes = self._shown_now()
         whole, waits = left, np.zeros(len(sizes), dtype=bool)
@@ -220,11 +228,11 @@ class _Partition:
                 break
             if not waits[row]:
                 whole = np.concatenate([whole, np.flatnonzero(now == row)])
-        self._blank(whole, tiers[-1][-1])
+        self._suppress(whole, tiers[-1][-1])
 
     def _shown_now(self) -> tuple[IntArray, FloatArray]:
         """The number of the row that each record shows so far, and what each of these rows counts for."""
-        now, codes = _released(self.rows, self.blanks, self.blank_codes)
+        now, codes = _released(self.rows, self.suppressed, self.suppressed_codes)
         return now, sums_by_number(now, self.rows.masses, len(codes))
 
     def _spared(self, together: IntArray, candidates: IntArray, now: IntArray, sizes: FloatArray) -> IntArray | None:

@@ -1,4 +1,4 @@
-"""The chance that the one record of a sample that fits is the right one, when only the sample is known.
+"""The individual risk: the probability that a match of a sample record with the population is right, given the sample.
 
 If f records of a sample share a combination and each unit of the population was taken with probability p, how many F
 share it in the population follows a negative binomial distribution: F = f, f + 1, ... with f successes at rate p.

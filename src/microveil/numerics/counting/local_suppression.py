@@ -1,8 +1,9 @@
-"""Which cells of a table of codes to blank, in few cells, so that every row agrees with enough others.
+"""Which few cells of a table of codes to suppress so that every row agrees with enough others.
 
-A row is the codes of one combination of values; a blank (-1) agrees with every code. `masses` say what a record counts
-for under each of one or more measures, and `targets` how much must agree with every record. Blanking a cell never takes
-anything from another row, so what is reached stays reached. A *kept set* says which columns a record still shows.
+A row is the codes of one combination of values; a missing cell (-1) agrees with every code. `masses` say what a record
+counts for under each of one or more measures, and `targets` how much must agree with every record. Suppressing a cell
+never takes anything from another row, so what is reached stays reached. A *kept set* says which columns a record still
+shows.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _ALL_SETS = 14  # up to so many columns every kept set is tried
-_FEW_BLANKS = 3  # with more columns those that blank so many at most
-_MOST_ROWS = 2_000_000_000  # how many rows may be looked at over all kept sets
-_MOST_TRIALS = 1_000_000_000  # how many pairs of rows may be compared to take blanks back
+_FEW_SUPPRESSED = 3  # with more columns those that suppress so many at most
+_MOST_ROWS = 2_000_000_000  # how many rows may be searched over all kept sets
+_MOST_TRIALS = 1_000_000_000  # how many pairs of rows may be compared to take suppressions back
 _FEW_TRIALS = 20_000_000  # up to so many comparisons other ways are tried too
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Distinct rows of codes, the row of each record, what each record counts for and how dear each column is.
+    """Distinct rows of codes, the row and the masses of each record, and what suppressing a cell of each column costs.
 
-    A column that must not be blanked has the cost infinity.
+    A column that must not be suppressed has the cost infinity.
     """
 
     codes: IntArray
@@ -64,14 +65,14 @@ def sums_by_number(number: IntArray, masses: FloatArray, count: int) -> FloatArr
 
 
 def kept_sets(costs: FloatArray, rows: int) -> Iterator[list[BoolArray]]:
-    """Sets of columns to keep, those alike in what blanking the others costs together, from the cheapest up.
+    """Sets of columns to keep, those alike in what suppressing the others costs together, from the cheapest up.
 
-    The last keeps only the columns that must not be blanked. Nothing blanked at all is not among them.
+    The last keeps only the columns that must not be suppressed. Nothing suppressed at all is not among them.
     """
     free = np.flatnonzero(np.isfinite(costs))
-    most = len(free) if len(free) <= _ALL_SETS else _FEW_BLANKS
-    blanked = [choice for size in range(1, most + 1) for choice in combinations(free.tolist(), size)]
-    by_cost = sorted((round(float(costs[list(choice)].sum()), 9), choice) for choice in blanked)
+    most = len(free) if len(free) <= _ALL_SETS else _FEW_SUPPRESSED
+    chosen = [choice for size in range(1, most + 1) for choice in combinations(free.tolist(), size)]
+    by_cost = sorted((round(float(costs[list(choice)].sum()), 9), choice) for choice in chosen)
     budget = max(len(free), _MOST_ROWS // max(1, rows * len(costs)))
     tiers: dict[float, list[BoolArray]] = {}
     for cost, choice in by_cost[:budget]:
@@ -83,37 +84,37 @@ def kept_sets(costs: FloatArray, rows: int) -> Iterator[list[BoolArray]]:
             yield [_without(len(costs), cheapest[:size])]
 
 
-def _without(size: int, blanked: object) -> BoolArray:
+def _without(size: int, suppressed: object) -> BoolArray:
     kept = np.ones(size, dtype=bool)
-    kept[np.asarray(blanked, dtype=np.int64)] = False
+    kept[np.asarray(suppressed, dtype=np.int64)] = False
     return kept
 
 
-def blank_for_agreement(
+def suppress_for_agreement(
     rows: Rows, have: FloatArray, targets: FloatArray, *, alone: bool = False, progress: Progress = silent
 ) -> BoolArray:
-    """The cells to blank, for each record, so that at least `targets` agree with it; `have` is what agrees now.
+    """The cells to suppress, for each record, so that at least `targets` agree with it; `have` is what agrees now.
 
     Only records that lack something lose cells, and none loses more than it needs for itself. One that keeps its codes
-    is helped by those blanked around it, so the records whose blanks help most for their cost come first, and what
-    turns out not to be needed is taken back. With `alone` nobody is helped: each record that lacks something loses the
-    cheapest cells such that enough records, with the codes they had, agree with what it still shows.
+    is helped by those suppressed around it, so the records whose suppression helps most for their cost come first, and
+    what turns out not to be needed is taken back. With `alone` nobody is helped: each record that lacks something loses
+    the cheapest cells such that enough records, with the codes they had, agree with what it still shows.
     """
-    blanks = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool)
+    suppressed = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool)
     lacking = np.asarray((have < targets * (1.0 - _ROUNDING)).any(axis=1))
     if not lacking.any():
-        return blanks
+        return suppressed
     choices = _choices(rows, lacking, targets, progress)
     unsafe = np.flatnonzero(lacking)
-    place = np.full(len(rows.codes), -1, dtype=np.int64)
-    place[unsafe] = np.arange(len(unsafe))
+    position = np.full(len(rows.codes), -1, dtype=np.int64)
+    position[unsafe] = np.arange(len(unsafe))
     records = np.flatnonzero(lacking[rows.of_record])
-    records = records[np.lexsort((records, place[rows.of_record[records]]))]
-    starts = np.searchsorted(place[rows.of_record[records]], np.arange(len(unsafe) + 1))
+    records = records[np.lexsort((records, position[rows.of_record[records]]))]
+    starts = np.searchsorted(position[rows.of_record[records]], np.arange(len(unsafe) + 1))
     if alone:
-        kept = choices.first(len(unsafe))[place[rows.of_record[records]]]
-        blanks[records] = ~kept & (rows.codes[rows.of_record[records]] >= 0)
-        return blanks
+        kept = choices.first(len(unsafe))[position[rows.of_record[records]]]
+        suppressed[records] = ~kept & (rows.codes[rows.of_record[records]] >= 0)
+        return suppressed
     need = np.maximum(targets - have[unsafe], 0.0) / targets
     moved, group = _cover(
         rows.codes[unsafe],
@@ -126,14 +127,14 @@ def blank_for_agreement(
         rows.masses[records] / targets,
     )
     kept = choices.kept[choices.kept_of_group[group]]
-    blanks[records[moved]] = ~kept & (rows.codes[rows.of_record[records[moved]]] >= 0)
-    progress(0.8, "taking back blanks")
+    suppressed[records[moved]] = ~kept & (rows.codes[rows.of_record[records[moved]]] >= 0)
+    progress(0.8, "taking back suppressions")
     costs = np.where(np.isfinite(rows.costs), rows.costs, 0.0)
-    found = [blanks_needed(rows, blanks, targets)]
+    found = [needed_suppressions(rows, suppressed, targets)]
     if len(records) * (len(rows.codes) + len(records)) * rows.codes.shape[1] <= _FEW_TRIALS:
         rarest = records[np.lexsort((records, have[rows.of_record[records], 0]))]
         for part, order in enumerate((np.sort(records), rarest, rarest[::-1])):
-            found.append(blanks_needed(rows, _one_by_one(rows, order, targets), targets))
+            found.append(needed_suppressions(rows, _one_by_one(rows, order, targets), targets))
             progress(0.85 + 0.05 * part, "trying other orders")
     return min(found, key=lambda cells: float((cells @ costs).sum()))
 
@@ -144,7 +145,7 @@ class _Choices:
 
     kept: BoolArray  # the kept sets, one a row
     kept_of_group: IntArray
-    costs: FloatArray  # of each group: what blanking the other columns costs
+    costs: FloatArray  # of each group: what suppressing the other columns costs
     starts: IntArray
     members: IntArray
     candidates: BoolArray  # of each member: whether this is one of the cheapest sets for itself
@@ -160,7 +161,7 @@ class _Choices:
 
 def _choices(rows: Rows, lacking: BoolArray, targets: FloatArray, progress: Progress) -> _Choices:
     totals = rows.totals
-    place = np.cumsum(lacking) - 1
+    position = np.cumsum(lacking) - 1
     waiting = lacking.copy()
     sets: list[BoolArray] = []
     of_group, costs, sizes, members, candidates = [], [], [], [], []
@@ -180,12 +181,12 @@ def _choices(rows: Rows, lacking: BoolArray, targets: FloatArray, progress: Prog
             sizes.append(np.diff(begins, append=len(number)))
             of_group.append(np.full(len(begins), len(sets)))
             costs.append(np.full(len(begins), rows.costs[~kept].sum()))
-            members.append(place[member])
+            members.append(position[member])
             candidates.append(waiting[member])
             sets.append(kept)
             found[member] = True
         waiting &= ~found
-        progress(0.7 * (1.0 - waiting.sum() / lacking.sum()), "finding cells to blank")
+        progress(0.7 * (1.0 - waiting.sum() / lacking.sum()), "finding cells to suppress")
         if not waiting.any():
             break
     starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
@@ -210,9 +211,9 @@ def _cover(
     record_starts: IntArray,
     masses: FloatArray,
 ) -> tuple[IntArray, IntArray]:
-    """Blank record after record, where it helps most rows for its cost, until no row needs anything.
+    """Suppress cells of record after record, where it helps most rows for its cost, until no row needs anything.
 
-    Gives the records blanked and the group whose kept set each one got, without those found to be unnecessary.
+    Gives the records suppressed and the group whose kept set each one got, without those found to be unnecessary.
     """
     rows, measures = need.shape
     left = np.diff(record_starts)
@@ -292,7 +293,7 @@ def _needed(
     moved: IntArray,
     group: IntArray,
 ) -> BoolArray:
-    """Which blanked records must stay blanked, the dearest and latest being asked first."""
+    """Which suppressed records must stay so, tried from the most costly and latest on."""
     measures = need.shape[1]
     owner = np.searchsorted(record_starts, moved, side="right") - 1
     for t in range(len(moved)):
@@ -301,8 +302,8 @@ def _needed(
                 need[members[i]] -= masses[moved[t]]
     stays = np.ones(len(moved), dtype=np.bool_)
     order = np.argsort(-costs[group][::-1], kind="mergesort")
-    for place in order:
-        t = len(moved) - 1 - place
+    for at in order:
+        t = len(moved) - 1 - at
         p, g, mass = owner[t], group[t], masses[moved[t]]
         free = True
         for c in range(measures):
@@ -338,34 +339,35 @@ def _one_by_one(rows: Rows, order: IntArray, targets: FloatArray) -> BoolArray:
     """Each record in turn loses cells, the one that makes most agree first, until enough agree with it."""
     before, masses = _apart(rows, order)
     codes = before.copy()
-    _blank_in_turn(codes, masses / targets, len(order), rows.costs)
-    blanks = np.zeros((len(rows.of_record), codes.shape[1]), dtype=bool)
-    blanks[order] = (codes != before)[: len(order)]
-    return blanks
+    _suppress_in_turn(codes, masses / targets, len(order), rows.costs)
+    suppressed = np.zeros((len(rows.of_record), codes.shape[1]), dtype=bool)
+    suppressed[order] = (codes != before)[: len(order)]
+    return suppressed
 
 
-def blanks_needed(rows: Rows, blanks: BoolArray, targets: FloatArray) -> BoolArray:
-    """The blanks that remain when every one is taken back that is not needed, where the table is small enough to try.
+def needed_suppressions(rows: Rows, suppressed: BoolArray, targets: FloatArray) -> BoolArray:
+    """The suppressions that remain when every one is taken back that is not needed, where the table is small enough to
+    try.
 
-    Here all blanks are counted for all rows, while they may have been chosen by what agreed before any was made.
+    Here all suppressions are counted for all rows, while they may have been chosen by what agreed before any was made.
     """
-    hit = np.flatnonzero(blanks.any(axis=1))
-    with_blanks = len(hit) + int((rows.codes < 0).any(axis=1).sum())
-    if (int(blanks.sum()) + len(hit) + with_blanks) * (len(rows.codes) + len(hit)) > _MOST_TRIALS:
-        return blanks
+    hit = np.flatnonzero(suppressed.any(axis=1))
+    with_missing = len(hit) + int((rows.codes < 0).any(axis=1).sum())
+    if (int(suppressed.sum()) + len(hit) + with_missing) * (len(rows.codes) + len(hit)) > _MOST_TRIALS:
+        return suppressed
     before, masses = _apart(rows, hit)
     codes = before.copy()
-    codes[: len(hit)][blanks[hit]] = -1
+    codes[: len(hit)][suppressed[hit]] = -1
     costs = np.where(np.isfinite(rows.costs), rows.costs, 0.0)
-    order = np.argsort(-(blanks[hit].astype(np.float64) @ costs), kind="stable")
+    order = np.argsort(-(suppressed[hit].astype(np.float64) @ costs), kind="stable")
     _take_back(codes, before[: len(hit)], masses / targets, order, np.argsort(-costs, kind="stable"))
-    blanks = blanks.copy()
-    blanks[hit] = (codes != before)[: len(hit)]
-    return blanks
+    suppressed = suppressed.copy()
+    suppressed[hit] = (codes != before)[: len(hit)]
+    return suppressed
 
 
 @kernel
-def _blank_in_turn(codes: IntArray, masses: FloatArray, records: int, costs: FloatArray) -> None:
+def _suppress_in_turn(codes: IntArray, masses: FloatArray, records: int, costs: FloatArray) -> None:
     units, width = codes.shape
     have = sums_by_pairs(codes, masses, records)
     trial = np.empty(width, dtype=codes.dtype)

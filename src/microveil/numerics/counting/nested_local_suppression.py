@@ -1,10 +1,11 @@
-"""Which cells to blank so that a smaller k never takes more than a larger one.
+"""Which cells to suppress so that a smaller k never takes more than a larger one.
 
 What is found for a larger k serves a smaller one too. The search for one k does not know that: emptier records agree
 with more others, so that it may find less for k = 5 than for k = 2. Therefore all k up to 10 are searched from the top
-down, and each takes what was found for the next, less the blanks that it does not need, unless its own search finds
-something cheaper. Beyond 10 one goes upwards, from level to level, and a level that would take less than the one below
-it adds to what that one has. Levels do not depend on the k that is asked for; a k between two gets the higher one.
+down, and each takes what was found for the next, less the suppressions that it does not need, unless its own search
+finds something cheaper. Beyond 10 one goes upwards, from level to level, and a level that would take less than the one
+below it adds to what that one has. Levels do not depend on the k that is asked for; a k between two gets the higher
+one.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
-from microveil.numerics.counting.exact_local_suppression import blank_for_equality, blanks_after_moves
-from microveil.numerics.counting.local_suppression import Rows, blank_for_agreement, blanks_needed
+from microveil.numerics.counting.exact_local_suppression import suppress_for_equality, suppressed_after_moves
+from microveil.numerics.counting.local_suppression import Rows, needed_suppressions, suppress_for_agreement
 from microveil.progress import Progress, parts, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -29,10 +30,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Keys:
-    """Rows of codes (-1: a wildcard), the row of each record, and how blanks count.
+    """Rows of codes (-1: a wildcard), the row of each record, and how suppressed cells count.
 
-    A blank in a column of its `own` is the code `empty`, in others a wildcard. With `alone` nobody is helped by the
-    blanks of others.
+    A suppressed cell in a column of its `own` is the code `empty`, in others a wildcard. With `alone` nobody is helped
+    by the suppressions of others.
     """
 
     codes: IntArray
@@ -43,38 +44,38 @@ class Keys:
     empty: IntArray
     alone: bool = False
 
-    def cost(self, blanks: BoolArray) -> float:
-        return float((blanks @ self.costs).sum())
+    def cost(self, suppressed: BoolArray) -> float:
+        return float((suppressed @ self.costs).sum())
 
-    def after(self, blanks: BoolArray) -> Keys:
-        """The keys once these cells are blank."""
-        codes = np.where(blanks, np.where(self.own, self.empty, -1), self.codes[self.of_record])
+    def after(self, suppressed: BoolArray) -> Keys:
+        """The keys once these cells are suppressed."""
+        codes = np.where(suppressed, np.where(self.own, self.empty, -1), self.codes[self.of_record])
         of_record, first = _numbered(codes)
         return replace(self, codes=codes[first], of_record=of_record)
 
     def searched(self, targets: FloatArray, progress: Progress = silent) -> BoolArray:
-        """Cells to blank for these targets alone.
+        """Cells to suppress for these targets alone.
 
-        Columns whose blanks are codes of their own come first: once every combination of these is frequent enough,
-        blanking others can always reach what is asked.
+        Columns whose suppressed cells are codes of their own come first: once every combination of these is frequent
+        enough, suppressing others can always reach the targets.
         """
-        blanks = np.zeros((len(self.of_record), len(self.own)), dtype=bool)
+        suppressed = np.zeros((len(self.of_record), len(self.own)), dtype=bool)
         if self.own.any():
-            blanks[:, self.own] = blank_for_equality(self._of_own(), self.empty[self.own], targets)
+            suppressed[:, self.own] = suppress_for_equality(self._of_own(), self.empty[self.own], targets)
         if not self.own.all():
-            rows = self.after(blanks)._of_wildcards()
+            rows = self.after(suppressed)._of_wildcards()
             have = agreeing_sums(rows.codes, rows.totals)
-            blanks |= blank_for_agreement(rows, have, targets, alone=self.alone, progress=progress)
-        return blanks
+            suppressed |= suppress_for_agreement(rows, have, targets, alone=self.alone, progress=progress)
+        return suppressed
 
-    def needed(self, blanks: BoolArray, targets: FloatArray) -> BoolArray:
-        """Of blanks that reach the targets those that are left when others are taken back."""
+    def needed(self, suppressed: BoolArray, targets: FloatArray) -> BoolArray:
+        """Of suppressions that reach the targets those that are left when others are taken back."""
         if self.own.all():
-            return blanks_after_moves(self._of_own(), blanks, self.empty, targets)
+            return suppressed_after_moves(self._of_own(), suppressed, self.empty, targets)
         if self.alone:
-            return blanks
-        of_own = blanks & self.own
-        return of_own | blanks_needed(self.after(of_own)._of_wildcards(), blanks & ~self.own, targets)
+            return suppressed
+        of_own = suppressed & self.own
+        return of_own | needed_suppressions(self.after(of_own)._of_wildcards(), suppressed & ~self.own, targets)
 
     def _of_own(self) -> Rows:
         of_row, first = _numbered(self.codes[:, self.own])
@@ -107,10 +108,10 @@ def levels(records: int, *, short: bool) -> list[int]:
     return found
 
 
-def blank_nested(keys: Keys, targets: FloatArray, progress: Progress = silent) -> BoolArray:
-    """The cells to blank, for each record, so that at least `targets` agree with it; the first of them is k.
+def suppress_nested(keys: Keys, targets: FloatArray, progress: Progress = silent) -> BoolArray:
+    """The cells to suppress, for each record, so that at least `targets` agree with it; the first of them is k.
 
-    For a larger k the blanks cost as much or more, whichever two are compared.
+    For a larger k the suppressions cost as much or more, whichever two are compared.
     """
     nothing = np.zeros((len(keys.of_record), len(keys.own)), dtype=bool)
     if (keys.enough >= targets * (1.0 - _ROUNDING)).all():
@@ -123,10 +124,10 @@ def blank_nested(keys: Keys, targets: FloatArray, progress: Progress = silent) -
     top = min(_TOP, ladder[-1])
     way = list(range(top, wanted - 1, -1)) or [top, *(level for level in ladder if top < level <= wanted)]
     made = nothing
-    for place, (level, part) in enumerate(zip(way, parts(progress, len(way)), strict=True)):
+    for position, (level, part) in enumerate(zip(way, parts(progress, len(way)), strict=True)):
         asked = np.concatenate([[float(level)], targets[1:]])
         found = keys.searched(asked, part)
-        if place == 0:
+        if position == 0:
             made = found
         elif wanted <= top:
             made = min((found, keys.needed(made, asked)), key=keys.cost)

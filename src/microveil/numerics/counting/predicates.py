@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
-_BLOCK = 256
+_CHUNK = 256
 
 
 def isolated(
@@ -33,11 +33,11 @@ def isolated(
     def work(start: int, end: int) -> IntArray:
         return _isolated(chosen, present, middles[:, start:end], sides, order)
 
-    return np.concatenate(over_blocks(work, middles.shape[1], _BLOCK, progress, label))
+    return np.concatenate(over_chunks(work, middles.shape[1], _CHUNK, progress, label))
 
 
 def _fitting(column: FloatArray, centres: FloatArray, reach: float) -> int:
-    """How many records fulfil one condition of the predicates, in all: that with the fewest is best looked at first."""
+    """How many records fulfil one condition of the predicates, in all: that with the fewest is best tested first."""
     values, middles = (np.sort(side[~np.isnan(side)]) for side in (column, centres))
     begin = np.searchsorted(values, middles - reach, side="left")
     return int((np.searchsorted(values, middles + reach, side="right") - begin).sum())

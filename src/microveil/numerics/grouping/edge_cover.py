@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.grouping.mu_approximation import nearest_records
 from microveil.numerics.grouping.steps import distances_to
 from microveil.progress import Part, Progress, silent
@@ -68,7 +68,7 @@ def _earning_edges(
     def work(start: int, end: int) -> tuple[IntArray, IntArray, FloatArray]:
         return _earning_edges_of_some(rows, shortest, start, end)
 
-    found = over_blocks(work, len(columns), 64, progress, label)
+    found = over_chunks(work, len(columns), 64, progress, label)
     one, other, earned = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
     return one, other, earned
 

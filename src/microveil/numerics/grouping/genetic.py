@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.core.random_bits import StateArray, fraction, whole
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.progress import Part, Progress, silent
@@ -45,7 +45,7 @@ def genetic_groups(
     def work(start: int, end: int) -> list[IntArray]:
         return [divide(columns[members[i]], k, evolution, seeds[i]) for i in range(start, end)]
 
-    found = over_blocks(work, len(members), 1, Part(progress, 0.1, 1.0), label)
+    found = over_chunks(work, len(members), 1, Part(progress, 0.1, 1.0), label)
     labels = np.empty(len(columns), dtype=np.int64)
     used = 0
     for rows, made in zip(members, (made for block in found for made in block), strict=True):

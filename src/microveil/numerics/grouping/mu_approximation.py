@@ -11,7 +11,7 @@ import heapq
 
 import numpy as np
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.grouping.centroid_groups import split_large
 from microveil.numerics.grouping.spanning_tree import cut_longest_edges
 from microveil.numerics.grouping.steps import nearest
@@ -41,7 +41,7 @@ def nearest_records(
     def work(start: int, end: int) -> tuple[IntArray, FloatArray]:
         return _nearest_of_some(rows, count, start, end)
 
-    found = over_blocks(work, len(columns), 256, progress, label)
+    found = over_chunks(work, len(columns), 256, progress, label)
     return np.concatenate([ids for ids, _ in found]), np.concatenate([gaps for _, gaps in found])
 
 

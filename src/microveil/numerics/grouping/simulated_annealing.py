@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from microveil.numerics.core.compiled import kernel, over_blocks, threads
+from microveil.numerics.core.compiled import kernel, over_chunks, threads
 from microveil.numerics.core.random_bits import fraction, whole
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.progress import Part, Progress, parts, silent
@@ -180,7 +180,7 @@ def _round(
         return _polished_block(columns[rows], numbered(labels[rows]), k, steps, slack, own)
 
     made, used = np.empty_like(labels), 0
-    for rows, found in zip(blocks, over_blocks(polished, len(blocks), 1, progress, "polishing"), strict=True):
+    for rows, found in zip(blocks, over_chunks(polished, len(blocks), 1, progress, "polishing"), strict=True):
         made[rows] = used + found
         used += int(found.max()) + 1
     return made

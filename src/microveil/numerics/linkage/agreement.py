@@ -30,10 +30,10 @@ class Scheme:
 
     limits: tuple[tuple[float, ...], ...]
     wildcard: BoolArray
-    blocks: BoolArray
+    blocking: BoolArray
 
     def of(self, chosen: Sequence[int]) -> Scheme:
-        return Scheme(tuple(self.limits[j] for j in chosen), self.wildcard[list(chosen)], self.blocks[list(chosen)])
+        return Scheme(tuple(self.limits[j] for j in chosen), self.wildcard[list(chosen)], self.blocking[list(chosen)])
 
     @property
     def levels(self) -> IntArray:
@@ -59,21 +59,21 @@ class Scheme:
         return Table(np.ascontiguousarray(table.cells[columns]), np.ascontiguousarray(table.states[columns]))
 
     def terms(self, costs: Sequence[FloatArray], lookup: FloatArray | None = None) -> Terms:
-        """What each level of each attribute adds to a distance; the sums may be places in a table."""
+        """What each level of each attribute adds to a distance; the sums may be indices into a table."""
         start, slope, wildcard, penalty = [], [], [], []
         for j, (limits, cost) in enumerate(zip(self.limits, costs, strict=True)):
-            for place, limit in enumerate(limits):
-                step = float(cost[place + 1] - cost[place])
-                unknown = float(cost[-1]) if place == 0 else 0.0
-                start.append(0.0 if self.blocks[j] else limit)
-                slope.append(np.inf if self.blocks[j] else step)
+            for level, limit in enumerate(limits):
+                step = float(cost[level + 1] - cost[level])
+                unknown = float(cost[-1]) if level == 0 else 0.0
+                start.append(0.0 if self.blocking[j] else limit)
+                slope.append(np.inf if self.blocking[j] else step)
                 wildcard.append(bool(self.wildcard[j]))
                 penalty.append(unknown if self.wildcard[j] else slope[-1])
         columns = np.array(start), np.array(slope), np.array(wildcard), np.array(penalty)
         return Terms(np.full(len(start), STEP), *columns, table=lookup)
 
     def pattern_terms(self, lookup: FloatArray | None = None) -> Terms:
-        """Sums are patterns, or what a table has in their place."""
+        """Sums are patterns, or what a table has at these indices."""
         costs = [stride * np.arange(digits) for stride, digits in zip(self.strides, self.digits, strict=True)]
         return self.terms(costs, lookup)
 
@@ -145,5 +145,5 @@ def counted(numbers: IntArray, weights: FloatArray, possible: float) -> tuple[In
         sums = np.bincount(numbers, weights=weights, minlength=1).astype(np.float64)
         occurring = np.flatnonzero(sums).astype(np.int64)
         return occurring, sums[occurring]
-    different, place = np.unique(numbers, return_inverse=True)
-    return different, np.bincount(place.reshape(-1), weights=weights, minlength=len(different)).astype(np.float64)
+    different, inverse = np.unique(numbers, return_inverse=True)
+    return different, np.bincount(inverse.reshape(-1), weights=weights, minlength=len(different)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Which category of one file is which of another, where they were renamed: by how often they occur, alone and together.
+"""Renamed categories of two files matched by their frequencies and joint frequencies.
 
 A renaming keeps the partition that an attribute makes of the records. So the frequency of a category, and how its
 records divide over the categories of the other attributes, are the same in both files; what has the most similar
@@ -33,7 +33,7 @@ class CodedAttribute:
 
     @classmethod
     def in_classes(cls, before: FloatArray, after: FloatArray) -> CodedAttribute:
-        """An attribute with an order in equal parts, of its places from 0 to 1, NaN where missing."""
+        """An attribute with an order in equal parts, of its relative ranks from 0 to 1, NaN where missing."""
         sides = [
             np.where(np.isnan(side), -1, np.minimum(np.nan_to_num(side) * _CLASSES, _CLASSES - 1)).astype(np.int64)
             for side in (before, after)
@@ -56,7 +56,7 @@ class CodedAttribute:
 
 
 def align_categories(attributes: Sequence[CodedAttribute]) -> list[CodedAttribute]:
-    """The attributes with numbers that can be compared; categories that no frequency tells apart have one number.
+    """The attributes with numbers that can be compared; categories that no frequency distinguishes have one number.
 
     The first round compares renamed attributes with each other by their counts in order of size, which no renaming
     changes; later rounds by the categories that were found to be the same.

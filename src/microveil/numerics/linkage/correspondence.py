@@ -1,4 +1,4 @@
-"""Whether the records of two files stand in the same order, and which belong together where they do not.
+"""Whether the records of two files are in the same order and, if not, which records belong together.
 
 Files are matrices of codes, a row for each attribute: equal codes are equal cells, -1 is an empty one.
 """
@@ -14,10 +14,10 @@ import numpy as np
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-PLACE_DEVIATION = 12**-0.5  # of places in an order from 0 to 1
+RANK_DEVIATION = 12**-0.5  # of relative ranks, from 0 to 1
 _CHANCE = log(100.0)  # one in a hundred records may fit another one so well by chance
-_LEAST_DISPLACED = 0.05  # of the records looked at, if their own fit no better than any
-_AT_RANDOM = 0.9  # of all records fit no better than a record of random place
+_LEAST_DISPLACED = 0.05  # of the sampled records, if their own fit no better than any
+_AT_RANDOM = 0.9  # of all records fit no better than a record of random rank
 _ONE_TO_ONE = 0.5  # of the records displaced, more must point to different ones
 _SHUFFLES = 100
 _NO_ASSOCIATION = 4.0  # standard deviations of what chance makes
@@ -28,26 +28,26 @@ _SAME_ROWS = 0.9  # of all records must occur in both files, on the attributes t
 
 @dataclass(frozen=True)
 class Compared:
-    """An attribute of both files: places in its order, from 0 to 1, or values with their deviation; or codes. NaN where
-    missing. `told` is what a difference costs, for each released record."""
+    """An attribute of both files: relative ranks, from 0 to 1, or values with their deviation; or codes. NaN where
+    missing. `cost` is that of a difference, for each released record."""
 
     before: FloatArray
     after: FloatArray
     ordered: bool
-    told: FloatArray
+    cost: FloatArray
 
     @classmethod
     def in_order(cls, before: FloatArray, after: FloatArray) -> Compared:
-        """The mean squared difference of two places is 1/6, so that a random place costs 1."""
-        return cls(before, after, ordered=True, told=np.full(len(after), 6.0))
+        """The mean squared difference of two random relative ranks is 1/6, so that a random rank costs 1."""
+        return cls(before, after, ordered=True, cost=np.full(len(after), 6.0))
 
     @classmethod
     def as_codes(cls, before: IntArray, after: IntArray) -> Compared:
         """A rare code tells more, and costs as much: -ln of its share in the original."""
         counts = np.bincount(before + 1, minlength=int(after.max(initial=-1)) + 2)
-        told = -np.log(np.maximum(counts[after + 1], 1) / max(1, len(before)))
+        cost = -np.log(np.maximum(counts[after + 1], 1) / max(1, len(before)))
         known, released = (np.where(side < 0, np.nan, side) for side in (before, after))
-        return cls(known, released, ordered=False, told=told)
+        return cls(known, released, ordered=False, cost=cost)
 
 
 @dataclass(frozen=True)
@@ -80,37 +80,37 @@ class Pointers:
         return bool(enough and different > _ONE_TO_ONE * displaced.sum())
 
 
-def pointers(before: IntArray, after: IntArray, looked_at: IntArray) -> Pointers:
+def pointers(before: IntArray, after: IntArray, sampled: IntArray) -> Pointers:
     """For each of these released records the originals it fits, by the information in the cells on which both agree.
 
     A cell tells -ln of its share in the original. For independent attributes the chance that a random record reaches a
     sum s is at most the product of (2 - share) times exp(-s).
     """
     attributes, records = before.shape
-    places, starts, information = [], [], []
+    sorted_rows, starts, information = [], [], []
     for codes, released in zip(before, after, strict=True):
         order = np.argsort(codes, kind="stable")
         size = int(max(codes.max(initial=-1), released.max(initial=-1))) + 1
         start = np.searchsorted(codes[order], np.arange(size))
         share = np.diff(start, append=records) / records
-        places.append(order)
+        sorted_rows.append(order)
         starts.append(np.append(start, records))
         information.append(-np.log(np.maximum(share, 1.0 / records)))
     found = []
-    for record in looked_at:
+    for record in sampled:
         score, allowance = np.zeros(records), log(records) + _CHANCE
         for j in range(attributes):
             code = after[j, record]
             if code < 0 or starts[j][code] == starts[j][code + 1]:
                 continue  # no original has it
             told = information[j][code]
-            score[places[j][starts[j][code] : starts[j][code + 1]]] += told
+            score[sorted_rows[j][starts[j][code] : starts[j][code + 1]]] += told
             allowance += log(2.0 - np.exp(-told))
         own, score[record] = score[record], -np.inf
         best = int(score.argmax())
         score[record] = own
         found.append((own, score[best] if best != record else own, allowance, np.quantile(score, _AT_RANDOM), best))
-    columns = np.array(found).reshape(len(looked_at), 5).T
+    columns = np.array(found).reshape(len(sampled), 5).T
     return Pointers(columns[0], columns[1], columns[2], columns[3], columns[4].astype(np.int64))
 
 
@@ -165,9 +165,9 @@ def is_associated(columns: Sequence[tuple[FloatArray | IntArray, FloatArray | In
     return False if told else None
 
 
-def kept_attributes(before: IntArray, after: IntArray, looked_at: IntArray, found: Pointers) -> list[int]:
+def unmasked_attributes(before: IntArray, after: IntArray, sampled: IntArray, found: Pointers) -> list[int]:
     """The attributes in which displaced records agree with the originals they point to: these were not masked."""
-    rows, targets = looked_at[found.displaced], found.target[found.displaced]
+    rows, targets = sampled[found.displaced], found.target[found.displaced]
     return [j for j in range(len(before)) if (before[j, targets] == after[j, rows]).mean() >= _KEPT]
 
 
@@ -261,5 +261,5 @@ def _distances(known: IntArray, released: IntArray, by: Sequence[Compared]) -> F
     for attribute in by:
         gap = np.abs(attribute.before[known][:, None] - attribute.after[released])
         differs = gap**2 if attribute.ordered else (gap > 0).astype(np.float64)
-        apart += np.where(np.isnan(gap), 1.0, attribute.told[released] * differs)
+        apart += np.where(np.isnan(gap), 1.0, attribute.cost[released] * differs)
     return apart

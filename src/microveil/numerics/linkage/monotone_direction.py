@@ -2,7 +2,7 @@
 
 The right directions bring most records of both files into the same cells of a grid over all attributes at once; wrong
 ones only as many as chance does. How fine the grid must be depends on how much the values were changed, so several are
-tried, the finest being the places themselves.
+tried, the finest being the relative ranks themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEYOND_CHANCE = 4.0  # standard deviations of a count
 def decreasing(
     before: Sequence[FloatArray], after: Sequence[FloatArray], classes: tuple[IntArray, IntArray] | None = None
 ) -> list[bool]:
-    """For each attribute, given as places in its order from 0 to 1 (NaN where missing), whether larger values were
+    """For each attribute, given as relative ranks from 0 to 1 (NaN where missing), whether larger values were
     released as smaller ones. `classes` are those of attributes that are known to be equal in both files.
 
     >>> rng = np.random.default_rng(1)
@@ -75,7 +75,7 @@ class _Cells:
         fineness: float | None,
     ) -> None:
         records = len(before[0])
-        steps = 2 * records  # places are multiples of this part, so that turning them is exact
+        steps = 2 * records  # relative ranks are multiples of this part, so that turning them is exact
         if fineness is not None:
             steps = max(2, round((fineness * records) ** (1 / len(before))))
         rng = np.random.default_rng(0)
@@ -93,9 +93,9 @@ class _Cells:
         released = self.start
         for side, turn in zip(self.sides, turns, strict=True):
             released = released + side[turn]
-        _, place = np.unique(np.concatenate([self.known, released]), return_inverse=True)
-        size = int(place.max(initial=-1)) + 1
-        counts = [np.bincount(half, minlength=size) for half in np.split(place.reshape(-1), 2)]
+        _, inverse = np.unique(np.concatenate([self.known, released]), return_inverse=True)
+        size = int(inverse.max(initial=-1)) + 1
+        counts = [np.bincount(half, minlength=size) for half in np.split(inverse.reshape(-1), 2)]
         return int(np.minimum(counts[0], counts[1]).sum())
 
     def tried(self, free: int) -> dict[tuple[bool, ...], int]:
@@ -109,6 +109,6 @@ def _words(rng: np.random.Generator, size: int) -> WordArray:
     return rng.integers(2**64, size=size, dtype=np.uint64)
 
 
-def _steps(places: FloatArray, steps: int) -> IntArray:
-    exact = np.rint(places * steps) if steps == 2 * len(places) else np.minimum(np.floor(places * steps), steps - 1)
-    return np.where(np.isnan(places), steps + 1, np.nan_to_num(exact)).astype(np.int64)
+def _steps(ranks: FloatArray, steps: int) -> IntArray:
+    exact = np.rint(ranks * steps) if steps == 2 * len(ranks) else np.minimum(np.floor(ranks * steps), steps - 1)
+    return np.where(np.isnan(ranks), steps + 1, np.nan_to_num(exact)).astype(np.int64)

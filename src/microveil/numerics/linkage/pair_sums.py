@@ -1,4 +1,4 @@
-"""Sums over pairs whose terms stand in a small table, because many rows and many columns are alike."""
+"""Sums over pairs of records whose terms are looked up in a small table of distinct cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from microveil.typing import FloatArray, IntArray
 
 @kernel
 def add_from_table(sums: FloatArray, table: FloatArray, row_of: IntArray, column_of: IntArray) -> None:
-    """To each of the sums add what the table has for the sort of its row and that of its column.
+    """To each of the sums add what the table has for the code of its row and that of its column.
 
     >>> import numpy as np
     >>> sums = np.zeros((1, 3))

@@ -1,4 +1,4 @@
-"""Each row as K numbers that mean the same for rows of any length: one aggregation for each of K quantifiers.
+"""Each row represented by K numbers, comparable between rows of any length: one aggregate for each of K quantifiers.
 
 Rows of different tables, with different columns, become comparable in this way as far as they hold large and small
 numbers alike. A missing number (NaN) is left out, and the rest is a shorter row.

@@ -1,4 +1,4 @@
-"""One-to-one assignments of least cost, as the even mixture of all that are equally good.
+"""One-to-one assignments of least cost; where several are optimal, their even mixture.
 
 A solver that gets two lists returns one best assignment, and where several are equally good the order of the lists
 decides which: on two files in the same order it returns the diagonal. Here equal records are taken together as one
@@ -24,18 +24,19 @@ _STRETCHES = 64
 
 @dataclass(frozen=True)
 class Mixture:
-    """The chance that a record of kind `rows[e]` is assigned to one certain record of kind `columns[e]`."""
+    """The chance that a record equal to distinct record `rows[e]` of one file is assigned to a given record that equals
+    distinct record `columns[e]` of the other."""
 
     rows: IntArray
     columns: IntArray
     chance: FloatArray
 
     def of_pairs(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """The chances of pairs of kinds."""
+        """The chances of pairs of distinct records."""
         width = int(max(self.columns.max(initial=0), columns.max(initial=0))) + 1
         known, wanted = self.rows * width + self.columns, rows * width + columns
-        place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        return np.where(known[place] == wanted, self.chance[place], 0.0)
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[at] == wanted, self.chance[at], 0.0)
 
 
 def even_assignment(cost: FloatArray, supply: IntArray, demand: IntArray, progress: Progress, label: str) -> Mixture:
@@ -65,15 +66,16 @@ def even_assignment(cost: FloatArray, supply: IntArray, demand: IntArray, progre
 def _least_cost(
     cost: FloatArray, supply: IntArray, demand: IntArray, progress: Progress, label: str
 ) -> tuple[npt.NDArray[np.int32], FloatArray, FloatArray]:
-    """A best flow between the kinds, and prices under which no pair costs less than its two prices together."""
+    """A best flow between the distinct records, and prices under which no pair costs less than its two prices
+    together."""
     row_price = cost.min(axis=1)
     column_price = (cost - row_price[:, None]).min(axis=0)
     flow = np.zeros((cost.shape[1], cost.shape[0]), dtype=np.int32)
-    left, open_places = supply.astype(np.int64), demand.astype(np.int64)
-    _fill_free_pairs(cost, row_price, column_price, flow, left, open_places)
+    left, unassigned = supply.astype(np.int64), demand.astype(np.int64)
+    _fill_free_pairs(cost, row_price, column_price, flow, left, unassigned)
     bounds = np.linspace(0, len(supply), min(_STRETCHES, len(supply)) + 1).astype(np.int64)
     for start, end, part in zip(bounds[:-1], bounds[1:], parts(progress, len(bounds) - 1), strict=True):
-        _place_rows(cost, row_price, column_price, flow, left, open_places, start, end)
+        _assign_rows(cost, row_price, column_price, flow, left, unassigned, start, end)
         part(1.0, label)
     return flow, row_price, column_price
 
@@ -85,28 +87,28 @@ def _fill_free_pairs(
     column_price: FloatArray,
     flow: npt.NDArray[np.int32],
     left: IntArray,
-    open_places: IntArray,
+    unassigned: IntArray,
 ) -> None:
     """A start: pairs that cost no more than their prices."""
     for a in range(cost.shape[0]):
         for b in range(cost.shape[1]):
             if left[a] == 0:
                 break
-            if open_places[b] > 0 and cost[a, b] - row_price[a] - column_price[b] <= 0.0:
-                moved = min(left[a], open_places[b])
+            if unassigned[b] > 0 and cost[a, b] - row_price[a] - column_price[b] <= 0.0:
+                moved = min(left[a], unassigned[b])
                 flow[b, a] += moved
                 left[a] -= moved
-                open_places[b] -= moved
+                unassigned[b] -= moved
 
 
 @kernel
-def _place_rows(
+def _assign_rows(
     cost: FloatArray,
     row_price: FloatArray,
     column_price: FloatArray,
     flow: npt.NDArray[np.int32],
     left: IntArray,
-    open_places: IntArray,
+    unassigned: IntArray,
     start: int,
     end: int,
 ) -> None:
@@ -130,7 +132,7 @@ def _place_rows(
                     if not done[b] and (distance[b] < reached or nearest < 0):
                         nearest, reached = b, distance[b]
                 done[nearest] = True
-                if open_places[nearest] > 0:
+                if unassigned[nearest] > 0:
                     break
                 for other in range(rows):
                     if flow[nearest, other] > 0 and not seen[other]:
@@ -147,13 +149,13 @@ def _place_rows(
             for b in range(columns):
                 if done[b]:
                     column_price[b] -= reached - distance[b]
-            moved, b = min(left[a], open_places[nearest]), nearest
+            moved, b = min(left[a], unassigned[nearest]), nearest
             while from_row[b] != a:
                 row = from_row[b]
                 b = from_column[row]
                 moved = min(moved, flow[b, row])
             left[a] -= moved
-            open_places[nearest] -= moved
+            unassigned[nearest] -= moved
             b = nearest
             while True:
                 row = from_row[b]

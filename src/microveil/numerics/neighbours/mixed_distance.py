@@ -47,7 +47,7 @@ class Terms:
     Its form: SQUARED and ABSOLUTE differences, CATEGORY (`start + slope * difference` unless equal), or STEP (`slope`
     if the difference exceeds `start`). For missing cells, whether they match anything (`wildcard`: left out and the
     rest scaled up by the `weight` of what is left, or in a STEP, always `penalty`), else `penalty` when only one is
-    missing. Sums may be whole numbers that stand for a place in a `table` of distances.
+    missing. Sums may be whole numbers that are indices into a `table` of distances.
     """
 
     form: IntArray

@@ -2,7 +2,7 @@
 
 A table is a list of columns (numbers, or positions in a domain) with a missing state for each cell. The distance is
 the sum over attributes; the order of summation is fixed, so that equal records have exactly equal distances. Complete
-numbers in few dimensions are searched by a tree, everything else by passing over all targets in blocks; both find the
+numbers in few dimensions are searched by a tree, everything else by passing over all targets in chunks; both find the
 same ties.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.neighbours.mixed_distance import (
     ABSOLUTE,
     SQUARED,
@@ -25,7 +25,7 @@ from microveil.numerics.neighbours.mixed_distance import (
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-_BLOCK = 512
+_CHUNK = 512
 # measured with 100,000 records against as many: below, the tree wins on independent numbers, its worst case
 _TREE_DIMENSIONS = 8
 _FEWEST_IN_TREE = 1000
@@ -50,7 +50,7 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
     count = np.bincount(target_of)
     lowest = np.full(len(count), np.iinfo(np.int64).max)
     np.minimum.at(lowest, target_of, np.arange(len(target_of)))
-    search = _by_tree if _tree_wins(source_rows, target_rows, terms) else _by_blocks
+    search = _by_tree if _tree_wins(source_rows, target_rows, terms) else _by_chunks
     border, ties, first, nearest = search(source_rows, target_rows, terms, count, lowest, progress, label)
     own_distance = _between(source_rows, target_rows, terms, source_of, target_of[records])
     return Links(ties[source_of], first[source_of], own_distance <= border[source_of], nearest[source_of])
@@ -59,7 +59,7 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
 Found = tuple[FloatArray, IntArray, IntArray, FloatArray]
 
 
-def _by_blocks(
+def _by_chunks(
     sources: Table, targets: Table, terms: Terms, count: IntArray, lowest: IntArray, progress: Progress, label: str
 ) -> Found:
     settings, tolerance = terms.between(sources, targets), _rounding(sources, targets)
@@ -79,7 +79,7 @@ def _by_blocks(
         )
 
     queries = sources.cells.shape[1]
-    results = over_blocks(work, queries, max(1, min(2048, queries // 64)), progress, label)
+    results = over_chunks(work, queries, max(1, min(2048, queries // 64)), progress, label)
     border, ties, first, nearest = (np.concatenate(parts) for parts in zip(*results, strict=True))
     return border, ties, first, nearest
 
@@ -122,7 +122,7 @@ def _by_tree(
         return border, ties, first, best
 
     queries = len(points)
-    results = over_blocks(work, queries, max(1, min(2048, queries // 64)), progress, label)
+    results = over_chunks(work, queries, max(1, min(2048, queries // 64)), progress, label)
     border, ties, first, nearest = (np.concatenate(parts) for parts in zip(*results, strict=True))
     return border, ties, first, nearest
 
@@ -138,7 +138,7 @@ def distances(sources: Table, targets: Table, terms: Terms, progress: Progress, 
         return _all_distances(cells, states, target_cells, target_states, settings, terms.lookup)
 
     queries = sources.cells.shape[1]
-    return np.concatenate(over_blocks(work, queries, max(1, min(256, queries // 16)), progress, label))
+    return np.concatenate(over_chunks(work, queries, max(1, min(256, queries // 16)), progress, label))
 
 
 def _between(sources: Table, targets: Table, terms: Terms, these: IntArray, those: IntArray) -> FloatArray:
@@ -150,7 +150,7 @@ def _between(sources: Table, targets: Table, terms: Terms, these: IntArray, thos
 
 
 @dataclass(frozen=True)
-class Places:
+class OwnRanks:
     """Where each attacking record's own record stands among all by distance: how many are closer, how many are equally
     near (itself included), and how many of these come before it. Counting ends when enough are closer."""
 
@@ -159,23 +159,23 @@ class Places:
     earlier: IntArray
 
 
-def places_of_own(
+def ranks_of_own(
     sources: Table, targets: Table, terms: Terms, records: IntArray, enough: int, progress: Progress, label: str
-) -> Places:
-    """The place of target record i among the targets nearest to source record i, for each of the named records."""
+) -> OwnRanks:
+    """The rank of target record i among the targets nearest to source record i, for each of the named records."""
     settings, tolerance, squared = terms.between(sources, targets), _rounding(sources, targets), terms.is_squared
     target_cells, target_states = np.ascontiguousarray(targets.cells), np.ascontiguousarray(targets.states)
 
     def work(start: int, end: int) -> tuple[IntArray, IntArray, IntArray]:
         rows = records[start:end]
         cells, states = sources.cells[:, rows], sources.states[:, rows]
-        return _places_of(
+        return _own_ranks(
             cells, states, target_cells, target_states, settings, terms.lookup, rows, enough, tolerance, squared
         )
 
-    block = max(1, min(2048, len(records) // 16))
-    results = over_blocks(work, len(records), block, progress, label)
-    return Places(*(np.concatenate(parts) for parts in zip(*results, strict=True)))
+    chunk = max(1, min(2048, len(records) // 16))
+    results = over_chunks(work, len(records), chunk, progress, label)
+    return OwnRanks(*(np.concatenate(parts) for parts in zip(*results, strict=True)))
 
 
 def _rounding(one: Table, other: Table) -> float:
@@ -216,20 +216,20 @@ def _nearest_of(
     """For each source the border below which a target ties for nearest, the records that tie, the first of them, and
     the least distance.
 
-    Targets are taken in blocks that stay in the processor's cache while all sources pass over them. The least distance
-    in each block is kept; only blocks that reach the border are then looked at again, for the ties.
+    Targets are taken in chunks that stay in the processor's cache while all sources pass over them. The least distance
+    in each chunk is kept; only chunks that reach the border are then searched again, for the ties.
     """
     queries, size = source_cells.shape[1], target_cells.shape[1]
-    blocks = (size + _BLOCK - 1) // _BLOCK
-    least = np.empty((queries, blocks))
-    distances, shared = np.empty(_BLOCK), np.empty(_BLOCK)
-    for block in range(blocks):
-        begin, end = block * _BLOCK, min(size, (block + 1) * _BLOCK)
+    chunks = (size + _CHUNK - 1) // _CHUNK
+    least = np.empty((queries, chunks))
+    distances, shared = np.empty(_CHUNK), np.empty(_CHUNK)
+    for chunk in range(chunks):
+        begin, end = chunk * _CHUNK, min(size, (chunk + 1) * _CHUNK)
         sums, in_common = distances[: end - begin], shared[: end - begin]
         for q in range(queries):
             source = source_cells[:, q], source_states[:, q]
             _measure_from(source, target_cells, target_states, begin, settings, lookup, sums, in_common)
-            least[q, block] = sums.min()
+            least[q, chunk] = sums.min()
     border = np.empty(queries)
     ties = np.zeros(queries, dtype=np.int64)
     first = np.full(queries, -1, dtype=np.int64)
@@ -241,10 +241,10 @@ def _nearest_of(
             border[q] = -1.0  # nothing in common with any target: never linked
             continue
         border[q] = (np.sqrt(best) + tolerance) ** 2 if squared else best + tolerance
-        for block in range(blocks):
-            if least[q, block] > border[q]:
+        for chunk in range(chunks):
+            if least[q, chunk] > border[q]:
                 continue
-            begin, end = block * _BLOCK, min(size, (block + 1) * _BLOCK)
+            begin, end = chunk * _CHUNK, min(size, (chunk + 1) * _CHUNK)
             sums, in_common = distances[: end - begin], shared[: end - begin]
             source = source_cells[:, q], source_states[:, q]
             _measure_from(source, target_cells, target_states, begin, settings, lookup, sums, in_common)
@@ -257,7 +257,7 @@ def _nearest_of(
 
 
 @kernel
-def _places_of(
+def _own_ranks(
     source_cells: FloatArray,
     source_states: StateArray,
     target_cells: FloatArray,
@@ -272,7 +272,7 @@ def _places_of(
     """For each source how many targets are closer than its own, tie with it, and tie and come before it."""
     queries, size = len(own), target_cells.shape[1]
     closer, ties, earlier = np.zeros_like(own), np.zeros_like(own), np.zeros_like(own)
-    distances, shared = np.empty(_BLOCK), np.empty(_BLOCK)
+    distances, shared = np.empty(_CHUNK), np.empty(_CHUNK)
     for q in range(queries):
         source = source_cells[:, q], source_states[:, q]
         _measure_from(source, target_cells, target_states, own[q], settings, lookup, distances[:1], shared[:1])
@@ -284,8 +284,8 @@ def _places_of(
         if squared:
             root = np.sqrt(reached)
             low, high = max(0.0, root - tolerance) ** 2, (root + tolerance) ** 2
-        for begin in range(0, size, _BLOCK):
-            end = min(size, begin + _BLOCK)
+        for begin in range(0, size, _CHUNK):
+            end = min(size, begin + _CHUNK)
             sums = distances[: end - begin]
             _measure_from(source, target_cells, target_states, begin, settings, lookup, sums, shared[: end - begin])
             for i in range(end - begin):
@@ -349,7 +349,7 @@ def _measure_from(
     sums: FloatArray,
     in_common: FloatArray,
 ) -> None:
-    """Distances of one record to the targets from `begin` on, looked up where sums stand for places in a table."""
+    """Distances of one record to the targets from `begin` on, looked up where sums are indices into a table."""
     distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
     if len(lookup) > 0:
         for i in range(len(sums)):

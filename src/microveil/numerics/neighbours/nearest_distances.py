@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.neighbours.mixed_distance import Settings, StateArray, Table, Terms, distances_from
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
-_BLOCK = 512
+_CHUNK = 512
 _QUERIES = 64
 
 
@@ -37,7 +37,7 @@ def two_nearest(
         cells, states = sources.cells[:, rows], sources.states[:, rows]
         return _two_nearest_of(cells, states, target_cells, target_states, settings, left_out)
 
-    return np.concatenate(over_blocks(work, len(records), _QUERIES, progress, label))
+    return np.concatenate(over_chunks(work, len(records), _QUERIES, progress, label))
 
 
 @kernel
@@ -49,12 +49,12 @@ def _two_nearest_of(
     settings: Settings,
     left_out: IntArray,
 ) -> FloatArray:
-    """Targets are taken in blocks that stay in the processor's cache while all sources pass over them."""
+    """Targets are taken in chunks that stay in the processor's cache while all sources pass over them."""
     size = target_cells.shape[1]
     nearest = np.full((len(left_out), 2), np.inf)
-    distances, shared = np.empty(_BLOCK), np.empty(_BLOCK)
-    for begin in range(0, size, _BLOCK):
-        end = min(size, begin + _BLOCK)
+    distances, shared = np.empty(_CHUNK), np.empty(_CHUNK)
+    for begin in range(0, size, _CHUNK):
+        end = min(size, begin + _CHUNK)
         sums, in_common = distances[: end - begin], shared[: end - begin]
         for q in range(len(left_out)):
             source = source_cells[:, q], source_states[:, q]

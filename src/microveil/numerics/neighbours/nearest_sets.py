@@ -50,8 +50,8 @@ class NearestRows:
         """Pairs of a query and a target that is nearest to it."""
         order, sizes = np.argsort(self.row_of, kind="stable"), self.sizes
         starts, many = (np.cumsum(sizes) - sizes)[self.row], sizes[self.row]
-        places = np.repeat(starts - (np.cumsum(many) - many), many) + np.arange(many.sum())
-        return np.repeat(self.query, many), order[places]
+        positions = np.repeat(starts - (np.cumsum(many) - many), many) + np.arange(many.sum())
+        return np.repeat(self.query, many), order[positions]
 
 
 def nearest_rows(
@@ -83,25 +83,25 @@ def nearest_rows(
     case, found = case[order], found[order]
     many = np.bincount(case, minlength=len(first))
     starts, of_query = (np.cumsum(many) - many)[alike], many[alike]
-    places = np.repeat(starts - (np.cumsum(of_query) - of_query), of_query) + np.arange(of_query.sum())
-    return NearestRows(np.repeat(np.arange(len(records)), of_query), found[places], row_of, len(records))
+    positions = np.repeat(starts - (np.cumsum(of_query) - of_query), of_query) + np.arange(of_query.sum())
+    return NearestRows(np.repeat(np.arange(len(records)), of_query), found[positions], row_of, len(records))
 
 
 def _tied(
     sources: Table, rows: Table, terms: Terms, records: IntArray, progress: Progress, label: str
 ) -> tuple[IntArray, IntArray]:
-    """Pairs of a record (by its place among those named) and a row that ties for nearest."""
+    """Pairs of a record (by its position among those named) and a row that ties for nearest."""
     reach = [float(np.abs(table.cells).max(initial=0.0)) for table in (sources, rows)]
     tolerance = _ROUNDING * max(1.0, *reach)
-    block = max(1, _CELLS // max(1, rows.cells.shape[1]))
+    chunk = max(1, _CELLS // max(1, rows.cells.shape[1]))
     queries, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for start in range(0, len(records), block):
-        these = records[start : start + block]
+    for start in range(0, len(records), chunk):
+        these = records[start : start + chunk]
         apart = distances(Table(sources.cells[:, these], sources.states[:, these]), rows, terms, silent, label)
         best = apart.min(axis=1, keepdims=True)
         border = (np.sqrt(best) + tolerance) ** 2 if terms.is_squared else best + tolerance
         query, row = np.nonzero(apart <= border)
         queries.append(start + query)
         found.append(row)
-        progress(min(1.0, (start + block) / len(records)), label)
+        progress(min(1.0, (start + chunk) / len(records)), label)
     return np.concatenate(queries), np.concatenate(found)

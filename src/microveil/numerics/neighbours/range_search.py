@@ -1,7 +1,7 @@
 """Targets inside a box around each source, and the nearest of them.
 
-A box has, for each attribute, a range of places in the order of the targets' values; so it is two whole numbers for an
-attribute, whatever the values are, and equal values can be kept together.
+A box has, for each attribute, a range of positions in the order of the targets' values; so it is two whole numbers for
+an attribute, whatever the values are, and equal values can be kept together.
 """
 
 from __future__ import annotations
@@ -11,70 +11,71 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.neighbours.mixed_distance import SQUARED, term
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-PlaceArray = npt.NDArray[np.int32]
+PositionArray = npt.NDArray[np.int32]
 
 
-_STRETCH = 8192  # targets looked at in one go: their counts stay in the processor's nearest cache
-Settings = tuple[PlaceArray, PlaceArray, PlaceArray, PlaceArray, BoolArray, int, bool]
+_STRETCH = 8192  # targets compared in one go: their counts stay in the processor's nearest cache
+Settings = tuple[PositionArray, PositionArray, PositionArray, PositionArray, BoolArray, int, bool]
 Measures = tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, float]
 
 
 @dataclass(frozen=True)
 class Order:
-    """The values of a column in ascending order, and the place of each record in it; -1 where it has no value."""
+    """The values of a column in ascending order, and the position of each record in it; -1 where it has no value."""
 
     values: FloatArray
-    places: PlaceArray
+    positions: PositionArray
 
     @classmethod
     def of(cls, column: FloatArray) -> Order:
         present = np.flatnonzero(~np.isnan(column))
         order = present[np.argsort(column[present], kind="stable")]
-        places = np.full(len(column), -1, dtype=np.int32)
-        places[order] = np.arange(len(order), dtype=np.int32)
-        return cls(column[order], places)
+        positions = np.full(len(column), -1, dtype=np.int32)
+        positions[order] = np.arange(len(order), dtype=np.int32)
+        return cls(column[order], positions)
 
     def between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray]:
-        """The range of places of the values from `low` to `high`, both included."""
+        """The range of positions of the values from `low` to `high`, both included."""
         return np.searchsorted(self.values, low, "left"), np.searchsorted(self.values, high, "right")
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Attributes in rows: `places[j, t]` of target t, and the range `low[j, q] <= place < high[j, q]` of source q.
+    """Attributes in rows: `positions[j, t]` of target t, and the range `low[j, q] <= position < high[j, q]` of source
+    q.
 
-    A target without a place (-1) lies in every range. `excluded[j, q]` is a target that is outside in spite of its
-    place, or -1.
+    A target without a position (-1) lies in every range. `excluded[j, q]` is a target that is outside in spite of its
+    position, or -1.
     """
 
-    places: PlaceArray
-    low: PlaceArray
-    high: PlaceArray
-    excluded: PlaceArray
+    positions: PositionArray
+    low: PositionArray
+    high: PositionArray
+    excluded: PositionArray
 
     @classmethod
     def of(
-        cls, orders: list[Order], ranges: list[tuple[IntArray, IntArray]], excluded: list[PlaceArray] | None = None
+        cls, orders: list[Order], ranges: list[tuple[IntArray, IntArray]], excluded: list[PositionArray] | None = None
     ) -> Boxes:
         low, high = (np.stack([r[side] for r in ranges]).astype(np.int32) for side in (0, 1))
         out = np.full(low.shape, -1, dtype=np.int32) if excluded is None else np.stack(excluded)
-        return cls(np.stack([order.places for order in orders]), low, high, out)
+        return cls(np.stack([order.positions for order in orders]), low, high, out)
 
     def at(self, sources: IntArray) -> Boxes:
         """The boxes of some of the sources."""
-        return Boxes(self.places, self.low[:, sources], self.high[:, sources], self.excluded[:, sources])
+        return Boxes(self.positions, self.low[:, sources], self.high[:, sources], self.excluded[:, sources])
 
     def also(self, group: IntArray, sources: IntArray) -> Boxes:
         """With one more attribute: a source sees only the targets that have its group."""
         order = Order.of(group.astype(np.float64))
         low, high = order.between(*(2 * (group[sources].astype(np.float64),)))
-        more: list[IntArray | PlaceArray] = [order.places, low, high, np.full(len(sources), -1)]
-        rows = zip((self.places, self.low, self.high, self.excluded), more, strict=True)
+        more: list[IntArray | PositionArray] = [order.positions, low, high, np.full(len(sources), -1)]
+        rows = zip((self.positions, self.low, self.high, self.excluded), more, strict=True)
         return Boxes(*(np.vstack([row, added.astype(np.int32)]) for row, added in rows))
 
 
@@ -124,13 +125,13 @@ def link_inside(boxes: Boxes, cells: Cells, own: IntArray, every: bool, progress
     sources, targets = np.ascontiguousarray(cells.sources.T), np.ascontiguousarray(cells.targets[:, order].T)
     tolerance = 1e-12 * max(1.0, _largest(cells.sources), _largest(cells.targets))
     measures = (sources, targets, cells.form, cells.start, cells.slope, tolerance)
-    place_of = np.empty(len(order), dtype=np.int64)
-    place_of[order] = np.arange(len(order))
+    position_of = np.empty(len(order), dtype=np.int64)
+    position_of[order] = np.arange(len(order))
 
     def work(start: int, end: int) -> tuple[IntArray, BoolArray, IntArray, IntArray, BoolArray]:
-        return _nearest_inside(settings, measures, order, place_of[own[start:end]], start)
+        return _nearest_inside(settings, measures, order, position_of[own[start:end]], start)
 
-    found = over_blocks(work, len(own), max(1, min(512, len(own) // 16)), progress, label)
+    found = over_chunks(work, len(own), max(1, min(512, len(own) // 16)), progress, label)
     return Inside(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
@@ -139,10 +140,10 @@ def list_inside(boxes: Boxes, candidates: IntArray, progress: Progress, label: s
     order, settings = _settings(boxes, True)
     begins = np.concatenate([[0], np.cumsum(candidates)])
 
-    def work(start: int, end: int) -> PlaceArray:
+    def work(start: int, end: int) -> PositionArray:
         return _listed_inside(settings, start, end, int(begins[end] - begins[start]))
 
-    listed = over_blocks(work, len(candidates), max(1, min(512, len(candidates) // 16)), progress, label)
+    listed = over_chunks(work, len(candidates), max(1, min(512, len(candidates) // 16)), progress, label)
     return begins, order[np.concatenate(listed)]
 
 
@@ -152,18 +153,18 @@ def _largest(cells: FloatArray) -> float:
 
 def _settings(boxes: Boxes, every: bool) -> tuple[IntArray, Settings]:
     """The targets in the order of the attribute with the narrowest ranges: when all must hold, only these are seen."""
-    n = boxes.places.shape[1]
-    gaps: BoolArray = np.any(boxes.places < 0, axis=1)
+    n = boxes.positions.shape[1]
+    gaps: BoolArray = np.any(boxes.positions < 0, axis=1)
     lead, order = -1, np.arange(n)
     if every and not gaps.all():
         widths = (boxes.high.astype(np.int64) - boxes.low).sum(axis=1)
         lead = int(np.argmin(np.where(gaps, np.iinfo(np.int64).max, widths)))
-        order = np.argsort(boxes.places[lead], kind="stable")
-    place_of = np.empty(n + 1, dtype=np.int32)
-    place_of[order] = np.arange(n, dtype=np.int32)
-    place_of[-1] = -1
-    places = np.ascontiguousarray(boxes.places[:, order])
-    return order.astype(np.int64), (places, boxes.low, boxes.high, place_of[boxes.excluded], gaps, lead, every)
+        order = np.argsort(boxes.positions[lead], kind="stable")
+    position_of = np.empty(n + 1, dtype=np.int32)
+    position_of[order] = np.arange(n, dtype=np.int32)
+    position_of[-1] = -1
+    positions = np.ascontiguousarray(boxes.positions[:, order])
+    return order.astype(np.int64), (positions, boxes.low, boxes.high, position_of[boxes.excluded], gaps, lead, every)
 
 
 @kernel
@@ -202,7 +203,7 @@ def _nearest_inside(
 
 
 @kernel
-def _listed_inside(settings: Settings, start: int, end: int, total: int) -> PlaceArray:
+def _listed_inside(settings: Settings, start: int, end: int, total: int) -> PositionArray:
     n = settings[0].shape[1]
     counts, members = np.empty(n, dtype=np.int16), np.empty(n, dtype=np.int32)
     listed = np.empty(total, dtype=np.int32)
@@ -215,10 +216,10 @@ def _listed_inside(settings: Settings, start: int, end: int, total: int) -> Plac
 
 
 @kernel
-def _members(settings: Settings, q: int, counts: npt.NDArray[np.int16], members: PlaceArray) -> int:
+def _members(settings: Settings, q: int, counts: npt.NDArray[np.int16], members: PositionArray) -> int:
     """Write the candidates of a source; return how many there are."""
-    places, low, high, excluded, gaps, lead, every = settings
-    d, n = places.shape
+    positions, low, high, excluded, gaps, lead, every = settings
+    d, n = positions.shape
     begin, end = (low[lead, q], high[lead, q]) if lead >= 0 else (0, n)
     needed = d - 1 if lead >= 0 else d
     if end <= begin:
@@ -230,7 +231,7 @@ def _members(settings: Settings, q: int, counts: npt.NDArray[np.int16], members:
         here[:] = 0
         for j in range(d):
             if j != lead:
-                _add_inside(here, places[j, first:last], low[j, q], high[j, q], gaps[j])
+                _add_inside(here, positions[j, first:last], low[j, q], high[j, q], gaps[j])
     for j in range(d):
         t = excluded[j, q]
         if begin <= t < end:
@@ -247,14 +248,14 @@ def _members(settings: Settings, q: int, counts: npt.NDArray[np.int16], members:
 
 
 @kernel
-def _add_inside(counts: npt.NDArray[np.int16], places: PlaceArray, low: int, high: int, gaps: bool) -> None:
-    """One more for every target whose place is in the range. Without branches, for the vector units."""
+def _add_inside(counts: npt.NDArray[np.int16], positions: PositionArray, low: int, high: int, gaps: bool) -> None:
+    """One more for every target whose position is in the range. Without branches, for the vector units."""
     width = np.uint32(max(0, high - low))
     for i in range(len(counts)):
-        counts[i] += np.uint32(places[i] - low) < width
+        counts[i] += np.uint32(positions[i] - low) < width
     if gaps:
         for i in range(len(counts)):
-            counts[i] += places[i] < 0  # ranges begin at 0 or above, so this is no place inside one
+            counts[i] += positions[i] < 0  # ranges begin at 0 or above, so this is no position inside one
 
 
 @kernel

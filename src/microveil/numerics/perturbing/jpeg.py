@@ -1,4 +1,4 @@
-"""A grey image squeezed as JPEG does it: blocks of 8 x 8, cosine transform, coarse frequencies."""
+"""JPEG compression of a grey image: cosine transform of squares of 8 x 8, quantised frequencies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from microveil.typing import FloatArray
 
 _SIDE = 8
 _DIGITS = 9
-_LONGEST = 1 << 16  # rows of blocks that are transformed at once
+_LONGEST = 1 << 16  # rows of squares that are transformed at once
 # the luminance table of the standard: how coarse each frequency becomes at quality 50
 _COARSENESS = np.array(
     [
@@ -35,10 +35,10 @@ def coarseness(quality: int) -> FloatArray:
     return np.clip(np.floor((_COARSENESS * percent + 50.0) / 100.0), 1.0, 255.0)
 
 
-def squeezed(grey: FloatArray, quality: int) -> FloatArray:
-    """The image after squeezing and back, in whole steps from 0 to 255; its edges are repeated to fill the blocks.
+def compressed(grey: FloatArray, quality: int) -> FloatArray:
+    """The image compressed and decompressed, in whole steps from 0 to 255; its edges are repeated to fill the squares.
 
-    >>> squeezed(np.full((3, 2), 200.0), 50).tolist()
+    >>> compressed(np.full((3, 2), 200.0), 50).tolist()
     [[200.0, 200.0], [200.0, 200.0], [200.0, 200.0]]
     """
     rows, columns = grey.shape
@@ -60,8 +60,8 @@ def _through_frequencies(image: FloatArray, steps: FloatArray) -> FloatArray:
     from scipy.fft import dctn, idctn
 
     down, across = image.shape[0] // _SIDE, image.shape[1] // _SIDE
-    blocks = image.reshape(down, _SIDE, across, _SIDE) - 128.0
-    frequencies = dctn(blocks, axes=(1, 3), norm="ortho")
+    squares = image.reshape(down, _SIDE, across, _SIDE) - 128.0
+    frequencies = dctn(squares, axes=(1, 3), norm="ortho")
     coarse = _whole(frequencies / steps[:, None, :]) * steps[:, None, :]
     return np.asarray(idctn(coarse, axes=(1, 3), norm="ortho") + 128.0).reshape(image.shape)
 

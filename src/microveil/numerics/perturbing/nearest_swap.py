@@ -46,9 +46,9 @@ def _table(rows: FloatArray) -> Table:
 
 
 def exchange(rows: FloatArray, wanted: BoolArray, groups: list[IntArray]) -> IntArray:
-    """For each row the number of the row it gets: every wanted row changes places with the nearest of its group.
+    """For each row the number of the row it gets: every wanted row is exchanged with the nearest of its group.
 
-    The nearest is one that differs, and that has changed places with no other yet; where there is none left, one that
+    The nearest is one that differs, and that has been exchanged with no other yet; where there is none left, one that
     has. The wanted rows choose in their order. Within a group all rows lack the same cells; a group whose rows are
     all alike stays as it is.
 
@@ -74,12 +74,12 @@ def _exchanged(cells: FloatArray, wanted: BoolArray) -> IntArray:
     free, waiting = np.ones(len(cells), dtype=np.bool_), np.flatnonzero(wanted)
     taken = _CANDIDATES
     while waiting.size:
-        places = np.flatnonzero(free)
-        asked = min(taken, len(places))
-        _, near = cKDTree(cells[places]).query(cells[waiting], k=np.arange(1, asked + 1), workers=threads())
-        settled = _pair_off(cells, waiting, places[near], free, order)
+        partners = np.flatnonzero(free)
+        asked = min(taken, len(partners))
+        _, near = cKDTree(cells[partners]).query(cells[waiting], k=np.arange(1, asked + 1), workers=threads())
+        settled = _pair_off(cells, waiting, partners[near], free, order)
         waiting = waiting[free[waiting]]
-        if settled == 0 and asked == len(places):
+        if settled == 0 and asked == len(partners):
             break
         taken = _CANDIDATES if settled else 4 * taken
     if waiting.size:
@@ -105,7 +105,7 @@ def _pair_off(cells: FloatArray, waiting: IntArray, near: IntArray, free: BoolAr
 
 
 def _join_cycles(cells: FloatArray, waiting: IntArray, order: IntArray) -> None:
-    """Rows without a free partner change places with the nearest row that differs: nobody gets its own back."""
+    """Rows without a free partner are exchanged with the nearest row that differs: nobody gets its own back."""
     for row in waiting:
         if order[row] != row:
             continue  # another waiting row has taken it as partner

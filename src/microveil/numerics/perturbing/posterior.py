@@ -1,4 +1,4 @@
-"""What a published category says about the true one, to somebody who knows the transition matrix.
+"""The posterior probabilities of true categories given the published ones and the transition matrix.
 
 Row k of a matrix holds the probabilities with which category k is published as each category; frequencies count the
 records of each category before the drawing.

@@ -13,9 +13,9 @@ Shape = Literal["normal", "uniform", "exponential", "geometric"]
 Weights = Shape | tuple[float, ...]
 
 
-def tabulated(function: Callable[[float], float], places: Sequence[float]) -> tuple[float, ...]:
+def tabulated(function: Callable[[float], float], ranks: Sequence[float]) -> tuple[float, ...]:
     """A function as a list of its values, so that a file can hold it."""
-    return tuple(float(function(place)) for place in places)
+    return tuple(float(function(rank)) for rank in ranks)
 
 
 def shift_weights(shape: Shape | Sequence[float], reach: float, count: int) -> FloatArray:

@@ -30,16 +30,16 @@ def round_to_base(
     [20.0, -20.0, 20.0]
     """
     with np.errstate(over="ignore"):
-        places = values / base
-    fine = np.isinf(places)  # the base is less than the last digit of the value, which is a multiple as it is
-    places = np.where(fine, 0.0, places)
-    slack = _slack(places)
+        quotients = values / base
+    fine = np.isinf(quotients)  # the base is less than the last digit of the value, which is a multiple as it is
+    quotients = np.where(fine, 0.0, quotients)
+    slack = _slack(quotients)
     if mode == "nearest":
-        whole = np.floor(np.abs(places))
-        rounded = np.sign(places) * (whole + (np.abs(places) - whole + slack >= 0.5))
+        whole = np.floor(np.abs(quotients))
+        rounded = np.sign(quotients) * (whole + (np.abs(quotients) - whole + slack >= 0.5))
     else:
-        low = np.floor(places + slack)
-        share = np.clip(places - low, 0.0, 1.0)
+        low = np.floor(quotients + slack)
+        share = np.clip(quotients - low, 0.0, 1.0)
         rounded = low + (_drawn_up(share, rng) if mode == "random" else _drawn_up_evenly(share, rng))
     lowest, highest = multiples_within(base, limits)
     if lowest <= highest:
@@ -61,16 +61,16 @@ def multiples_within(base: float, limits: tuple[float, float] | None) -> tuple[f
     return float(np.ceil(ends[0] - slack[0])) + 0.0, float(np.floor(ends[1] + slack[1])) + 0.0
 
 
-def _slack(places: FloatArray) -> FloatArray:
+def _slack(quotients: FloatArray) -> FloatArray:
     """How far a quotient may be off, the numbers being decimals and the machine binary."""
-    return np.asarray(np.minimum(_LAST_DIGITS * np.spacing(np.abs(places)), _LARGEST_SLACK))
+    return np.asarray(np.minimum(_LAST_DIGITS * np.spacing(np.abs(quotients)), _LARGEST_SLACK))
 
 
-def _multiples(places: FloatArray, base: float) -> FloatArray:
+def _multiples(quotients: FloatArray, base: float) -> FloatArray:
     """So many bases, with the digits of the base and no more: 3 times 0.1 is 0.3."""
     exponent = Decimal(repr(base)).normalize().as_tuple().exponent
     digits = max(0, -exponent) if isinstance(exponent, int) else 0
-    return np.asarray((np.round(places * base, digits) if digits <= _MOST_DIGITS else places * base) + 0.0)
+    return np.asarray((np.round(quotients * base, digits) if digits <= _MOST_DIGITS else quotients * base) + 0.0)
 
 
 def _drawn_up(share: FloatArray, rng: np.random.Generator) -> FloatArray:

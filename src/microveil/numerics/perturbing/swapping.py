@@ -179,13 +179,13 @@ def _free_up_to(tree: IntArray, position: int) -> int:
 @kernel
 def _position_of(tree: IntArray, wanted: int, top: int) -> int:
     """The position of the wanted-th free one, counted from 1."""
-    place, step = 0, top
+    index, step = 0, top
     while step > 0:
-        if place + step < tree.shape[0] and tree[place + step] < wanted:
-            place += step
-            wanted -= tree[place]
+        if index + step < tree.shape[0] and tree[index + step] < wanted:
+            index += step
+            wanted -= tree[index]
         step //= 2
-    return place
+    return index
 
 
 def is_valid_rank_swap(before: npt.ArrayLike, after: npt.ArrayLike, window: int) -> bool:

@@ -56,7 +56,7 @@ def _sigmoid(x: FloatArray, alpha: float, fixed: bool) -> FloatArray:
 
 
 def threshold_quantifier(alpha: float) -> Quantifier:
-    """Q(x) = 0 up to alpha and 1 above: the ordered average is then one of the numbers, chosen by its place.
+    """Q(x) = 0 up to alpha and 1 above: the ordered average is then one of the numbers, chosen by its rank.
 
     >>> owa(np.array([[0.2, 0.9, 0.5, 0.7]]), threshold_quantifier(0.5)).tolist()
     [0.5]

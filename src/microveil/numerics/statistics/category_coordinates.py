@@ -19,11 +19,11 @@ def indicators(codes: IntArray) -> FloatArray:
     >>> indicators(np.array([0, 2, 0]))[:2].round(3).tolist()
     [[0.707, 0.0], [0.0, 0.707]]
     """
-    found, place = np.unique(codes[codes >= 0], return_inverse=True)
+    found, category_of = np.unique(codes[codes >= 0], return_inverse=True)
     columns = np.full((len(codes), max(1, len(found))), np.nan)
     columns[codes >= 0] = 0.0
     if len(found):
-        columns[np.flatnonzero(codes >= 0), place] = np.sqrt(0.5)
+        columns[np.flatnonzero(codes >= 0), category_of] = np.sqrt(0.5)
     return columns
 
 

@@ -38,8 +38,8 @@ class Cuts:
         if len(distinct) <= BINS - 1:
             return cls(between)
         wanted = np.arange(1, BINS - 1) * (counts.sum() / (BINS - 1))
-        places = np.searchsorted(np.cumsum(counts), wanted)
-        return cls(between[np.unique(np.minimum(places, len(between) - 1))])
+        positions = np.searchsorted(np.cumsum(counts), wanted)
+        return cls(between[np.unique(np.minimum(positions, len(between) - 1))])
 
     def bins(self, values: FloatArray) -> BinArray:
         """The bin of each value.
@@ -57,12 +57,12 @@ def nominal_bins(codes: IntArray) -> BinArray:
     >>> nominal_bins(np.array([7, -1, 2, 7])).tolist()
     [1, 0, 2, 1]
     """
-    found, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    found, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
     counts = np.where(found < 0, 0, counts)
     rank = np.empty(len(found), dtype=np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(found))
     bins = np.minimum(rank + 1, BINS - 1)
-    return np.where(codes < 0, _MISSING, bins[place.reshape(-1)]).astype(np.uint8)
+    return np.where(codes < 0, _MISSING, bins[inverse.reshape(-1)]).astype(np.uint8)
 
 
 class Tree(NamedTuple):
@@ -93,12 +93,12 @@ class _Target(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Arrays that every node uses again: rows in each bin and a sum, a place and an order of bins, which bins go left;
-    rows set aside; and the classes in the node and left of a cut."""
+    """Arrays that every node uses again: rows in each bin and a sum, the next row of a bin, an order of bins, which
+    bins go left; rows set aside; and the classes in the node and left of a cut."""
 
     held: IntArray
     sums: FloatArray
-    place: IntArray
+    next_row: IntArray
     order: IntArray
     goes_left: BoolArray
     aside: IntArray
@@ -306,16 +306,16 @@ def _best_class_cut(
     bins: BinArray, codes: IntArray, here: IntArray, order: IntArray, leaf: int, before: float, scratch: _Scratch
 ) -> tuple[float, int]:
     """The greatest gain of a cut after one of the bins in order, and which; rows change sides bin by bin."""
-    held, place, classes = scratch.held, scratch.place, scratch.aside
+    held, next_row, classes = scratch.held, scratch.next_row, scratch.aside
     in_node, in_left = scratch.in_node, scratch.in_left
     reached = 0
     for b in order:
-        place[b] = reached
+        next_row[b] = reached
         reached += held[b]
     left_squares, right_squares = 0, 0
     for i in here:
-        classes[place[bins[i]]] = codes[i]
-        place[bins[i]] += 1
+        classes[next_row[bins[i]]] = codes[i]
+        next_row[bins[i]] += 1
         right_squares += in_node[codes[i]]
     best, at = 0.0, -1
     size, taken = len(here), 0

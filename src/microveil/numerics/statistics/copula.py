@@ -1,4 +1,4 @@
-"""Columns as cuts of correlated normal variables: their correlation, and new draws that have it."""
+"""The Gaussian copula of columns: its correlations, and new records drawn from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Latent:
         from scipy.special import ndtri
 
         present = ~np.isnan(values)
-        distinct, place, counts = np.unique(values[present], return_inverse=True, return_counts=True)
+        distinct, value_of, counts = np.unique(values[present], return_inverse=True, return_counts=True)
         uniform = rng.random(len(values))
         scores, randomised = np.full(len(values), np.nan), ndtri(np.clip(uniform, 1e-16, None))
         if len(distinct) < 2:
@@ -45,8 +45,8 @@ class Latent:
         heights = np.exp(-(cuts**2) / 2) / np.sqrt(2 * np.pi)
         fall = -np.diff(heights, prepend=0.0, append=0.0)
         means = fall / shares
-        scores[present] = means[place.reshape(-1)]
-        within = lower[place.reshape(-1)] + shares[place.reshape(-1)] * uniform[present]
+        scores[present] = means[value_of.reshape(-1)]
+        within = lower[value_of.reshape(-1)] + shares[value_of.reshape(-1)] * uniform[present]
         randomised[present] = ndtri(np.clip(within, 1e-16, 1 - 1e-16))
         return cls(scores, randomised, _series(cuts, heights, means))
 
@@ -97,9 +97,9 @@ def _as_correlation(matrix: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(matrix)
     if values[0] >= 0:
         return matrix
-    mended = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    spread = np.sqrt(np.diag(mended))
-    return np.asarray(mended / np.outer(spread, spread))
+    clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    spread = np.sqrt(np.diag(clipped))
+    return np.asarray(clipped / np.outer(spread, spread))
 
 
 def pairwise_covariance(columns: FloatArray) -> FloatArray:

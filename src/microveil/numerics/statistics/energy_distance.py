@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from microveil.numerics.core.compiled import kernel, over_blocks
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray
 
-_BLOCK = 64
+_CHUNK = 64
 
 
 class Energy(NamedTuple):
@@ -35,7 +35,7 @@ def energy_distance(
     def work(start: int, end: int) -> FloatArray:
         return _means_of_some(one, other, start, end)
 
-    across, within = np.concatenate(over_blocks(work, len(one), _BLOCK, progress, label)).T
+    across, within = np.concatenate(over_chunks(work, len(one), _CHUNK, progress, label)).T
     whole = float(across.mean())
     if not whole > 0:
         return Energy(0.0, 0.0)

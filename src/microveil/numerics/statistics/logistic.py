@@ -33,10 +33,10 @@ def design(cells: FloatArray, nominal: BoolArray, *, squares: bool, interactions
     dummy for each frequent category but the first; a dummy for missing cells; and if wanted the products of the
     columns of every two attributes. All but the first are standardised, and constant ones left out.
     """
-    blocks = [_block(column, bool(codes), squares) for column, codes in zip(cells, nominal, strict=True)]
+    designs = [_columns_of(column, bool(codes), squares) for column, codes in zip(cells, nominal, strict=True)]
     if interactions:
-        blocks += [_products(one, other) for one, other in combinations(blocks, 2)]
-    columns = np.hstack([np.zeros((cells.shape[1], 0)), *blocks])
+        designs += [_products(one, other) for one, other in combinations(designs, 2)]
+    columns = np.hstack([np.zeros((cells.shape[1], 0)), *designs])
     scaling = Scaling.of(columns)
     varying = scaling.deviation > 0
     columns = np.asarray((columns[:, varying] - scaling.mean[varying]) / scaling.deviation[varying])
@@ -53,7 +53,7 @@ def width(cells: FloatArray, nominal: BoolArray, *, squares: bool, interactions:
     return 1 + sum(widths) + products
 
 
-def _block(column: FloatArray, codes: bool, squares: bool) -> FloatArray:
+def _columns_of(column: FloatArray, codes: bool, squares: bool) -> FloatArray:
     missing = np.isnan(column)
     if codes:
         found, counts = np.unique(column[~missing], return_counts=True)

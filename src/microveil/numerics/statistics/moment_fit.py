@@ -1,4 +1,4 @@
-"""Moving rows so that the moments of their table become those of another, while no row comes closer to its original."""
+"""Rows moved until the moments of their table are those of another, while no row comes closer to its original."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class _Moments:
 
     def measured(self, cells: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The cells as they enter the second moments, the means, and the second moments."""
-        placed = self.only_present(cells + self.offset)
-        means = placed.sum(axis=0) / self.held
-        entering = placed if self.kind == "raw" else self.only_present(placed - means)
+        shifted = self.only_present(cells + self.offset)
+        means = shifted.sum(axis=0) / self.held
+        entering = shifted if self.kind == "raw" else self.only_present(shifted - means)
         return entering, means, np.asarray(entering.T @ entering / self.both)
 
     def only_present(self, cells: FloatArray) -> FloatArray:

@@ -109,8 +109,8 @@ def with_moments_of(original: FloatArray, masked: FloatArray) -> tuple[FloatArra
     has_covariance, wanted_covariance = paired_covariance(has), paired_covariance(wanted)
     mapped, reached = masked.copy(), True
     for columns, rows in _by_pattern(~np.isnan(masked) & used):
-        block = np.ix_(columns, columns)
-        turn, enough = moment_map(has_covariance[block], wanted_covariance[block])
+        among = np.ix_(columns, columns)
+        turn, enough = moment_map(has_covariance[among], wanted_covariance[among])
         cells = np.ix_(rows, columns)
         mapped[cells] = (masked[cells] - has_mean[columns]) @ turn + wanted_mean[columns]
         reached &= enough

@@ -28,7 +28,7 @@ def normal_scores(values: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def from_normal_scores(scores: FloatArray, values: FloatArray) -> FloatArray:
-    """The value at the place of each score in the distribution of the values present: always one of them.
+    """The value at the quantile of each score in the distribution of the values present: always one of them.
 
     >>> from_normal_scores(np.array([-2.0, 0.1, np.nan]), np.array([5.0, 1.0, 3.0])).tolist()
     [1.0, 3.0, nan]
@@ -36,12 +36,12 @@ def from_normal_scores(scores: FloatArray, values: FloatArray) -> FloatArray:
     from scipy.special import ndtr
 
     known = np.sort(values[~np.isnan(values)])
-    placed = np.full(len(scores), np.nan)
+    found = np.full(len(scores), np.nan)
     present = ~np.isnan(scores)
     if known.size:
         rank = np.floor(ndtr(scores[present]) * len(known)).astype(np.int64)
-        placed[present] = known[np.clip(rank, 0, len(known) - 1)]
-    return placed
+        found[present] = known[np.clip(rank, 0, len(known) - 1)]
+    return found
 
 
 def scored_columns(columns: FloatArray, generators: Iterable[np.random.Generator]) -> FloatArray:

@@ -102,6 +102,6 @@ def grouped(columns: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArr
     >>> means[:, 0].tolist(), sizes.tolist()
     ([2.0, 7.0], [2.0, 1.0])
     """
-    _, place, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    sums = [np.bincount(place, weights=column) for column in columns.T]
+    _, group_of, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    sums = [np.bincount(group_of, weights=column) for column in columns.T]
     return np.column_stack(sums) / sizes[:, None], sizes.astype(np.float64)

@@ -63,10 +63,10 @@ def average_ranks(values: FloatArray) -> FloatArray:
     return np.asarray((last - (counts - 1) / 2.0)[inverse], dtype=np.float64)
 
 
-def places(values: FloatArray) -> FloatArray:
+def relative_ranks(values: FloatArray) -> FloatArray:
     """The share of smaller values, and half the share of equal ones; NaN stays NaN.
 
-    >>> places(np.array([7.0, 3.0, 7.0, np.nan, 9.0])).tolist()
+    >>> relative_ranks(np.array([7.0, 3.0, 7.0, np.nan, 9.0])).tolist()
     [0.5, 0.125, 0.5, nan, 0.875]
     """
     present = ~np.isnan(values)

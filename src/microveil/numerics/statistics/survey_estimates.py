@@ -109,8 +109,8 @@ class Design:
         width, sizes = len(occurring), self.sizes[strata][:, None]
         found = np.bincount(codes, weights=self.weights) / held
         of_unit = np.bincount(self.unit, weights=self.weights)
-        crossed, place = np.unique(self.unit * width + codes, return_inverse=True)
-        own = np.bincount(place.reshape(-1), weights=self.weights).astype(np.float64)
+        crossed, inverse = np.unique(self.unit * width + codes, return_inverse=True)
+        own = np.bincount(inverse.reshape(-1), weights=self.weights).astype(np.float64)
         unit, category = crossed // width, crossed % width
         cell = stratum[unit] * width + category
 

@@ -4,19 +4,19 @@ from microveil.reporting.charts.bars import bars
 from microveil.reporting.charts.heatmap import heatmap
 from microveil.reporting.charts.histogram import histogram
 from microveil.reporting.charts.lines import Line, lines
-from microveil.reporting.charts.looks import Look, looks_for
 from microveil.reporting.charts.scatter import Guide, Mark, Region, scatter
+from microveil.reporting.charts.styles import Style, styles_for
 
 __all__ = [
     "Guide",
     "Line",
-    "Look",
     "Mark",
     "Region",
+    "Style",
     "bars",
     "heatmap",
     "histogram",
     "lines",
-    "looks_for",
     "scatter",
+    "styles_for",
 ]

@@ -1,12 +1,12 @@
-"""Lying bars: one for each name, or one for each name and series."""
+"""Horizontal bars: one for each name, or one for each name and series."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from microveil.reporting.charts.layout import Axis, plot_of, text_width
-from microveil.reporting.charts.looks import area_looks
 from microveil.reporting.charts.scales import round_limits
+from microveil.reporting.charts.styles import area_styles
 
 _THICK, _APART = 14.0, 8.0
 
@@ -27,23 +27,23 @@ def bars(
     """
     values = [value for heights in series.values() for value in heights]
     low, high = x_limits or round_limits(min([0.0, *values]), max([0.0, *values]))
-    looks = area_looks(list(series))
+    styles = area_styles(list(series))
     tall = (_THICK * len(series) + _APART) * max(1, len(names))
     plot = plot_of(
         *(title, description),
         Axis(x_title, low, high + (high - low) * text_width(number.format(high)) / (width * 0.6)),
         Axis("", 0.5 - max(1, len(names)), 0.5),
-        looks if len(series) > 1 else {},
+        styles if len(series) > 1 else {},
         width=width,
         height=tall,
         y_names=names,
     )
     drawn = []
-    for place, (name, heights) in enumerate(series.items()):
+    for position, (name, heights) in enumerate(series.items()):
         for row, value in enumerate(heights):
-            top = plot.y(-row) + _THICK * (place - len(series) / 2)
+            top = plot.y(-row) + _THICK * (position - len(series) / 2)
             start, end = sorted((plot.x(0.0), plot.x(value)))
             text = number.format(value)
             hint = f"{names[row]}, {name}: {text}" if len(series) > 1 else f"{names[row]}: {text}"
-            drawn.append((round(start, 1), round(top + 1, 1), round(end - start, 1), looks[name], text, hint))
+            drawn.append((round(start, 1), round(top + 1, 1), round(end - start, 1), styles[name], text, hint))
     return plot.draw("bars", bars=drawn, thick=_THICK - 2)

@@ -1,4 +1,4 @@
-"""The paper a chart is drawn on: its margins, axes and legend, made so that no text falls off the edge."""
+"""The layout of a chart: margins, axes and legend, wide enough for all texts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from microveil.reporting.charts.looks import Look
 from microveil.reporting.charts.scales import Scale, tick_texts, ticks_between
+from microveil.reporting.charts.styles import Style
 from microveil.reporting.pages import render
 
 FONT = 12.0
@@ -34,7 +34,7 @@ class LegendEntry:
     x: float
     y: float
     text: str
-    look: Look
+    style: Style
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def plot_of(
     description: str,
     x: Axis,
     y: Axis,
-    legend: Mapping[str, Look],
+    legend: Mapping[str, Style],
     *,
     width: float,
     height: float,
@@ -117,16 +117,18 @@ def plot_of(
     )
 
 
-def _legend(looks: Mapping[str, Look], left: float, right: float, top: float) -> tuple[tuple[LegendEntry, ...], float]:
+def _legend(
+    styles: Mapping[str, Style], left: float, right: float, top: float
+) -> tuple[tuple[LegendEntry, ...], float]:
     """The entries in rows, and where the last row ends."""
     entries = []
     x, y = left, top + _LEGEND_ROW
-    for name, look in looks.items():
+    for name, style in styles.items():
         text = shortened(name, right - left - _LEGEND_MARK)
         wide = _LEGEND_MARK + text_width(text) + 2 * _GAP
         if x > left and x + wide > right:
             x, y = left, y + _LEGEND_ROW
-        entries.append(LegendEntry(round(x + 6, 1), round(y - 4, 1), text, look))
+        entries.append(LegendEntry(round(x + 6, 1), round(y - 4, 1), text, style))
         x += wide
     return tuple(entries), y if entries else top
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from microveil.display import number as number_text
 from microveil.reporting.charts.layout import Axis, plot_of
-from microveil.reporting.charts.looks import looks_for
 from microveil.reporting.charts.scales import round_limits, widened
+from microveil.reporting.charts.styles import styles_for
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ def lines(
     up = [y for line in series for _, y in line.points] + [end for line in series for e in line.band or () for end in e]
     low, high = widened(min(across, default=0.0), max(across, default=1.0))
     y_low, y_high = y_limits or round_limits(min([0.0, *up]), max([0.0, *up], default=1.0))
-    looks = looks_for([line.name for line in series])
+    styles = styles_for([line.name for line in series])
     plot = plot_of(
-        title, description, Axis(x_title, low, high), Axis(y_title, y_low, y_high), looks, width=width, height=height
+        title, description, Axis(x_title, low, high), Axis(y_title, y_low, y_high), styles, width=width, height=height
     )
     drawn = []
     for line in series:
@@ -50,10 +50,10 @@ def lines(
             band = _joined([*there, *reversed(back)])
         hints = [f"{line.name}: {number_text(y)} at {number_text(x)}" for x, y in line.points]
         drawn.append(
-            (looks[line.name], _joined(at), band, [(*place, hint) for place, hint in zip(at, hints, strict=True)])
+            (styles[line.name], _joined(at), band, [(*point, hint) for point, hint in zip(at, hints, strict=True)])
         )
     return plot.draw("lines", series=drawn)
 
 
-def _joined(places: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in places)
+def _joined(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in points)

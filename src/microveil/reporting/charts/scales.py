@@ -1,4 +1,4 @@
-"""From values to places on the paper, and the round numbers along an axis."""
+"""From values to coordinates on the page, and the round numbers along an axis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True)
 class Scale:
-    """A straight scale from values to places, in tenths of a unit.
+    """A linear scale from values to coordinates, in tenths of a unit.
 
     >>> Scale(0.0, 10.0, 100.0, 0.0)(2.5)
     75.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from microveil.reporting.charts.layout import Axis, Plot, plot_of, shortened, text_width
-from microveil.reporting.charts.looks import Look, looks_for
+from microveil.reporting.charts.styles import Style, styles_for
 
 _OFFSET = 9.0
 _SPOT, _RING = 6.5, 11.5  # half the room of a mark, and of one with a ring or a box
@@ -46,7 +46,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Guide:
-    """A line through some places."""
+    """A line through some points."""
 
     points: Sequence[tuple[float, float]]
     dash: str = "6 3"
@@ -102,13 +102,13 @@ def scatter(
     y: Axis,
     guides: Sequence[Guide] = (),
     region: Region | None = None,
-    looks: Mapping[str, Look] | None = None,
+    styles: Mapping[str, Style] | None = None,
     width: float = 860.0,
     height: float = 444.0,
 ) -> str:
-    """Every mark in the look of its family; what lies beyond the axes stands at their ends."""
+    """Every mark in the style of its family; what lies beyond the axes stands at their ends."""
     families = list(dict.fromkeys(mark.family for mark in marks))
-    shown = looks_for(sorted(families)) if looks is None else {f: looks[f] for f in looks if f in families}
+    shown = styles_for(sorted(families)) if styles is None else {f: styles[f] for f in styles if f in families}
     plot = plot_of(title, description, x, y, shown, width=width, height=height)
     labels = _placed(marks, plot)
     return plot.draw(

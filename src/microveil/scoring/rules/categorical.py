@@ -118,7 +118,7 @@ class Clustering(CategoricalRule):
     summary: ClassVar[str] = (
         "mean of the change of clusters and a risk from interval disclosure and the better of two linkages"
     )
-    meaning: ClassVar[str] = "mean of what clustering loses and of the risk of categories; lower is better"
+    meaning: ClassVar[str] = "mean of the clustering loss and of the risk of categories; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, IL = 1 - (Rand + Jaccard + Wallace)/3, DR = (ID + max(DBRL, PRL))/2"
     symbols: ClassVar[tuple[str, ...]] = ("clustering", "id", "dbrl", "prl")
     source: ClassVar[str] = "Marés (2013), sections 5.4 and 5.4.3, Eq. 5.3"

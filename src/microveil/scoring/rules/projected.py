@@ -48,6 +48,7 @@ class ProjectedUsed(Projected):
 
     name: ClassVar[str] = "projected-used"
     summary: ClassVar[str] = "the same as projected without distance linkage, as in one published table"
+    meaning: ClassVar[str] = "mean of IL and of three attacks on microaggregation; lower is better"
     formula: ClassVar[str] = "(IL + DR)/2, DR = (PLD + ProjLD)/4 + ID/2"
     symbols: ClassVar[tuple[str, ...]] = ("il", "pld", "projld", "id")
     source: ClassVar[str] = "Nin (2008), section 4.3.3, ScoreNew as computed in Table 4.11"

@@ -1,4 +1,4 @@
-"""Columns as they grow while a file is read, without ever standing twice in memory."""
+"""Columns that grow while a file is read and are never held twice in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 _LONGEST_COLUMN = 2**31 - 1
 
 
-class KeptNumbers:
+class NumberColumnBuilder:
     """A numeric column, its room taken at once because the number of records is known."""
 
     def __init__(self, kind: pa.DataType, count: int) -> None:
@@ -18,12 +18,12 @@ class KeptNumbers:
         self._filled = 0
 
     def add(self, numbers: pa.Array) -> None:
-        block = slice(self._filled, self._filled + len(numbers))
-        self._filled = block.stop
+        chunk = slice(self._filled, self._filled + len(numbers))
+        self._filled = chunk.stop
         if numbers.null_count:
-            self._present[block] = numbers.is_valid().to_numpy(zero_copy_only=False)
+            self._present[chunk] = numbers.is_valid().to_numpy(zero_copy_only=False)
             numbers = numbers.fill_null(0)
-        self._values[block] = numbers.to_numpy(zero_copy_only=False)
+        self._values[chunk] = numbers.to_numpy(zero_copy_only=False)
 
     def whole(self) -> pa.ChunkedArray:
         present = None
@@ -33,17 +33,17 @@ class KeptNumbers:
         return pa.chunked_array([column], type=self.kind)
 
 
-class KeptText:
-    """A column of text in blocks, joined in the end; left in blocks if it is too long for one Arrow array."""
+class TextColumnBuilder:
+    """A column of text in chunks, joined in the end; left in chunks if it is too long for one Arrow array."""
 
     def __init__(self) -> None:
-        self._blocks: list[pa.Array] = []
+        self._chunks: list[pa.Array] = []
 
     def add(self, cells: pa.Array) -> None:
-        self._blocks.append(cells)
+        self._chunks.append(cells)
 
     def whole(self) -> pa.ChunkedArray:
-        blocks, self._blocks = self._blocks, []
-        if blocks and sum(block.nbytes for block in blocks) <= _LONGEST_COLUMN:
-            blocks = [pa.concat_arrays(blocks)]
-        return pa.chunked_array(blocks, type=pa.string())
+        chunks, self._chunks = self._chunks, []
+        if chunks and sum(chunk.nbytes for chunk in chunks) <= _LONGEST_COLUMN:
+            chunks = [pa.concat_arrays(chunks)]
+        return pa.chunked_array(chunks, type=pa.string())

@@ -43,7 +43,7 @@ def check_decimal(path: Path, decimal: str, delimiter: str) -> str:
 
 
 def find_header(source: Utf8Source, delimiter: str | None) -> Header:
-    """Look at the start of the file: how its fields are divided and what its columns are called."""
+    """Detect from the start of the file how its fields are divided and what its columns are called."""
     head, complete = _head(source, _FIRST_LOOK)
     if not head.strip("\ufeff \t\r\n"):
         raise FileError(source.path, "the file is empty")
@@ -62,8 +62,8 @@ def find_header(source: Utf8Source, delimiter: str | None) -> Header:
 
 
 def _head(source: Utf8Source, size: int) -> tuple[str, bool]:
-    block = source.peek(size)
-    return block.decode("utf-8", "ignore"), len(block) < size
+    start = source.peek(size)
+    return start.decode("utf-8", "ignore"), len(start) < size
 
 
 def _first_record(head: str, delimiter: str) -> Record:

@@ -1,6 +1,6 @@
 """Reading delimited text in two passes: the first sees what every column is, the second keeps it.
 
-Only the table itself and one block of the file are ever in memory.
+Only the table itself and one chunk of the file are ever in memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from microveil.errors import FileError
 from microveil.microdata.files.columns import FORMULA
-from microveil.microdata.files.delimited.column_builders import KeptNumbers, KeptText
+from microveil.microdata.files.delimited.column_builders import NumberColumnBuilder, TextColumnBuilder
 from microveil.microdata.files.delimited.dialect import (
     DECIMALS,
     Header,
@@ -31,8 +31,8 @@ from microveil.microdata.files.delimited.type_inference import ColumnSurvey, Dec
 from microveil.microdata.files.origin import Origin
 from microveil.progress import Part, Progress
 
-# Arrow reads up to 32 blocks ahead, so small blocks keep the memory small; a longer record needs larger ones
-BLOCK, LARGE_BLOCK = 1 << 20, 256 << 20
+# Arrow reads up to 32 chunks ahead, so small chunks keep the memory small; a longer record needs larger ones
+CHUNK, LARGE_CHUNK = 1 << 20, 256 << 20
 
 
 @dataclass(frozen=True)
@@ -61,20 +61,20 @@ def read_delimited(path: Path, format_name: str, wishes: Wishes, progress: Progr
 
 
 class _LongRecordError(Exception):
-    """A record does not fit into a block."""
+    """A record does not fit into a chunk."""
 
 
 class _DelimitedFile:
     def __init__(self, path: Path, format_name: str, encoding: str, wishes: Wishes) -> None:
         self.path, self.format_name, self.encoding, self.wishes = path, format_name, encoding, wishes
-        self._block = BLOCK
+        self._chunk = CHUNK
 
     def read(self, progress: Progress) -> tuple[pa.Table, Origin]:
-        """Read the file; again with larger blocks if it has a record longer than a block."""
+        """Read the file; again with larger chunks if it has a record longer than a chunk."""
         try:
             return self._read(progress)
         except _LongRecordError:
-            self._block = LARGE_BLOCK
+            self._chunk = LARGE_CHUNK
             return self._read(progress)
 
     def _read(self, progress: Progress) -> tuple[pa.Table, Origin]:
@@ -119,10 +119,10 @@ class _DelimitedFile:
         self, source: Utf8Source, header: Header, columns: list[ColumnSurvey], mark: str, count: int, progress: Progress
     ) -> pa.Table:
         kinds = [survey.arrow_type(mark) for survey in columns]
-        kept = [KeptText() if pa.types.is_string(kind) else KeptNumbers(kind, count) for kind in kinds]
+        kept = [TextColumnBuilder() if pa.types.is_string(kind) else NumberColumnBuilder(kind, count) for kind in kinds]
         for batch in self._batches(source, header):
             for survey, column, cells in zip(columns, kept, batch.columns, strict=True):
-                if isinstance(column, KeptNumbers):
+                if isinstance(column, NumberColumnBuilder):
                     column.add(to_numbers(cells, column.kind, mark, tidy=survey.tidy))
                 else:
                     column.add(_as_before(cells) if self.wishes.neutralised else cells)
@@ -131,14 +131,14 @@ class _DelimitedFile:
         return pa.table([column.whole() for column in kept], names=names)
 
     def _batches(self, source: Utf8Source, header: Header) -> Iterator[pa.RecordBatch]:
-        """The file's blocks, every cell as text."""
+        """The file's chunks, every cell as text."""
         if not source.peek(1):
             return
         try:
-            yield from _open_arrow(source, header, self._block)
+            yield from _open_arrow(source, header, self._chunk)
         except pa.ArrowInvalid:
             self._explain(header)
-            if self._block == LARGE_BLOCK:
+            if self._chunk == LARGE_CHUNK:
                 raise FileError(self.path, "a record is too long to be read") from None
             raise _LongRecordError from None
 
@@ -186,12 +186,12 @@ def _as_before(cells: pa.Array) -> pa.Array:
     return pc.if_else(marked, pc.utf8_slice_codeunits(cells, 1), cells)
 
 
-def _open_arrow(source: Utf8Source, header: Header, block: int) -> Any:
+def _open_arrow(source: Utf8Source, header: Header, chunk: int) -> Any:
     import pyarrow.csv as arrow_csv
 
     return arrow_csv.open_csv(
         pa.PythonFile(source, "r"),
-        read_options=arrow_csv.ReadOptions(column_names=header.names, block_size=block),
+        read_options=arrow_csv.ReadOptions(column_names=header.names, block_size=chunk),
         parse_options=arrow_csv.ParseOptions(
             delimiter=header.delimiter,
             newlines_in_values=True,

@@ -38,28 +38,28 @@ def _field_ends(line: str, delimiter: str, quoted: bool) -> tuple[int, bool]:
     """How many delimiters outside quotes a line has, and whether a quote is open at its end."""
     if not quoted and QUOTE not in line:
         return line.count(delimiter), False
-    ends, place = 0, 0
+    ends, position = 0, 0
     while True:
         if quoted:
-            place = _after_closing_quote(line, place)
-            if place < 0:
+            position = _after_closing_quote(line, position)
+            if position < 0:
                 return ends, True
             quoted = False
-        elif line.startswith(QUOTE, place) and (place == 0 or line[place - 1] == delimiter):
+        elif line.startswith(QUOTE, position) and (position == 0 or line[position - 1] == delimiter):
             # a quote opens a field only at its very beginning
-            quoted, place = True, place + 1
+            quoted, position = True, position + 1
             continue
-        end = line.find(delimiter, place)
+        end = line.find(delimiter, position)
         if end < 0:
             return ends, False
-        ends, place = ends + 1, end + 1
+        ends, position = ends + 1, end + 1
 
 
-def _after_closing_quote(line: str, place: int) -> int:
+def _after_closing_quote(line: str, position: int) -> int:
     while True:
-        place = line.find(QUOTE, place)
-        if place < 0:
+        position = line.find(QUOTE, position)
+        if position < 0:
             return -1
-        if not line.startswith(QUOTE, place + 1):
-            return place + 1
-        place += 2
+        if not line.startswith(QUOTE, position + 1):
+            return position + 1
+        position += 2

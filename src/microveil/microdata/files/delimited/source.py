@@ -112,20 +112,20 @@ class Utf8Source(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         if self._pending:
             size = len(self._pending) if size < 0 else size
-            block, self._pending = self._pending[:size], self._pending[size:]
-            return block
+            chunk, self._pending = self._pending[:size], self._pending[size:]
+            return chunk
         return self._fresh(size)
 
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        block = self.read(len(buffer))
-        buffer[: len(block)] = block
-        return len(block)
+        chunk = self.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
     def peek(self, size: int) -> bytes:
         """The first bytes, which are read again afterwards."""
         parts = [self._pending]
-        while sum(map(len, parts)) < size and (block := self._fresh(size)):
-            parts.append(block)
+        while sum(map(len, parts)) < size and (chunk := self._fresh(size)):
+            parts.append(chunk)
         self._pending = b"".join(parts)
         return self._pending
 
@@ -145,9 +145,9 @@ class Utf8Source(io.RawIOBase):
         wanted = size if self._as_is or size < 0 else max((size - _WIDEST_CHARACTER) // _EXPANSION, 1)
         while True:
             raw = self.raw_bytes(wanted)
-            block = self._checked(raw, final=not raw)
-            if block or not raw:
-                return block
+            chunk = self._checked(raw, final=not raw)
+            if chunk or not raw:
+                return chunk
 
     def _checked(self, raw: bytes, *, final: bool = False) -> bytes:
         try:
@@ -155,13 +155,13 @@ class Utf8Source(io.RawIOBase):
         except UnicodeError as problem:
             before = problem.object[: problem.start] if isinstance(problem, UnicodeDecodeError) else b""
             raise UndecodableError(self._lines + before.count(b"\n")) from None
-        block = raw if self._as_is else text.encode("utf-8", "surrogatepass")
-        if (nul := block.find(b"\0")) >= 0:
+        chunk = raw if self._as_is else text.encode("utf-8", "surrogatepass")
+        if (nul := chunk.find(b"\0")) >= 0:
             raise FileError(
                 self.path,
                 "holds NUL bytes, so it is not a text file, or its encoding must be given",
-                line=self._lines + block[:nul].count(b"\n"),
+                line=self._lines + chunk[:nul].count(b"\n"),
             )
-        self._lines += block.count(b"\n")
-        self.quotes += block.count(b'"')
-        return block
+        self._lines += chunk.count(b"\n")
+        self.quotes += chunk.count(b'"')
+        return chunk

@@ -1,4 +1,4 @@
-"""What the cells of a column are, seen over the whole file before any of it is kept: whole numbers, numbers or text.
+"""The type of a column, from all its cells: whole numbers, numbers or text.
 
 A column is numeric only if every cell is a number, so that postcodes with leading zeros and numbers too long for the
 computer stay the text they are. Words such as NA count as missing only among numbers.
@@ -51,7 +51,7 @@ class Reading:
         self.finding = max(self.finding, finding, key=_ORDER.index)
 
     def see_cells(self, cells: pa.Array, first_record: int) -> None:
-        """Take in a block of the column."""
+        """Take in a chunk of the column."""
         if self.finding == "text":
             return
         tidy = tidy_cells(cells)
@@ -121,7 +121,7 @@ class ColumnSurvey:
         self.readings = {mark: Reading(mark, lenient=self.declared == "numeric") for mark in self.marks}
 
     def see(self, column: pa.Array, first_record: int) -> None:
-        """Take in the cells of one block."""
+        """Take in the cells of one chunk."""
         if self.declared == "text" or all(r.finding == "text" for r in self.readings.values()):
             return
         cells = column.drop_null()

@@ -69,8 +69,8 @@ def write_delimited(data: Microdata, target: Path, staged: Path, dialect: Dialec
         header = _quoted(pa.array(list(data.names)), dialect).to_pylist()
         file.write(_encoded(encoder, dialect.delimiter.join(header) + "\n", target))
         for start in range(0, len(data), RECORDS_AT_ONCE):
-            blocks = [column.slice(start, RECORDS_AT_ONCE) for column in columns]
-            cells = [_cells(block, name, dialect, target) for name, block in zip(data.names, blocks, strict=True)]
+            chunks = [column.slice(start, RECORDS_AT_ONCE) for column in columns]
+            cells = [_cells(chunk, name, dialect, target) for name, chunk in zip(data.names, chunks, strict=True)]
             text = "\n".join(_records(cells, dialect.delimiter)) + "\n"
             try:
                 file.write(encoder.encode(text))
@@ -114,13 +114,13 @@ def _encoded(encoder: codecs.IncrementalEncoder, header: str, target: Path) -> b
         raise FileError(target, "a column name has characters that the encoding lacks; use utf-8") from None
 
 
-def _cells(block: pa.Array, name: str, dialect: Dialect, target: Path) -> pa.Array:
+def _cells(chunk: pa.Array, name: str, dialect: Dialect, target: Path) -> pa.Array:
     """A column's cells as they stand in the file, missing ones as nothing."""
-    text = text_of(block, name, target)
-    if pa.types.is_floating(block.type) or pa.types.is_decimal(block.type):
+    text = text_of(chunk, name, target)
+    if pa.types.is_floating(chunk.type) or pa.types.is_decimal(chunk.type):
         # `1` for 1.0, the shortest digits that give the number back otherwise
         cells = pc.replace_substring(text, ".", dialect.decimal) if dialect.decimal != "." else text
-    elif pa.types.is_integer(block.type):
+    elif pa.types.is_integer(chunk.type):
         cells = text
     else:
         cells = _quoted(text, dialect)

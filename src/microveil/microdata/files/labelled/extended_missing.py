@@ -11,7 +11,7 @@ _FIRST = 2.0**1023
 
 
 def number_of(letter: str) -> float:
-    """The double that stands for a missing letter.
+    """The double that stands for the extended missing value of a letter.
 
     >>> letter_of(number_of("c"))
     'c'

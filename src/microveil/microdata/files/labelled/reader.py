@@ -54,7 +54,7 @@ def read_labelled(path: Path, format_name: str, encoding: str | None) -> tuple[p
 
 
 def _column(values: list[Any], kinds: set[type], *, numeric: bool) -> pa.Array:
-    """The cells of a variable: numbers, or text; missing letters among numbers become their doubles."""
+    """The cells of a variable: numbers, or text; extended missing values become their doubles."""
     if not numeric:
         if not kinds <= {str, type(None)}:
             values = [None if value is None else _iso(value) for value in values]
@@ -91,7 +91,7 @@ def _described(name: str, meta: Any, *, numeric: bool) -> dict[str, Any]:
 
 
 def _code(code: Any, *, numeric: bool) -> Code:
-    """A code as it stands in the column: whole numbers whole, missing letters as their doubles."""
+    """A code as it stands in the column: whole numbers whole, extended missing values as their doubles."""
     if isinstance(code, str):
         return number_of(code) if numeric else code
     whole = float(code).is_integer() and abs(code) < EXACT_IN_DOUBLE

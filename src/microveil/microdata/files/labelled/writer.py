@@ -32,8 +32,8 @@ _SPSS_LONGEST_CODE = 8
 _SPSS_DATE = (92, b"01 Jan 70" + b"00:00:00")
 _SPSS_SIZES = struct.Struct("=68xi8xi")  # the cells of eight bytes in a record, and the records
 _SPSS_END_OF_DICTIONARY = struct.pack("=ii", 999, 0)
-_ZSAV_PLACES = struct.Struct("=QQQ")  # of these numbers themselves and of the trailer, and the trailer's length
-_STATA_PLACES = struct.Struct("=104xQ")  # the last of the map's places is the end of the file
+_ZSAV_OFFSETS = struct.Struct("=QQQ")  # of these numbers themselves and of the trailer, and the trailer's length
+_STATA_OFFSETS = struct.Struct("=104xQ")  # the last of the map's offsets is the end of the file
 _STATA_DATE = b"01 Jan 1960 00:00"
 _STATA_LARGEST = number_of("a")
 _DISK_FULL = "cannot be written (the disk may be full)"
@@ -91,7 +91,9 @@ def _check_spss_names(names: tuple[str, ...], target: Path) -> None:
             problem = "SPSS names begin with a letter, hold letters, digits, _ . @ # $ and at most 64 bytes; rename it"
             raise FileError(target, problem, column=name)
         if name.lower() in seen:
-            raise FileError(target, f"SPSS does not tell it apart from '{seen[name.lower()]}'; rename one", column=name)
+            raise FileError(
+                target, f"SPSS does not distinguish it from '{seen[name.lower()]}'; rename one", column=name
+            )
         seen[name.lower()] = name
 
 
@@ -275,33 +277,33 @@ def _is_whole_sav(content: mmap.mmap) -> bool:
 
 
 def _is_whole_zsav(content: mmap.mmap) -> bool:
-    """Whether the file ends with the trailer, whose place is told after the end of the dictionary."""
+    """Whether the file ends with the trailer, whose offset is given after the end of the dictionary."""
     mark = content.find(_SPSS_END_OF_DICTIONARY)
     while mark >= 0:
-        place = mark + len(_SPSS_END_OF_DICTIONARY)
-        own_place, trailer, length = _ZSAV_PLACES.unpack_from(content, place)
-        if own_place == place:
+        offset = mark + len(_SPSS_END_OF_DICTIONARY)
+        own_offset, trailer, length = _ZSAV_OFFSETS.unpack_from(content, offset)
+        if own_offset == offset:
             return bool(trailer + length == len(content))
-        mark = content.find(_SPSS_END_OF_DICTIONARY, place)  # the other was part of a label
+        mark = content.find(_SPSS_END_OF_DICTIONARY, offset)  # the other was part of a label
     return False
 
 
 def _is_whole_dta(content: mmap.mmap) -> bool:
     """Whether the file ends where its map says."""
     opening = b"<map>"
-    place = content.find(opening)
-    return place >= 0 and _STATA_PLACES.unpack_from(content, place + len(opening)) == (len(content),)
+    offset = content.find(opening)
+    return offset >= 0 and _STATA_OFFSETS.unpack_from(content, offset + len(opening)) == (len(content),)
 
 
-def _overwrite(path: Path, place: int, content: bytes) -> None:
+def _overwrite(path: Path, offset: int, content: bytes) -> None:
     """Put fixed bytes where the time of writing stands: the same table must give the same file."""
     with path.open("r+b") as file:
-        file.seek(place)
+        file.seek(offset)
         file.write(content)
 
 
 def _overwrite_stata_date(path: Path) -> None:
     opening = b"<timestamp>\x11"
     with path.open("rb") as file:
-        place = file.read(1024).index(opening) + len(opening)
-    _overwrite(path, place, _STATA_DATE)
+        offset = file.read(1024).index(opening) + len(opening)
+    _overwrite(path, offset, _STATA_DATE)

@@ -1,4 +1,4 @@
-"""How series are told apart: by shape, by colour and by dashes together, so that black and white print will do."""
+"""The styles of series: they differ in shape, colour and dashes together, so that black and white print will do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5")
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """A shape (circle, square, triangle, diamond, down, plus or cross; bar for an area), a colour and dashes."""
 
     shape: str
@@ -21,27 +21,27 @@ class Look:
 
 
 # the table as it was lies behind as an area; the released one is drawn over it as an outline
-BEFORE = Look("bar", "#c3c8ce")
-AFTER = Look("bar", "#2563a8", outline=True)
-SINGLE = Look("bar", "#5b8ec4")
+BEFORE = Style("bar", "#c3c8ce")
+AFTER = Style("bar", "#2563a8", outline=True)
+SINGLE = Style("bar", "#5b8ec4")
 
 
-def looks_for(names: Sequence[str]) -> dict[str, Look]:
-    """A look for each name, in their order; the first fifty or so all differ.
+def styles_for(names: Sequence[str]) -> dict[str, Style]:
+    """A style for each name, in their order; the first fifty or so all differ.
 
-    >>> looks_for(["mdav", "noise"])["noise"].shape
+    >>> styles_for(["mdav", "noise"])["noise"].shape
     'square'
     """
     return {
-        name: Look(_SHAPES[i % len(_SHAPES)], _COLOURS[i % len(_COLOURS)], _DASHES[i % len(_DASHES)])
+        name: Style(_SHAPES[i % len(_SHAPES)], _COLOURS[i % len(_COLOURS)], _DASHES[i % len(_DASHES)])
         for i, name in enumerate(names)
     }
 
 
-def area_looks(names: Sequence[str]) -> dict[str, Look]:
-    """Looks for areas and bars: one alone, one behind another, or as many as there are."""
+def area_styles(names: Sequence[str]) -> dict[str, Style]:
+    """Styles for areas and bars: one alone, one behind another, or as many as there are."""
     if len(names) == 1:
         return {names[0]: SINGLE}
     if len(names) == 2:
         return dict(zip(names, (BEFORE, AFTER), strict=True))
-    return {name: Look("bar", _COLOURS[i % len(_COLOURS)]) for i, name in enumerate(names)}
+    return {name: Style("bar", _COLOURS[i % len(_COLOURS)]) for i, name in enumerate(names)}
