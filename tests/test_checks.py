@@ -35,7 +35,7 @@ class Careless(Method):
     missing: ClassVar[str] = "missing cells become zero"
     source: ClassVar[str] = "nobody"
 
-    strength: float = parameter(1.0, help="a number without an upper bound")
+    strength: float = parameter(default=1.0, help="a number without an upper bound")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         if len(data) == 30:

@@ -29,7 +29,7 @@ LARGEST_SEED = 2**64 - 1  # of what attacks and losses draw; the seed of a relea
 _CONFIG = pydantic.ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 
-def parameter(default: Any = dataclasses.MISSING, *, help: str, **limits: Any) -> Any:  # noqa: A002
+def parameter(*, default: Any = dataclasses.MISSING, help: str, **limits: Any) -> Any:  # noqa: A002
     """A documented parameter; `limits` are those of pydantic (`ge`, `gt`, `le`, `lt`, `min_length`).
 
     Every number has an upper bound. Where the table itself is the bound (k cannot exceed the records), `MOST_RECORDS`

@@ -51,10 +51,10 @@ class AttributeDisclosure(ConfidentialAttack):
     missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Fayyoumi (2008), section 2.4.1; Machanavajjhala et al. (2007) on homogeneous candidates"
 
-    confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
-    width: float = parameter(10.0, help=WIDTH, ge=0, le=1e6)
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    confidential: tuple[str, ...] | None = parameter(default=None, help=CONFIDENTIAL, min_length=1)
+    width: float = parameter(default=10.0, help=WIDTH, ge=0, le=1e6)
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         targets = self.targets(pair, attributes)

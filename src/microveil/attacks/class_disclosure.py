@@ -81,15 +81,15 @@ class ClassDisclosure(ConfidentialAttack):
     missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Li and Sarkar (2013), sections 3, 4, 6.1 and 7, Definitions 2 and 4, Eq. 13"
 
-    confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
+    confidential: tuple[str, ...] | None = parameter(default=None, help=CONFIDENTIAL, min_length=1)
     groups: Literal["partition", "values"] | None = parameter(
-        None,
+        default=None,
         help="groups that are examined: those that the method made (partition), or the equivalence classes of "
         "released values (values); unset: the partition where it is known",
     )
-    parts: int = parameter(5, help="how many classes a numeric attribute is divided into", ge=1, le=10_000)
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    parts: int = parameter(default=5, help="how many classes a numeric attribute is divided into", ge=1, le=10_000)
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.counting.class_divergence import ClassReport

@@ -53,14 +53,16 @@ class Inference(ConfidentialAttack):
     )
     source: ClassVar[str] = "Fayyoumi (2008), section 2.6.6.2"
 
-    confidential: tuple[str, ...] | None = parameter(None, help=CONFIDENTIAL, min_length=1)
-    learner: Literal["tree", "ridge"] = parameter("tree", help="model: a decision tree, or a ridge regression")
-    leaf: int = parameter(5, help="fewest released records in a leaf of a tree", ge=1, le=MOST_RECORDS)
-    evidence: float = parameter(2.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6)
-    penalty: float = parameter(
-        1.0, help="penalty of the ridge regression, which shrinks its coefficients", gt=0, le=1e12
+    confidential: tuple[str, ...] | None = parameter(default=None, help=CONFIDENTIAL, min_length=1)
+    learner: Literal["tree", "ridge"] = parameter(default="tree", help="model: a decision tree, or a ridge regression")
+    leaf: int = parameter(default=5, help="fewest released records in a leaf of a tree", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(
+        default=2.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6
     )
-    width: float = parameter(10.0, help=WIDTH, ge=0, le=1e6)
+    penalty: float = parameter(
+        default=1.0, help="penalty of the ridge regression, which shrinks its coefficients", gt=0, le=1e12
+    )
+    width: float = parameter(default=10.0, help=WIDTH, ge=0, le=1e6)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         right: dict[str, FloatArray] = {}

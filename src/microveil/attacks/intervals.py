@@ -60,22 +60,23 @@ class IntervalDisclosure(Attack):
     )
 
     widths: tuple[float, ...] = parameter(
-        tuple(float(p) for p in range(1, 11)), help="half-widths of the interval in per cent", min_length=1
+        default=tuple(float(p) for p in range(1, 11)), help="half-widths of the interval in per cent", min_length=1
     )
     window: Window = parameter(
-        "rank",
+        default="rank",
         help="what a width is a percentage of: records in rank around the released value, difference of the two "
         "ranks, standard deviation, range, or the released value",
     )
     mode: Literal["cells", "records"] = parameter(
-        "cells", help="count values, or count records all of whose values are disclosed"
+        default="cells", help="count values, or count records all of whose values are disclosed"
     )
     ties: Literal["average", "order"] = parameter(
-        "average", help="rank of equal released values: their mean rank, or by record as some published tables have it"
+        default="average",
+        help="rank of equal released values: their mean rank, or by record as some published tables have it",
     )
 
     counted: Literal["masked", "all"] = parameter(
-        "masked", help="attributes that count in the risk: those that were masked and have an order, or all"
+        default="masked", help="attributes that count in the risk: those that were masked and have an order, or all"
     )
 
     @classmethod

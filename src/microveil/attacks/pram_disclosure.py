@@ -166,9 +166,9 @@ class ExpectedRatio(_MatrixAttack):
         "Gouweleeuw et al. (1998); Marés (2013), section 4.1.5; corrects the transposed indices of its Table 4.8"
     )
 
-    given: GivenMatrices | None = parameter(None, help=_GIVEN)
+    given: GivenMatrices | None = parameter(default=None, help=_GIVEN)
     convention: Convention = parameter(
-        "column",
+        default="column",
         help="how the matrix is read: correctly (column), or with transposed indices as in Marés (2013)",
     )
 
@@ -231,9 +231,10 @@ class MapDisclosure(_MatrixAttack):
         "Microveil's own: an answer to what the evolved matrix of Marés (2013), Table 4.6, gives away"
     )
 
-    given: GivenMatrices | None = parameter(None, help=_GIVEN)
+    given: GivenMatrices | None = parameter(default=None, help=_GIVEN)
     frequencies: Literal["original", "estimated"] = parameter(
-        "original", help="frequencies that the intruder uses: the true ones, or those estimated from the release"
+        default="original",
+        help="frequencies that the intruder uses: the true ones, or those estimated from the release",
     )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:

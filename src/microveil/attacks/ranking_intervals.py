@@ -46,7 +46,7 @@ class RankingIntervals(Attack):
     source: ClassVar[str] = "Domingo-Ferrer et al. (2002); Fayyoumi (2008), section 2.6.3.1"
 
     narrow: float = parameter(
-        0.1,
+        default=0.1,
         help="an interval is narrow if its width is less than this number of standard deviations of the released "
         "attribute",
         gt=0,

@@ -308,7 +308,7 @@ def headline_of(
     first, second, third = parts(progress, 3)
     before = risk_of_file(original, known, threshold=threshold, progress=first)
     if unique is None:
-        unique = Uniqueness().assess_pair(Uniqueness.facing(pair), progress=second)  # type: ignore[call-arg]
+        unique = Uniqueness().assess_pair(Uniqueness.facing(pair), progress=second)
     released = pair.original
     same = before if len(released) == len(before.per_record) else risk_of_file(released, known, progress=third)
     in_file = same.per_record * same.frequencies  # the chance that a person with these keys is in the file

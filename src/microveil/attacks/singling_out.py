@@ -43,17 +43,17 @@ class SinglingOut(Attack):
     missing: ClassVar[str] = "a missing cell fulfils no predicate; a predicate that needs one isolates nobody"
     source: ClassVar[str] = "Article 29 Working Party (2014) on singling out; Cohen and Nissim (2020)"
 
-    size: int = parameter(3, help="number of attributes in a predicate", ge=1, le=MOST_ATTRIBUTES)
-    predicates: int = parameter(10, help="number of predicates made from each released record", ge=1, le=10_000)
+    size: int = parameter(default=3, help="number of attributes in a predicate", ge=1, le=MOST_ATTRIBUTES)
+    predicates: int = parameter(default=10, help="number of predicates made from each released record", ge=1, le=10_000)
     width: float = parameter(
-        5.0,
+        default=5.0,
         help="half-width of the interval of a number in a predicate, in per cent of the released standard deviation",
         ge=0,
         le=1e6,
     )
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(
-        0, help="seed for the attributes of the predicates and the records to attack", ge=0, le=LARGEST_SEED
+        default=0, help="seed for the attributes of the predicates and the records to attack", ge=0, le=LARGEST_SEED
     )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:

@@ -65,19 +65,19 @@ class Uniqueness(Attack):
     )
 
     estimate: Literal["negative-binomial", "ratio", "none"] = parameter(
-        "negative-binomial",
+        default="negative-binomial",
         help="risk of a record in a sample: the expected 1/F under a negative binomial distribution, 1 over the "
         "estimated population frequency F (ratio), or 1/f as if the file were the population (none)",
     )
     population: int | None = parameter(
-        None,
+        default=None,
         help="number of units in the population; unset: estimated by the sampling weights, or without weights the "
         "file is the whole population",
         ge=1,
         le=10_000_000_000,
     )
     classes: int = parameter(
-        5, help="number of intervals of equal frequency in which masked numbers are compared", ge=1, le=10_000
+        default=5, help="number of intervals of equal frequency in which masked numbers are compared", ge=1, le=10_000
     )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:

@@ -64,7 +64,7 @@ class ByHousehold(Method):
     joint: ClassVar[bool] = True
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({})
 
-    method: Method = parameter(MDAVGeneric(), help="the method that masks households and persons")  # type: ignore[call-arg]
+    method: Method = parameter(default=MDAVGeneric(), help="the method that masks households and persons")
 
     @property
     def takes(self) -> tuple[str, ...]:

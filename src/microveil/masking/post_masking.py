@@ -35,7 +35,7 @@ class Mending(Method):
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
 
     first: Method = parameter(
-        MDAV(k=5),  # type: ignore[call-arg]
+        default=MDAV(k=5),
         help="method that is applied first to a table that has not been masked yet",
     )
 

@@ -71,24 +71,29 @@ class Within(Method):
     source: ClassVar[str] = "Marés and Torra (2012); Marés (2013), sections 5.1 to 5.3, Algorithms 9 to 11"
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({"starts": 1})
 
-    method: Method = parameter(MDAVGeneric(), help="the method that masks each part")  # type: ignore[call-arg]
-    by: Literal["clusters", "strata"] = parameter("clusters", help="what the parts are")
-    clusters: int = parameter(10, help="initial number of clusters, before small ones are merged", ge=1, le=1_000_000)
-    starts: int = parameter(20, help="number of runs of the clustering, of which the best is taken", ge=1, le=10_000)
+    method: Method = parameter(default=MDAVGeneric(), help="the method that masks each part")
+    by: Literal["clusters", "strata"] = parameter(default="clusters", help="what the parts are")
+    clusters: int = parameter(
+        default=10, help="initial number of clusters, before small ones are merged", ge=1, le=1_000_000
+    )
+    starts: int = parameter(
+        default=20, help="number of runs of the clustering, of which the best is taken", ge=1, le=10_000
+    )
     smallest: int | None = parameter(
-        None,
+        default=None,
         help="fewest records in a cluster; unset: the k of the method or of one inside it, else 2",
         ge=1,
         le=MOST_RECORDS,
     )
     merge: Merge = parameter(
-        "two-smallest",
+        default="two-smallest",
         help="what becomes of smaller clusters: the two smallest are merged, or the smallest joins the nearest",
     )
     centre: Literal["median", "least"] = parameter(
-        "median", help="centre of a cluster of ordered values: their median, or the value of least total distance"
+        default="median",
+        help="centre of a cluster of ordered values: their median, or the value of least total distance",
     )
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help=f"clusters: {ORDINAL_DISTANCES}")
+    ordinal_distance: OrdinalDistance = parameter(default="inclusive", help=f"clusters: {ORDINAL_DISTANCES}")
 
     @property
     def takes(self) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class LaplaceNoise(Method):
     source: ClassVar[str] = "Dwork, McSherry, Nissim and Smith (2006), the Laplace mechanism"
 
     scale: float = parameter(
-        0.2, help="scale of the noise, as a share of the attribute's standard deviation", ge=0, le=1e6
+        default=0.2, help="scale of the noise, as a share of the attribute's standard deviation", ge=0, le=1e6
     )
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:

@@ -33,7 +33,7 @@ class ValueInterval(Attack):
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell discloses nothing"
     source: ClassVar[str] = "Mateo-Sanz, Sebé and Domingo-Ferrer (2004), interval disclosure by standard deviation"
 
-    width: float = parameter(0.1, help="half-width of the interval, in standard deviations", ge=0, le=100)
+    width: float = parameter(default=0.1, help="half-width of the interval, in standard deviations", ge=0, le=100)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         disclosed, present = np.zeros((2, len(attributes), len(pair)), dtype=np.bool_)

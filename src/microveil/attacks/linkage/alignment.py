@@ -62,22 +62,22 @@ class AlignmentLinkage(Attack):
     source: ClassVar[str] = "Nin (2008), section 4.2.1"
 
     align: Literal["positions", "warping", "neighbours"] = parameter(
-        "positions",
+        default="positions",
         help="how values and means are aligned: both sorted and paired by position (positions), the nearest runs of k "
         "to 2k-1 values (warping), or the next means below and above (neighbours)",
     )
     k: int | None = parameter(
-        None, help="with warping: smallest size of a group; unset: from the provenance", ge=1, le=MOST_RECORDS
+        default=None, help="with warping: smallest size of a group; unset: from the provenance", ge=1, le=MOST_RECORDS
     )
     ties: Literal["farther", "strict", "plain"] = parameter(
-        "farther",
+        default="farther",
         help="with neighbours: means as far as the farther of the next ones, only the next ones that differ from the "
         "value and those equal to it, or only the next ones at or beside the value",
     )
-    metric: Metric = parameter("euclidean", help=METRIC)
-    standardisation: Scale = parameter("joint", help=SCALE)
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    metric: Metric = parameter(default="euclidean", help=METRIC)
+    standardisation: Scale = parameter(default="joint", help=SCALE)
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:

@@ -46,16 +46,16 @@ class AnnotatedUnionLinkage(Attack):
     source: ClassVar[str] = "Nin (2008), section 4.1.4"
 
     p: float | None = parameter(
-        None,
+        default=None,
         help="half-width of the windows for a share of 1, in ranks, in the unit given; unset: from the provenance",
         ge=0,
         le=MOST_RECORDS,
     )
-    unit: Unit = parameter("percent", help=UNIT)
-    share: float = parameter(1.0, help="half-width of the windows, as a multiple of p", gt=0, le=1_000)
-    metric: Metric = parameter("euclidean", help=METRIC)
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    unit: Unit = parameter(default="percent", help=UNIT)
+    share: float = parameter(default=1.0, help="half-width of the windows, as a multiple of p", gt=0, le=1_000)
+    metric: Metric = parameter(default="euclidean", help=METRIC)
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if self.p is not None:

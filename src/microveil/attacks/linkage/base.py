@@ -51,33 +51,33 @@ class Linkage(Attack):
     reads_labels: ClassVar[bool] = True
 
     known_sizes: tuple[int, ...] | None = parameter(
-        None,
+        default=None,
         help="numbers of attributes that the intruder knows, each number in turn; unset: all attributes",
         min_length=1,
     )
     choose: Literal["all", "first"] = parameter(
-        "all",
+        default="all",
         help="which attributes are known: every subset of that size in turn (all), or the first ones in their order "
         "(first)",
     )
     aggregate: Literal["mean", "any", "worst"] = parameter(
-        "mean",
+        default="mean",
         help="over the subsets of known attributes: the mean risk, the largest risk of each record (any), or the "
         "largest risk of the whole file (worst)",
     )
     block: tuple[str, ...] | None = parameter(
-        None,
+        default=None,
         help="blocking attributes: only records that agree on these known attributes are compared, a wildcard "
         "agreeing with every value; unset: no blocking",
         min_length=1,
     )
     records: int | None = parameter(
-        None,
+        default=None,
         help="number of records that are attacked, drawn at random; unset: all, or as many as take about 20 seconds",
         ge=1,
         le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if self.known_sizes is not None and min(self.known_sizes) < 1:

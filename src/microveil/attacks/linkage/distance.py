@@ -103,33 +103,36 @@ class DistanceLinkage(Linkage):
     )
 
     metric: Literal["euclidean", "manhattan", "mahalanobis", "gower"] = parameter(
-        "euclidean", help="distance of numbers"
+        default="euclidean", help="distance of numbers"
     )
     covariance: Literal["separate", "joint"] = parameter(
-        "separate", help="for mahalanobis: the sum of both files' covariances, or the covariance of their differences"
+        default="separate",
+        help="for mahalanobis: the sum of both files' covariances, or the covariance of their differences",
     )
     weights: tuple[float, ...] | None = parameter(
-        None, help="weight of each known attribute in the sum, in their order; unset: all 1", min_length=1
+        default=None, help="weight of each known attribute in the sum, in their order; unset: all 1", min_length=1
     )
     standardisation: Standardisation = parameter(
-        "separate",
+        default="separate",
         help="scale of numbers: each file's own z-scores, the original's, each file's min-max, or none; gower has "
         "its own",
     )
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help=ORDINAL_DISTANCES)
+    ordinal_distance: OrdinalDistance = parameter(default="inclusive", help=ORDINAL_DISTANCES)
     direction: Literal["original", "masked"] = parameter(
-        "original",
+        default="original",
         help="which records are linked to the nearest record of the other file: the original ones, or the masked ones",
     )
     neighbours: int = parameter(
-        1,
+        default=1,
         help="number of nearest records that the intruder takes; the link is right if one of them is the person's",
         ge=1,
         le=MOST_RECORDS,
     )
-    one_to_one: bool = parameter(False, help="link all records at once, so that every released record is used once")
+    one_to_one: bool = parameter(
+        default=False, help="link all records at once, so that every released record is used once"
+    )
     missing_cells: Literal["typical", "left out"] = parameter(
-        "typical",
+        default="typical",
         help="what a missing cell that is a wildcard adds to a distance: the typical difference of its attribute "
         "between nearest records (typical); or nothing, the rest being scaled up, which favours links to records "
         "with few known cells (left out)",

@@ -84,7 +84,7 @@ class FrequencyAlignmentLinkage(RankAlignmentLinkage):
     def noticed(cls, pair: Pair) -> bool:
         """Whether the categories of some attribute agree clearly better by their frequencies than by their names."""
         attributes = [name for name in pair.of_kinds(cls.kinds) if not _coarsened(pair, name)]
-        found = cls()._coded(pair, attributes)  # type: ignore[call-arg]
+        found = cls()._coded(pair, attributes)
         return any(one.agreement > one.plain_agreement + _CLEARLY for one in found.values())
 
     def _cells(self, pair: Pair, attributes: Sequence[str]) -> tuple[dict[str, Cells], str]:

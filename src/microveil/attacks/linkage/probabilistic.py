@@ -93,44 +93,52 @@ class ProbabilisticLinkage(Linkage):
     )
 
     agreement: Agreement = parameter(
-        "tolerance",
+        default="tolerance",
         help="when numbers agree: within tolerances; equal; equal after rounding to `digits`; the released value is "
         "the one nearest; in the same of `bins` equal shares of each file; or within the closest `quantile` of all "
         "differences",
     )
     tolerances: tuple[float, ...] = parameter(
-        (0.05, 0.25), help="levels of agreement of numbers, each a greatest difference of scaled values", min_length=1
+        default=(0.05, 0.25),
+        help="levels of agreement of numbers, each a greatest difference of scaled values",
+        min_length=1,
     )
-    digits: int = parameter(1, help="for round: decimals of the scaled values", ge=0, le=15)
-    bins: int = parameter(10, help="for bins: number of bins", ge=2, le=100_000)
-    quantile: float = parameter(0.05, help="for quantile: the share of all differences that agrees", gt=0, lt=1)
+    digits: int = parameter(default=1, help="for round: decimals of the scaled values", ge=0, le=15)
+    bins: int = parameter(default=10, help="for bins: number of bins", ge=2, le=100_000)
+    quantile: float = parameter(default=0.05, help="for quantile: the share of all differences that agrees", gt=0, lt=1)
     steps: tuple[int, ...] = parameter(
-        (0,), help="levels of agreement of ordered categories, each a greatest number of steps apart", min_length=1
+        default=(0,),
+        help="levels of agreement of ordered categories, each a greatest number of steps apart",
+        min_length=1,
     )
     standardisation: Standardisation = parameter(
-        "separate", help="scale of numbers: each file's own z-scores, the original's, each file's min-max, or none"
+        default="separate",
+        help="scale of numbers: each file's own z-scores, the original's, each file's min-max, or none",
     )
     prevalence: Literal["fixed", "estimated"] = parameter(
-        "fixed", help="share of pairs of the same person: 1 over the number of records, or estimated"
+        default="fixed", help="share of pairs of the same person: 1 over the number of records, or estimated"
     )
     coincidence: Literal["rest", "all", "estimated"] = parameter(
-        "rest",
+        default="rest",
         help="how often pairs of different persons agree: as often as all pairs except those of the same person "
         "(rest); as often as all pairs; or estimated",
     )
     interactions: Literal["none", "different", "both"] = parameter(
-        "none", help="whether attributes depend on each other: no, among different persons, or in both classes"
+        default="none", help="whether attributes depend on each other: no, among different persons, or in both classes"
     )
     assignment: Literal["best", "one-to-one", "threshold"] = parameter(
-        "best",
+        default="best",
         help="each record is linked by itself to the highest weight (best); all records at once, so that every "
         "released record is used once (one-to-one); or by itself and only above the upper threshold (threshold)",
     )
     false_links: float = parameter(
-        0.05, help="largest probability that a pair of different persons is linked (false match)", ge=0, le=1
+        default=0.05, help="largest probability that a pair of different persons is linked (false match)", ge=0, le=1
     )
     missed_links: float = parameter(
-        0.05, help="largest probability that a pair of the same person is not linked (false non-match)", ge=0, le=1
+        default=0.05,
+        help="largest probability that a pair of the same person is not linked (false non-match)",
+        ge=0,
+        le=1,
     )
 
     def __post_init__(self) -> None:

@@ -73,32 +73,32 @@ class ProjectedLinkage(Attack):
     source: ClassVar[str] = "Nin, Herranz and Torra (2008b); Nin (2008), section 4.3.2, Algorithm 5"
 
     projections: tuple[Projected, ...] = parameter(
-        ("component", "component-raw", "z-sum"),
+        default=("component", "component-raw", "z-sum"),
         help="scores that are tried: first component of the z-scores or of the values, their sum, or given loadings",
         min_length=1,
     )
     parameters_from: tuple[From, ...] = parameter(
-        ("masked", "original", "own"),
+        default=("masked", "original", "own"),
         help="files that means, standard deviations and loadings are taken from: each is tried",
         min_length=1,
     )
     blocks: tuple[tuple[str, ...], ...] | None = parameter(
-        None, help="the attributes of each block; unset: from the provenance, or one block of all", min_length=1
+        default=None, help="the attributes of each block; unset: from the provenance, or one block of all", min_length=1
     )
     block: int | None = parameter(
-        None,
+        default=None,
         help="number of known attributes in each block, in their order, instead of blocks",
         ge=1,
         le=MOST_ATTRIBUTES,
     )
     loadings: tuple[float, ...] | None = parameter(
-        None, help="with loadings: the weight of each known attribute's z-score in the score of its block"
+        default=None, help="with loadings: the weight of each known attribute's z-score in the score of its block"
     )
     rescale: bool = parameter(
-        False, help="bring the scores of every block to standard deviation 1 before distances are taken"
+        default=False, help="bring the scores of every block to standard deviation 1 before distances are taken"
     )
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if ("loadings" in self.projections) != (self.loadings is not None):

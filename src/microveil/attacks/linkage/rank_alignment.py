@@ -76,11 +76,12 @@ class RankAlignmentLinkage(Attack):
     )
 
     direction: Literal["each", "increasing", "decreasing"] = parameter(
-        "each", help="whether larger values are released as larger ones: as it suits each attribute, or for all alike"
+        default="each",
+        help="whether larger values are released as larger ones: as it suits each attribute, or for all alike",
     )
-    metric: Metric = parameter("euclidean", help="distance of ranks")
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    metric: Metric = parameter(default="euclidean", help="distance of ranks")
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
@@ -104,7 +105,7 @@ class RankAlignmentLinkage(Attack):
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         cells, told = self._cells(pair, attributes)
         aligned = _with_cells(pair, cells)
-        linkage = DistanceLinkage(metric=self.metric, records=self.records, seed=self.seed)  # type: ignore[call-arg]
+        linkage = DistanceLinkage(metric=self.metric, records=self.records, seed=self.seed)
         risk = linkage.assess_drawn(
             aligned,
             attributes,

@@ -65,24 +65,24 @@ class RankSwappingLinkage(Attack):
     source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), sections 4.1.1 and 4.1.3"
 
     p: float | None = parameter(
-        None,
+        default=None,
         help="largest difference in rank between swapped values, or an upper bound of it, in the unit given; unset: "
         "from the provenance",
         ge=0,
         le=MOST_RECORDS,
     )
-    unit: Unit = parameter("percent", help=UNIT)
+    unit: Unit = parameter(default="percent", help=UNIT)
     exclude_self: bool = parameter(
-        False,
+        default=False,
         help="assume that every value was swapped: leave out the record that has the known value, where no other has "
         "it",
     )
     propagate: bool = parameter(
-        False, help="leave out candidates that fit into no assignment of all released records to all persons"
+        default=False, help="leave out candidates that fit into no assignment of all released records to all persons"
     )
-    metric: Metric = parameter("euclidean", help=METRIC)
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    metric: Metric = parameter(default="euclidean", help=METRIC)
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if self.p is not None:

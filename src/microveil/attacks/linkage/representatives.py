@@ -82,58 +82,60 @@ class RepresentativeLinkage(Attack):
         "Torra (2004b), Torra and Nin (2008); Nin (2008), chapter 5, Algorithm 6; Fayyoumi (2008), section 2.4.1"
     )
 
-    operator: Operator = parameter("owa", help="what makes records comparable: aggregations, structure, or one score")
-    quantifier: Family = parameter("threshold", help="family of the ten quantifiers")
+    operator: Operator = parameter(
+        default="owa", help="what makes records comparable: aggregations, structure, or one score"
+    )
+    quantifier: Family = parameter(default="threshold", help="family of the ten quantifiers")
     choquet_quantifier: Family | None = parameter(
-        None, help="twofold: family of the quantifiers of its Choquet part; unset: the same"
+        default=None, help="twofold: family of the quantifiers of its Choquet part; unset: the same"
     )
     alphas: tuple[float, ...] | None = parameter(
-        None, help="parameters of the quantifiers; unset: the ten published ones of the family", min_length=1
+        default=None, help="parameters of the quantifiers; unset: the ten published ones of the family", min_length=1
     )
     boundary: Boundary = parameter(
-        "fixed", help="sigmoid: made 0 at 0 and 1 at 1, as a quantifier must be, or raw as printed"
+        default="fixed", help="sigmoid: made 0 at 0 and 1 at 1, as a quantifier must be, or raw as printed"
     )
     scale: Scale | None = parameter(
-        None,
+        default=None,
         help="scale of each attribute in its file: z-scores, range [0, 1], ranks or none; unset: z-scores for ordered "
         "averages, [0, 1] for the integrals, which are made for it, ranks for structure",
     )
     missing_cells: Literal["project", "zero"] = parameter(
-        "project",
+        default="project",
         help="represent a record by the values it has (project), or replace missing values by 0 after scaling (zero)",
     )
-    distinct: bool = parameter(False, help="use representatives that coincide in both files only once")
+    distinct: bool = parameter(default=False, help="use representatives that coincide in both files only once")
     rescale: bool = parameter(
-        False,
+        default=False,
         help="bring every representative to mean 0 and standard deviation 1 in its file, so that levels do not matter",
     )
     released: tuple[str, ...] | None = parameter(
-        None,
+        default=None,
         help="attributes of the release that the intruder sees; unset: masked ones that are not known",
         min_length=1,
     )
     split: bool = parameter(
-        False, help="divide the attributes by their correlations into those known and those released"
+        default=False, help="divide the attributes by their correlations into those known and those released"
     )
     correlation: float = parameter(
-        0.7,
+        default=0.7,
         help="split: attributes with at least this correlation are separated; those without such a partner are left "
         "out, unless none has one",
         ge=0,
         le=1,
     )
     linkage: Literal["distance", "probabilistic"] = parameter(
-        "distance", help="how representatives are linked: by distance, or by probabilistic linkage"
+        default="distance", help="how representatives are linked: by distance, or by probabilistic linkage"
     )
-    metric: Metric = parameter("euclidean", help="distance: the distance of representatives")
+    metric: Metric = parameter(default="euclidean", help="distance: the distance of representatives")
     agreement: float = parameter(
-        0.05,
+        default=0.05,
         help="probabilistic: the share of all differences of a representative that counts as agreement",
         gt=0,
         lt=1,
     )
-    records: int | None = parameter(None, help=RECORDS, ge=1, le=MOST_RECORDS)
-    seed: int = parameter(0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
+    records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
+    seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         if self.split and self.released is not None:
@@ -149,8 +151,8 @@ class RepresentativeLinkage(Attack):
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
         known = pair.of_kinds(cls.kinds)
         if known and _others_masked(pair, known):
-            return (cls(),)  # type: ignore[call-arg]
-        return (cls(split=True),) if len(known) > 1 else ()  # type: ignore[call-arg]
+            return (cls(),)
+        return (cls(split=True),) if len(known) > 1 else ()
 
     def assess(
         self, original: Any, release: Any, known: Sequence[str] | None = None, *, progress: Progress = silent

@@ -57,18 +57,20 @@ class BiasTypes(LossMeasure):
     )
 
     confidential: tuple[str, ...] | None = parameter(
-        None, help="the confidential attributes; unset: those with that role", min_length=1
+        default=None, help="the confidential attributes; unset: those with that role", min_length=1
     )
-    held_out: float = parameter(0.3, help="share of the original records that trees are tested on", gt=0, lt=1)
-    leaf: int = parameter(5, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
-    evidence: float = parameter(2.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6)
+    held_out: float = parameter(default=0.3, help="share of the original records that trees are tested on", gt=0, lt=1)
+    leaf: int = parameter(default=5, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(
+        default=2.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6
+    )
     sample: int | None = parameter(
-        20_000,
+        default=20_000,
         help="largest number of records for the trees, drawn at random where there are more; none: all",
         ge=10,
         le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed of the sample and of the records held out", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(default=0, help="seed of the sample and of the records held out", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         confidential = self._confidential(pair)

@@ -51,8 +51,8 @@ class SurveyEstimates(LossMeasure):
     )
     source: ClassVar[str] = "Karr et al. (2006); Särndal, Swensson and Wretman (1992), chapter 5"
 
-    by: str | None = parameter(None, help="a categorical attribute: estimates for each of its categories")
-    level: float = parameter(0.95, help="confidence level of the intervals", gt=0, lt=1)
+    by: str | None = parameter(default=None, help="a categorical attribute: estimates for each of its categories")
+    level: float = parameter(default=0.95, help="confidence level of the intervals", gt=0, lt=1)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         designs = tuple(_design(side, pair.original) for side in (pair.original, pair.masked))

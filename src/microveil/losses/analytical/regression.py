@@ -67,12 +67,14 @@ class Regression(LossMeasure):
     )
     scope: ClassVar[Scope] = "specific"
 
-    response: str | None = parameter(None, help="the numeric response; unset: each numeric attribute in turn")
+    response: str | None = parameter(default=None, help="the numeric response; unset: each numeric attribute in turn")
     predictors: tuple[str, ...] | None = parameter(
-        None, help="the predictors of the response; unset: all others that are compared"
+        default=None, help="the predictors of the response; unset: all others that are compared"
     )
-    level: float = parameter(0.95, help="confidence level of the intervals", gt=0, lt=1)
-    grouped: bool = parameter(False, help="analyse the release by weighted least squares on the means of its groups")
+    level: float = parameter(default=0.95, help="confidence level of the intervals", gt=0, lt=1)
+    grouped: bool = parameter(
+        default=False, help="analyse the release by weighted least squares on the means of its groups"
+    )
 
     @classmethod
     def suited(cls, pair: Pair) -> bool:

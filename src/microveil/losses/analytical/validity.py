@@ -57,16 +57,19 @@ class Validity(LossMeasure):
     source: ClassVar[str] = "Winkler (1998); Fayyoumi (2008), section 2.4.2"
 
     subdomains: tuple[str, ...] | None = parameter(
-        None, help="categorical attributes whose categories are sub-domains; unset: the strata; the whole always counts"
+        default=None,
+        help="categorical attributes whose categories are sub-domains; unset: the strata; the whole always counts",
     )
     tabulations: tuple[str, ...] | None = parameter(
-        None, help="categorical attributes whose marginals are checked; unset: all that are compared"
+        default=None, help="categorical attributes whose marginals are checked; unset: all that are compared"
     )
-    tolerance: float = parameter(10.0, help="largest change that passes a check, in per cent", gt=0, le=1e6)
+    tolerance: float = parameter(default=10.0, help="largest change that passes a check, in per cent", gt=0, le=1e6)
     relative_to: Literal["value", "scale"] = parameter(
-        "value", help="a moment's change is divided by the moment itself or by the standard deviations"
+        default="value", help="a moment's change is divided by the moment itself or by the standard deviations"
     )
-    fewest: int = parameter(30, help="sub-domains with fewer original records are not checked", ge=2, le=MOST_RECORDS)
+    fewest: int = parameter(
+        default=30, help="sub-domains with fewer original records are not checked", ge=2, le=MOST_RECORDS
+    )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         numeric = tuple(name for name in attributes if pair.original[name].kind == "numeric")

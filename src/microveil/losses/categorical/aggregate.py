@@ -50,17 +50,22 @@ class ILCategorical(LossMeasure):
     source: ClassVar[str] = "Marés (2013), sections 4.2.3 and 5.4, Eq. 4.9 and 5.1"
 
     dimension: int | None = parameter(
-        None, help="largest number of attributes crossed in a table; unset: 2, or that of the preset", ge=1, le=10
+        default=None,
+        help="largest number of attributes crossed in a table; unset: 2, or that of the preset",
+        ge=1,
+        le=10,
     )
     ordinal_distance: OrdinalDistance | None = parameter(
-        None, help=f"{ORDINAL_DISTANCES}; unset: inclusive, or that of the preset"
+        default=None, help=f"{ORDINAL_DISTANCES}; unset: inclusive, or that of the preset"
     )
     entropy: Literal["empirical", "matrix"] = parameter(
-        "empirical", help="entropy by the transitions that happened, or by the transition matrices of the release"
+        default="empirical",
+        help="entropy by the transitions that happened, or by the transition matrices of the release",
     )
-    add_missing_category: bool | None = parameter(None, help=f"{ADD_MISSING}; unset: only with the preset")
+    add_missing_category: bool | None = parameter(default=None, help=f"{ADD_MISSING}; unset: only with the preset")
     preset: Literal["source-ch4-2"] | None = parameter(
-        None, help="conventions that come nearest to printed tables, for dimension, distance and missing category"
+        default=None,
+        help="conventions that come nearest to printed tables, for dimension, distance and missing category",
     )
 
     @pydantic.model_validator(mode="before")

@@ -24,7 +24,7 @@ class _PairwiseLoss(LossMeasure):
     scope: ClassVar[Scope] = "specific"
 
     crossed_with: tuple[str, ...] | None = parameter(
-        None,
+        default=None,
         help="cross each compared attribute with each of these, such as attributes that were not masked; unset: the "
         "compared ones with each other, and one alone with all other categorical ones",
         min_length=1,

@@ -46,8 +46,8 @@ class DBIL(LossMeasure):
         "Domingo-Ferrer and Torra (2001a); Marés (2013), section 2.4.1, Eq. 2.8 and 2.9; Fayyoumi (2008), section 2.4.2"
     )
 
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help=ORDINAL_DISTANCES)
-    add_missing_category: bool = parameter(False, help=ADD_MISSING)
+    ordinal_distance: OrdinalDistance = parameter(default="inclusive", help=ORDINAL_DISTANCES)
+    add_missing_category: bool = parameter(default=False, help=ADD_MISSING)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         total, cells, per_attribute = 0.0, 0, {}

@@ -47,15 +47,15 @@ class _EntropyLoss(LossMeasure):
     )
 
     mode: Literal["empirical", "matrix"] = parameter(
-        "empirical",
+        default="empirical",
         help="where probabilities come from: the transitions that happened, or the transition matrices of the release",
     )
     given: GivenMatrices | None = parameter(
-        None,
+        default=None,
         help="for attributes by name, the transition matrix (with mode matrix): rows of numbers, tables by category, "
         "or a CSV file; unset: those of the release, else the transitions that happened",
     )
-    add_missing_category: bool = parameter(False, help=ADD_MISSING)
+    add_missing_category: bool = parameter(default=False, help=ADD_MISSING)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         stretches = parts(progress, len(attributes))
@@ -169,7 +169,8 @@ class RecordEntropy(_EntropyLoss):
     )
 
     direction: Literal["posterior", "forward"] = parameter(
-        "posterior", help="the probability of the true category given the released one, or the other way as printed"
+        default="posterior",
+        help="the probability of the true category given the released one, or the other way as printed",
     )
 
     def _happened(self, columns: Coded) -> float:

@@ -40,11 +40,11 @@ class CTBIL(LossMeasure):
         "2.4.2"
     )
 
-    dimension: int = parameter(2, help="largest number of attributes crossed in a table", ge=1, le=10)
+    dimension: int = parameter(default=2, help="largest number of attributes crossed in a table", ge=1, le=10)
     mode: Literal["counts", "cells"] = parameter(
-        "counts", help="what is summed: the differences between the counts, or the number of cells that differ"
+        default="counts", help="what is summed: the differences between the counts, or the number of cells that differ"
     )
-    add_missing_category: bool = parameter(False, help=ADD_MISSING)
+    add_missing_category: bool = parameter(default=False, help=ADD_MISSING)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         from microveil.numerics.counting.contingency import cell_counts

@@ -87,23 +87,27 @@ class Clustering(LossMeasure):
     )
     source: ClassVar[str] = "Marés (2013), sections 2.5 and 5.4.3, Eq. 5.3; Rand (1971), Wallace (1983)"
 
-    clusters: int = parameter(10, help="number of clusters", ge=1, le=1_000_000)
+    clusters: int = parameter(default=10, help="number of clusters", ge=1, le=1_000_000)
     method: Literal["c-medians", "k-means"] | None = parameter(
-        None, help="around medians and modes, or around means; unset: means where all attributes are numeric"
+        default=None, help="around medians and modes, or around means; unset: means where all attributes are numeric"
     )
     index: Literal["mean", "rand", "jaccard", "wallace"] = parameter(
-        "mean", help="index of similarity of two partitions, or the mean of the three"
+        default="mean", help="index of similarity of two partitions, or the mean of the three"
     )
-    starts: int = parameter(20, help="number of runs on the original, of which the best is taken", ge=1, le=10_000)
-    repeats: int = parameter(1, help="number of clusterings of the original whose losses are averaged", ge=1, le=10_000)
-    ordinal_distance: OrdinalDistance = parameter("inclusive", help=f"c-medians: {ORDINAL_DISTANCES}")
+    starts: int = parameter(
+        default=20, help="number of runs on the original, of which the best is taken", ge=1, le=10_000
+    )
+    repeats: int = parameter(
+        default=1, help="number of clusterings of the original whose losses are averaged", ge=1, le=10_000
+    )
+    ordinal_distance: OrdinalDistance = parameter(default="inclusive", help=f"c-medians: {ORDINAL_DISTANCES}")
     sample: int | None = parameter(
-        25_000,
+        default=25_000,
         help="largest number of records, in five samples drawn at random where there are more; none: all",
         ge=10,
         le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed of the samples and of the initial centres", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(default=0, help="seed of the samples and of the initial centres", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         columns = Columns.of(pair, attributes)

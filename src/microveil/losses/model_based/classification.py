@@ -109,28 +109,31 @@ class Classification(LossMeasure):
     )
 
     target: tuple[str, ...] | None = parameter(
-        None,
+        default=None,
         help="the responses, each in turn; unset: the released attributes with the role confidential, or without any "
         "the compared attribute with the fewest categories, or the last numeric one",
         min_length=1,
     )
     compare: Literal["accuracy", "predictions"] = parameter(
-        "accuracy", help="the loss: the accuracy lost, or the share of the records for which the predictions differ"
+        default="accuracy",
+        help="the loss: the accuracy lost, or the share of the records for which the predictions differ",
     )
-    learner: Literal["tree", "bayes"] = parameter("tree", help="classifier: a decision tree, or naive Bayes")
-    folds: int = parameter(5, help="number of folds of the cross-validation", ge=2, le=1_000)
+    learner: Literal["tree", "bayes"] = parameter(default="tree", help="classifier: a decision tree, or naive Bayes")
+    folds: int = parameter(default=5, help="number of folds of the cross-validation", ge=2, le=1_000)
     classes: int = parameter(
-        2, help="number of classes of equal frequency that a numeric response is divided into", ge=2, le=1_000
+        default=2, help="number of classes of equal frequency that a numeric response is divided into", ge=2, le=1_000
     )
-    leaf: int = parameter(10, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
-    evidence: float = parameter(8.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6)
+    leaf: int = parameter(default=10, help="fewest records in a leaf of a tree", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(
+        default=8.0, help="least gain of a split of a tree; chance alone gains about 1", ge=0, le=1e6
+    )
     sample: int | None = parameter(
-        100_000,
+        default=100_000,
         help="largest number of records, drawn at random where there are more; none: all",
         ge=10,
         le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed of the sample and of the folds", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(default=0, help="seed of the sample and of the folds", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)

@@ -76,28 +76,30 @@ class Propensity(LossMeasure):
     source: ClassVar[str] = "Woo et al. (2009); Snoke et al. (2018)"
 
     model: Literal["logistic", "tree"] = parameter(
-        "logistic", help="model of the propensity scores: logistic regression or decision tree"
+        default="logistic", help="model of the propensity scores: logistic regression or decision tree"
     )
     squares: bool = parameter(
-        True, help="include the squares of numbers, so that changed variances are detected (logistic)"
+        default=True, help="include the squares of numbers, so that changed variances are detected (logistic)"
     )
-    interactions: bool = parameter(False, help="include the products of every two attributes (logistic)")
-    leaf: int = parameter(20, help="fewest records in a leaf (tree)", ge=1, le=MOST_RECORDS)
-    evidence: float = parameter(2.0, help="least gain of a split; chance alone gains about 1 (tree)", ge=0, le=1e6)
+    interactions: bool = parameter(default=False, help="include the products of every two attributes (logistic)")
+    leaf: int = parameter(default=20, help="fewest records in a leaf (tree)", ge=1, le=MOST_RECORDS)
+    evidence: float = parameter(
+        default=2.0, help="least gain of a split; chance alone gains about 1 (tree)", ge=0, le=1e6
+    )
     permutations: int | None = parameter(
-        None,
+        default=None,
         help="number of permutations from which the expected pMSE is estimated; unset: a formula for a logistic "
         "regression, 10 permutations for a tree",
         ge=0,
         le=10_000,
     )
     sample: int | None = parameter(
-        50_000,
+        default=50_000,
         help="largest number of records, drawn at random where there are more; none: all",
         ge=10,
         le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed of the sample and of the permutations", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(default=0, help="seed of the sample and of the permutations", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         rows = drawn(pair, attributes, self.sample or len(pair), self.seed, self.name)

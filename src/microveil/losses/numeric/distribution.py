@@ -43,10 +43,10 @@ class Distribution(LossMeasure):
     source: ClassVar[str] = "Massey (1951), Vallender (1974), Lin (1991)"
 
     distance: Literal["kolmogorov", "wasserstein", "hellinger", "jensen-shannon"] = parameter(
-        "kolmogorov", help="distance that is the loss; `details` has all four"
+        default="kolmogorov", help="distance that is the loss; `details` has all four"
     )
     bins: int = parameter(
-        20, help="number of intervals for the Hellinger and Jensen-Shannon distances", ge=2, le=100_000
+        default=20, help="number of intervals for the Hellinger and Jensen-Shannon distances", ge=2, le=100_000
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:

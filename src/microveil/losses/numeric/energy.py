@@ -38,13 +38,13 @@ class EnergyLoss(LossMeasure):
     source: ClassVar[str] = "Székely and Rizzo (2013)"
 
     sample: int | None = parameter(
-        5000,
+        default=5000,
         help="largest number of records, drawn at random where there are more; none: all, in time that grows with the "
         "square of their number",
         ge=2,
         le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed of the sample", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(default=0, help="seed of the sample", ge=0, le=LARGEST_SEED)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         before, after = moments_of(pair, attributes)

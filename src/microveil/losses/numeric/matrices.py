@@ -53,12 +53,13 @@ class MatrixDiscrepancy(LossMeasure):
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001a); Fayyoumi (2008), section 2.4.2"
 
     matrix: Literal["x", "v", "r", "rf", "c", "f", "all"] = parameter(
-        "all", help="matrix whose discrepancy is the loss; all: the mean over the six"
+        default="all", help="matrix whose discrepancy is the loss; all: the mean over the six"
     )
-    by: Average = parameter("mae", help="mean square error, mean absolute error or mean variation")
-    standardise: bool = parameter(True, help="take errors of X and V on values standardised by the original")
+    by: Average = parameter(default="mae", help="mean square error, mean absolute error or mean variation")
+    standardise: bool = parameter(default=True, help="take errors of X and V on values standardised by the original")
     cells: Literal["upper", "all"] = parameter(
-        "upper", help="count each covariance and each correlation of two attributes once, or every cell of the matrix"
+        default="upper",
+        help="count each covariance and each correlation of two attributes once, or every cell of the matrix",
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:

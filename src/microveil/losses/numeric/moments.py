@@ -147,7 +147,7 @@ class _MomentLoss(LossMeasure):
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001b); Nin (2008), section 2.5.1"
 
     zero: Zero = parameter(
-        "ignore",
+        default="ignore",
         help="relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is "
         "divided by the standard deviation (scale) or by the released value (released)",
     )
@@ -175,17 +175,17 @@ class _ValueLoss(_MomentLoss):
     """A loss in which values are compared, and so a measure that must know which records belong together."""
 
     correspondence: Literal["row", "nearest"] = parameter(
-        "row",
+        default="row",
         help="values are compared with those of the same record, or of the nearest released record (z-scores of the "
         "original, missing cells as the mean)",
     )
     sample: int | None = parameter(
-        5000,
+        default=5000,
         help="with nearest: number of original records that are compared, drawn at random; unset: all",
         ge=2,
         le=MOST_RECORDS,
     )
-    seed: int = parameter(0, help="seed of the sample", ge=0, le=LARGEST_SEED)
+    seed: int = parameter(default=0, help="seed of the sample", ge=0, le=LARGEST_SEED)
 
     def _part(self, name: str, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
         if name != "il1" or self.correspondence == "row":
@@ -311,12 +311,12 @@ class GIL(_MomentLoss):
     source: ClassVar[str] = "Fayyoumi (2008), section 4.4, Table 4.1, there called G_IL"
 
     zero: Zero = parameter(
-        "released",
+        default="released",
         help="relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is "
         "divided by the standard deviation (scale) or by the released value (released)",
     )
     decimals: int | None = parameter(
-        None,
+        default=None,
         help="first round each of the five fractions to this number of decimals, as in the tables of Fayyoumi (2008)",
         ge=0,
         le=15,

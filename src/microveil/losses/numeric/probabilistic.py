@@ -50,7 +50,9 @@ class PIL(LossMeasure):
         "Mateo-Sanz, Domingo-Ferrer and Sebé (2005); Fayyoumi (2008), section 2.4.2; Nin (2008), section 2.5"
     )
 
-    percents: tuple[Percent, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
+    percents: tuple[Percent, ...] = parameter(
+        default=PERCENTS, help="which quantiles are compared, in per cent", min_length=1
+    )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         before, after = moments_of(pair, attributes)

@@ -36,9 +36,11 @@ class Quantiles(LossMeasure):
     missing: ClassVar[str] = "quantiles are taken over the cells present in each file"
     source: ClassVar[str] = "Mateo-Sanz, Domingo-Ferrer and Sebé (2005), quantiles; Fayyoumi (2008), section 2.4.2"
 
-    percents: tuple[Percent, ...] = parameter(PERCENTS, help="which quantiles are compared, in per cent", min_length=1)
+    percents: tuple[Percent, ...] = parameter(
+        default=PERCENTS, help="which quantiles are compared, in per cent", min_length=1
+    )
     relative_to: Literal["deviation", "value"] = parameter(
-        "deviation", help="a shift is divided by the original's standard deviation or by the quantile itself"
+        default="deviation", help="a shift is divided by the original's standard deviation or by the quantile itself"
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:

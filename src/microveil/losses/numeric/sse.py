@@ -48,7 +48,8 @@ class SSE(LossMeasure):
     )
 
     scale: Scale = parameter(
-        "z", help="values are divided by the original's standard deviation (z) or range (minmax), or are taken raw"
+        default="z",
+        help="values are divided by the original's standard deviation (z) or range (minmax), or are taken raw",
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:

@@ -29,4 +29,4 @@ class GlobalMedian(Mondrian):
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
     source: ClassVar[str] = "Marés (2013), section 5.3.1; Marés and Torra (2012)"
 
-    publishing: Publishing = parameter(MiddleOfSpan(), help="what a region publishes")
+    publishing: Publishing = parameter(default=MiddleOfSpan(), help="what a region publishes")

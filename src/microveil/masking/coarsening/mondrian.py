@@ -58,11 +58,11 @@ class Mondrian(Method):
     weights: ClassVar[str] = "sampling weights are not used: k counts records; they are released as they are"
     source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); Marés (2013), section 2.3.3"
 
-    k: int = parameter(3, help="fewest records in a region", ge=2, le=MOST_RECORDS)
+    k: int = parameter(default=3, help="fewest records in a region", ge=2, le=MOST_RECORDS)
     cut: Literal["strict", "relaxed"] = parameter(
-        "strict", help="whether equal values stay in one region, or may be divided so that the halves are equal"
+        default="strict", help="whether equal values stay in one region, or may be divided so that the halves are equal"
     )
-    publishing: Publishing = parameter(Span(), help="what a region publishes")
+    publishing: Publishing = parameter(default=Span(), help="what a region publishes")
 
     @property
     def draws(self) -> bool:

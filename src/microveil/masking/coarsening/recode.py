@@ -74,31 +74,36 @@ class Recode(Method):
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "leave": 0.5}
 
-    by: By = parameter("automatic", help="how values are merged")
-    k: int = parameter(5, help="automatic: fewest records that share every combination", ge=1, le=MOST_RECORDS)
+    by: By = parameter(default="automatic", help="how values are merged")
+    k: int = parameter(default=5, help="automatic: fewest records that share every combination", ge=1, le=MOST_RECORDS)
     leave: float = parameter(
-        0.0, help="automatic: share of the records that may remain in combinations of fewer than k records", ge=0, le=1
+        default=0.0,
+        help="automatic: share of the records that may remain in combinations of fewer than k records",
+        ge=0,
+        le=1,
     )
-    level: int = parameter(1, help="hierarchy: the level, 0 being the values themselves", ge=0, le=1_000)
+    level: int = parameter(default=1, help="hierarchy: the level, 0 being the values themselves", ge=0, le=1_000)
     groups: int = parameter(
-        10,
+        default=10,
         help="width, frequency: number of intervals; automatic: number of intervals that numbers are divided into at "
         "first",
         ge=1,
         le=100_000,
     )
     width: float | None = parameter(
-        None, help="width: width of an interval, counted from 0, instead of groups", gt=0, le=LARGEST_NUMBER
+        default=None, help="width: width of an interval, counted from 0, instead of groups", gt=0, le=LARGEST_NUMBER
     )
-    cuts: float | tuple[float, ...] | None = parameter(None, help="cuts: where intervals begin, ascending")
-    p: int = parameter(2, help="rare: number of least frequent categories that are merged into one", ge=0, le=1_000_000)
+    cuts: float | tuple[float, ...] | None = parameter(default=None, help="cuts: where intervals begin, ascending")
+    p: int = parameter(
+        default=2, help="rare: number of least frequent categories that are merged into one", ge=0, le=1_000_000
+    )
     map: dict[str, list[str | int | float | bool] | tuple[str | int | float | bool, ...]] | None = parameter(
-        None, help="map: new labels, each with the categories it replaces; others stay"
+        default=None, help="map: new labels, each with the categories it replaces; others stay"
     )
     publish: Publish = parameter(
-        "representative", help="what is published for merged values: one of them (representative), or a label"
+        default="representative", help="what is published for merged values: one of them (representative), or a label"
     )
-    centre: Centre = parameter("mean", help="which number represents an interval")
+    centre: Centre = parameter(default="mean", help="which number represents an interval")
 
     def __post_init__(self) -> None:
         for needed in ("cuts", "map"):

@@ -42,10 +42,16 @@ class Sampling(Method):
     weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
 
-    share: float = parameter(0.5, help="share of the records to release, rounded up", gt=0, le=1)
-    size: int | None = parameter(None, help="number of records to release, instead of a share", ge=1, le=MOST_RECORDS)
-    stratified: bool = parameter(False, help="whether every stratum (attributes with that role) is sampled by itself")
-    adjust: bool = parameter(True, help="whether the weights are divided by the probability of being in the sample")
+    share: float = parameter(default=0.5, help="share of the records to release, rounded up", gt=0, le=1)
+    size: int | None = parameter(
+        default=None, help="number of records to release, instead of a share", ge=1, le=MOST_RECORDS
+    )
+    stratified: bool = parameter(
+        default=False, help="whether every stratum (attributes with that role) is sampled by itself"
+    )
+    adjust: bool = parameter(
+        default=True, help="whether the weights are divided by the probability of being in the sample"
+    )
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         for name in attributes:

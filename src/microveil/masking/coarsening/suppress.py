@@ -69,27 +69,29 @@ class Suppress(Method):
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "most_values": 1000}
 
-    k: int = parameter(3, help="fewest records that share every combination of keys", ge=1, le=MOST_RECORDS)
+    k: int = parameter(default=3, help="fewest records that share every combination of keys", ge=1, le=MOST_RECORDS)
     risk: float | None = parameter(
-        None, help="largest risk of a record, 1 over the size of its equivalence class", gt=0, le=1
+        default=None, help="largest risk of a record, 1 over the size of its equivalence class", gt=0, le=1
     )
     weighted: bool = parameter(
-        False, help="whether the risk refers to the population, as estimated by the sampling weights"
+        default=False, help="whether the risk refers to the population, as estimated by the sampling weights"
     )
     importance: tuple[float, ...] | None = parameter(
-        None, help="cost of a suppressed cell for each attribute; unset: equal costs"
+        default=None, help="cost of a suppressed cell for each attribute; unset: equal costs"
     )
     suppressed: Literal["as declared", "wildcard", "own category"] = parameter(
-        "as declared",
+        default="as declared",
         help="how a suppressed cell of a key is counted in the release; as declared: as the schema treats missing "
         "cells",
     )
     count: Literal["released", "original"] = parameter(
-        "released",
+        default="released",
         help="where the records that agree with a record with suppressed cells are counted: in the release, or in the "
         "original file (stricter)",
     )
-    most_values: int = parameter(100, help="a numeric key with more distinct values is refused", ge=1, le=MOST_RECORDS)
+    most_values: int = parameter(
+        default=100, help="a numeric key with more distinct values is refused", ge=1, le=MOST_RECORDS
+    )
 
     def __post_init__(self) -> None:
         if self.weighted and self.risk is None:

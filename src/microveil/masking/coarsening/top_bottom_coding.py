@@ -34,30 +34,36 @@ class EndCoding(Method):
     top: ClassVar[bool]
 
     by: Literal["percent", "value", "count"] = parameter(
-        "percent", help="numbers: where the threshold comes from: a quantile, a value given, or a number of records"
+        default="percent",
+        help="numbers: where the threshold comes from: a quantile, a value given, or a number of records",
     )
     percent: float = parameter(
-        2.5, help="numbers: the percentage of the values that lie beyond the threshold", gt=0, lt=100
+        default=2.5, help="numbers: the percentage of the values that lie beyond the threshold", gt=0, lt=100
     )
     threshold: float | None = parameter(
-        None, help="numbers, by value: values beyond this are coded", ge=-LARGEST_NUMBER, le=LARGEST_NUMBER
+        default=None, help="numbers, by value: values beyond this are coded", ge=-LARGEST_NUMBER, le=LARGEST_NUMBER
     )
     k: int = parameter(
-        5, help="numbers, by count: fewest records that are coded; equal values may add more", ge=1, le=MOST_RECORDS
+        default=5,
+        help="numbers, by count: fewest records that are coded; equal values may add more",
+        ge=1,
+        le=MOST_RECORDS,
     )
     code: Literal["threshold", "mean", "median"] = parameter(
-        "threshold",
+        default="threshold",
         help="numbers: published value of the coded records: the threshold, or their mean or median, which is not "
         "released for fewer than 3 records",
     )
     p: int = parameter(
-        2, help="categories: number of categories at this end that are merged into one", ge=0, le=1_000_000
+        default=2, help="categories: number of categories at this end that are merged into one", ge=0, le=1_000_000
     )
     publish: Publish = parameter(
-        "representative", help="categories: one of the merged categories stands for all, or a label that names them"
+        default="representative",
+        help="categories: one of the merged categories stands for all, or a label that names them",
     )
     naming: Literal["common", "source"] = parameter(
-        "common", help="common: top is the high end; source: the first categories are the top, as in Marés (2013)"
+        default="common",
+        help="common: top is the high end; source: the first categories are the top, as in Marés (2013)",
     )
 
     def __post_init__(self) -> None:

@@ -62,16 +62,16 @@ class Microaggregation(Method):
         "pooled group only is suppressed for all of them, missing codes included"
     )
 
-    k: int = parameter(3, help="smallest size of a group", ge=2, le=MOST_RECORDS)
+    k: int = parameter(default=3, help="smallest size of a group", ge=2, le=MOST_RECORDS)
     polish: int | None = parameter(
-        0,
+        default=0,
         help="number of exchanges between groups that are tried for each record afterwards, to lower the loss; 0: no "
         "exchanges; set to none: as many as take about 20 seconds",
         ge=0,
         le=10_000_000,
     )
-    preparation: Preparation = parameter(Preparation(), help="what happens before records are grouped")
-    publishing: Publishing = parameter(Aggregate(), help="what a group publishes")
+    preparation: Preparation = parameter(default=Preparation(), help="what happens before records are grouped")
+    publishing: Publishing = parameter(default=Aggregate(), help="what a group publishes")
 
     @property
     def draws(self) -> bool:

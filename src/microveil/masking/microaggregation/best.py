@@ -39,7 +39,7 @@ class Best(Microaggregation):
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})
 
     polish: int | None = parameter(
-        None,
+        default=None,
         help="number of exchanges between groups that are tried for each record; more take longer and lower the loss; "
         "unset: as many as take about 20 seconds, at most 300,000",
         ge=0,

@@ -44,12 +44,12 @@ class CampCrest(Crest):
     source: ClassVar[str] = "Li and Sarkar (2013), section 5, Fig. 5; corrects Theorem 2"
     random: ClassVar[bool] = True
 
-    publishing: MicroPerturbation = parameter(MicroPerturbation(), help="what a group publishes")
+    publishing: MicroPerturbation = parameter(default=MicroPerturbation(), help="what a group publishes")
     partial: bool = parameter(
-        False, help="grow the Euclidean spanning tree, and take classes into account only when edges are cut"
+        default=False, help="grow the Euclidean spanning tree, and take classes into account only when edges are cut"
     )
     runs: bool = parameter(
-        False, help="group once for each class attribute instead of once for all, and publish the average"
+        default=False, help="group once for each class attribute instead of once for all, and publish the average"
     )
 
     @property

@@ -31,10 +31,11 @@ class CBFS(Microaggregation):
     source: ClassVar[str] = "Fayyoumi (2008), sections 2.6.3.2 and 4.5.2, where it is called MDAV"
 
     centroid: Literal["recomputed", "fixed"] = parameter(
-        "recomputed", help="centroid: that of the records still without a group, or that of all records throughout"
+        default="recomputed",
+        help="centroid: that of the records still without a group, or that of all records throughout",
     )
     growth: Literal["seed", "interaction"] = parameter(
-        "seed",
+        default="seed",
         help="the record that a group takes next: the nearest to its first record (seed), or to all its members "
         "(interaction)",
     )

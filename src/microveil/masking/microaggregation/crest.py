@@ -54,51 +54,58 @@ class Crest(Microaggregation):
     source: ClassVar[str] = "Li and Sarkar (2013), section 4, Fig. 4"
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
-    preparation: Preparation = parameter(Preparation(scale="minmax"), help="what happens before records are grouped")
+    preparation: Preparation = parameter(
+        default=Preparation(scale="minmax"), help="what happens before records are grouped"
+    )
     neighbours: int | None = parameter(
-        None,
+        default=None,
         help="number of records around an edge whose classes are compared with those of the file; unset: k",
         ge=2,
         le=MOST_RECORDS,
     )
     alpha: float = parameter(
-        0.5,
+        default=0.5,
         help="weight of the distance relative to the divergence of classes; 1 gives the Euclidean minimum spanning "
         "tree",
         ge=0,
         le=1,
     )
     growth: Literal["dynamic", "frozen"] = parameter(
-        "dynamic",
+        default="dynamic",
         help="class divergence of an edge: computed on the tree as it is now (dynamic), or as it was when the inner "
         "end of the edge was added (frozen)",
     )
     cut: Literal["ratio", "longest"] = parameter(
-        "ratio",
+        default="ratio",
         help="edge that is cut first: the one with the least increase of class divergence for its length (ratio), or "
         "the longest",
     )
     t: float | None = parameter(
-        None, help="cut only where both parts have class shares within t of the file's", ge=0, le=1
+        default=None, help="cut only where both parts have class shares within t of the file's", ge=0, le=1
     )
     closeness: Literal["emd", "jsd"] = parameter(
-        "emd",
+        default="emd",
         help="distance that t limits: the earth mover's distance with equal distances between classes, or the "
         "Jensen-Shannon divergence",
     )
-    mixed: bool = parameter(False, help="cut only where both parts have more than one class")
+    mixed: bool = parameter(default=False, help="cut only where both parts have more than one class")
     fewest: int = parameter(
-        1, help="cut only where each class of a part has at least this number of records in it", ge=1, le=MOST_RECORDS
+        default=1,
+        help="cut only where each class of a part has at least this number of records in it",
+        ge=1,
+        le=MOST_RECORDS,
     )
-    regrow: bool = parameter(False, help="divide groups of 2k or more records again, by a tree of their own")
+    regrow: bool = parameter(default=False, help="divide groups of 2k or more records again, by a tree of their own")
     length: Literal["rms", "root", "square"] = parameter(
-        "rms", help="how a distance over d attributes is normalised: sqrt(sum/d), sqrt(sum)/d, or sum/d"
+        default="rms", help="how a distance over d attributes is normalised: sqrt(sum/d), sqrt(sum)/d, or sum/d"
     )
     classes: tuple[str, ...] | None = parameter(
-        None,
+        default=None,
         help="class attributes, whose combinations are the classes; unset: the categorical confidential attributes",
     )
-    min_share: float = parameter(0.0, help="treat classes with a smaller share of the records as one class", ge=0, lt=1)
+    min_share: float = parameter(
+        default=0.0, help="treat classes with a smaller share of the records as one class", ge=0, lt=1
+    )
 
     def __post_init__(self) -> None:
         if self.polish != 0 and (self.t is not None or self.mixed or self.fewest > 1):

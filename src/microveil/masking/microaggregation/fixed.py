@@ -31,8 +31,10 @@ class Fixed(OneByOne):
     summary: ClassVar[str] = "each attribute by itself: groups of k consecutive values in rank order publish their mean"
     source: ClassVar[str] = "Defays and Nanopoulos (1993); Fayyoumi (2008), section 2.6.3.1"
 
-    remainder: Remainder = parameter("last", help="which group takes the n mod k values left over")
-    direction: Direction = parameter("ascending", help="order of the values; auto: from the end with the longer tail")
+    remainder: Remainder = parameter(default="last", help="which group takes the n mod k values left over")
+    direction: Direction = parameter(
+        default="ascending", help="order of the values; auto: from the end with the longer tail"
+    )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.univariate import fixed_groups

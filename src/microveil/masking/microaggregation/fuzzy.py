@@ -56,30 +56,37 @@ class Fuzzy(Microaggregation):
     )
 
     k: int = parameter(
-        3,
+        default=3,
         help="number of records for each cluster, on average; fewest records in a group only if crisp is true",
         ge=2,
         le=MOST_RECORDS,
     )
-    preparation: Preparation = parameter(Preparation(chunk=1000), help="what happens before records are grouped")
-    model: Literal["entropy", "standard"] = parameter(
-        "entropy", help="how the degree of membership falls with the distance"
+    preparation: Preparation = parameter(
+        default=Preparation(chunk=1000), help="what happens before records are grouped"
     )
-    fuzziness: float = parameter(2.0, help="the standard model's exponent f: the larger, the fuzzier", gt=1, le=100)
+    model: Literal["entropy", "standard"] = parameter(
+        default="entropy", help="how the degree of membership falls with the distance"
+    )
+    fuzziness: float = parameter(
+        default=2.0, help="the standard model's exponent f: the larger, the fuzzier", gt=1, le=100
+    )
     sharpness: float | None = parameter(
-        None,
+        default=None,
         help="the entropy model's lambda; unset: 1 over the mean squared distance within the groups of mdav",
         gt=0,
         le=LARGEST_NUMBER,
     )
     choice: Literal["proportional", "uniform"] = parameter(
-        "proportional",
+        default="proportional",
         help="how a cluster is drawn: with probabilities proportional to the degrees of membership, or equal for all "
         "clusters with a degree above 0.001",
     )
-    per: Literal["record", "attribute"] = parameter("record", help="one draw for the record, or one for each attribute")
+    per: Literal["record", "attribute"] = parameter(
+        default="record", help="one draw for the record, or one for each attribute"
+    )
     crisp: bool = parameter(
-        False, help="draw no clusters: make groups of at least k records, which publish their means as in other methods"
+        default=False,
+        help="draw no clusters: make groups of at least k records, which publish their means as in other methods",
     )
 
     def __post_init__(self) -> None:

@@ -34,8 +34,8 @@ class Hanani(Microaggregation):
     source: ClassVar[str] = "Defays and Nanopoulos (1993); Fayyoumi (2008), section 2.6.3.1"
     random: ClassVar[bool] = True
 
-    starts: int = parameter(10, help="number of initial directions that are tried", ge=1, le=10_000)
-    remainder: Remainder = parameter("last", help="which group takes the n mod k records left over")
+    starts: int = parameter(default=10, help="number of initial directions that are tried", ge=1, le=10_000)
+    remainder: Remainder = parameter(default="last", help="which group takes the n mod k records left over")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.univariate import fixed_groups

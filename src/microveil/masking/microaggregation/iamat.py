@@ -32,7 +32,7 @@ class IAMAT(Microaggregation):
     source: ClassVar[str] = "Oommen and Fayyoumi (2007), Algorithm 1; Fayyoumi (2008), section 5.3.2, Algorithm 12"
 
     centroid: Literal["fixed", "recomputed"] = parameter(
-        "fixed",
+        default="fixed",
         help="centroid from which the farthest record starts a group: that of all records, as published, or that of "
         "the records still without a group",
     )

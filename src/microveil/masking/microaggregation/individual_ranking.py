@@ -36,7 +36,7 @@ def own_values(records: Records, position: int = 0) -> FloatArray:
 class OneByOne(Microaggregation):
     """A method that puts the values of one attribute in order and groups neighbours; attributes do not meet."""
 
-    preparation: Preparation = parameter(OneAttributeAtATime(), help="what happens before records are grouped")
+    preparation: Preparation = parameter(default=OneAttributeAtATime(), help="what happens before records are grouped")
 
     @abstractmethod
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
@@ -71,9 +71,9 @@ class IndividualRanking(OneByOne):
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
 
     partition: Literal["fixed", "optimal"] = parameter(
-        "fixed", help="groups of k each, or of k to 2k-1 with the least sum of squares"
+        default="fixed", help="groups of k each, or of k to 2k-1 with the least sum of squares"
     )
-    remainder: Remainder = parameter("last", help="with fixed: which group takes the n mod k values left over")
+    remainder: Remainder = parameter(default="last", help="with fixed: which group takes the n mod k values left over")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.univariate import fixed_groups, optimal_groups

@@ -36,9 +36,9 @@ class KWard(Microaggregation):
         "Domingo-Ferrer and Mateo-Sanz (2002); Fayyoumi (2008), sections 2.6.3.2 and 3.3, Algorithm 2"
     )
 
-    rule: Rule = parameter("contiguous", help="for a single attribute: which groups may be merged")
+    rule: Rule = parameter(default="contiguous", help="for a single attribute: which groups may be merged")
     extremes: Literal["md", "fpc", "zs"] = parameter(
-        "md",
+        default="md",
         help="for several attributes: start from the two most distant records (md), or from the ends of the first "
         "principal component (fpc) or of the sum of z-scores (zs)",
     )
@@ -71,7 +71,7 @@ class KWD(OneByOne):
     source: ClassVar[str] = "Fayyoumi and Oommen (2006b); Fayyoumi (2008), section 3.4.1, Algorithm 3"
 
     exact: bool = parameter(
-        False, help="also compare across complete groups to the left, which always gives the groups of k-Ward"
+        default=False, help="also compare across complete groups to the left, which always gives the groups of k-Ward"
     )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
@@ -98,14 +98,14 @@ class KWR(OneByOne):
     source: ClassVar[str] = "Fayyoumi and Oommen (2006b); Fayyoumi (2008), section 3.4.2, Algorithm 4"
 
     threshold: float | None = parameter(
-        None,
+        default=None,
         help="a part is halved while the variation within its halves, as a share of its own, is not below this; "
         "unset: dynamic",
         ge=0,
         le=1e6,
     )
-    parts: int = parameter(2, help="number of parts with equal numbers of records (J)", ge=2, le=10_000)
-    rule: Rule = parameter("contiguous", help="which groups may be merged")
+    parts: int = parameter(default=2, help="number of parts with equal numbers of records (J)", ge=2, le=10_000)
+    rule: Rule = parameter(default="contiguous", help="which groups may be merged")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.ward import recursive_k_ward_groups
@@ -127,4 +127,4 @@ class KWDR(KWR):
     summary: ClassVar[str] = "the recursive k-Ward, comparing neighbouring groups only"
     source: ClassVar[str] = "Fayyoumi (2008), section 3.5.3"
 
-    rule: Rule = parameter("kwd", help="which groups may be merged")
+    rule: Rule = parameter(default="kwd", help="which groups may be merged")

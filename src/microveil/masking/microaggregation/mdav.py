@@ -33,7 +33,7 @@ class MDAV(Microaggregation):
     )
 
     remainder: Literal["standard", "literal"] = parameter(
-        "standard",
+        default="standard",
         help="standard: no group has fewer than k records; literal: as some sources print it, the last group may have "
         "fewer",
     )

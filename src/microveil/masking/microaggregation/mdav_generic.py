@@ -27,13 +27,15 @@ class Generic(Microaggregation):
 
     kinds: ClassVar[tuple[str, ...]] = KINDS
 
-    preparation: Preparation = parameter(MixedPreparation(), help="what happens before records are grouped")
-    polish: Literal[0] = parameter(0, help="exchanges between groups are not available for this method")
+    preparation: Preparation = parameter(default=MixedPreparation(), help="what happens before records are grouped")
+    polish: Literal[0] = parameter(default=0, help="exchanges between groups are not available for this method")
     ordinal_distance: OrdinalDistance = parameter(
-        "inclusive",
+        default="inclusive",
         help=ORDINAL_DISTANCES,
     )
-    squared: bool = parameter(False, help="sum the squared distances of the attributes instead of the distances")
+    squared: bool = parameter(
+        default=False, help="sum the squared distances of the attributes instead of the distances"
+    )
 
     @abstractmethod
     def _mixed_groups(self, columns: FloatArray, axes: Axes, rng: np.random.Generator, progress: Progress) -> IntArray:
@@ -98,7 +100,7 @@ class MDAVGeneric(Generic):
     )
 
     ties: Literal["first", "computed", "random"] = parameter(
-        "first",
+        default="first",
         help="which of several equally distant records is taken: the first in the file, or a random one; computed: "
         "the first, but distances that differ only by rounding errors do not count as equal",
     )

@@ -30,11 +30,13 @@ class MDAVGenetic(Microaggregation):
     source: ClassVar[str] = "Martínez-Ballesté et al. (2007); Fayyoumi (2008), section 2.6.3.2"
     random: ClassVar[bool] = True
 
-    multiple: int = parameter(5, help="size of the groups that mdav makes first, as a multiple of k", ge=2, le=1_000)
-    population: int = parameter(30, help="number of divisions in the population", ge=4, le=10_000)
-    generations: int = parameter(200, help="number of generations", ge=0, le=1_000_000)
-    crossover: float = parameter(0.7, help="probability of crossover", ge=0, le=1)
-    mutation: float = parameter(0.1, help="probability of mutation, an exchange of two records", ge=0, le=1)
+    multiple: int = parameter(
+        default=5, help="size of the groups that mdav makes first, as a multiple of k", ge=2, le=1_000
+    )
+    population: int = parameter(default=30, help="number of divisions in the population", ge=4, le=10_000)
+    generations: int = parameter(default=200, help="number of generations", ge=0, le=1_000_000)
+    crossover: float = parameter(default=0.7, help="probability of crossover", ge=0, le=1)
+    mutation: float = parameter(default=0.1, help="probability of mutation, an exchange of two records", ge=0, le=1)
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.genetic import Evolution, genetic_groups

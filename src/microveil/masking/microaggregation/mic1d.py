@@ -41,9 +41,9 @@ class Mic1D(Method):
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"kappa": 30, "clip": True})
 
     kappa: int = parameter(
-        500, help="number of values, of all attributes, that are averaged together", ge=2, le=MOST_RECORDS
+        default=500, help="number of values, of all attributes, that are averaged together", ge=2, le=MOST_RECORDS
     )
-    clip: bool = parameter(False, help="keep every value within the original range of its attribute")
+    clip: bool = parameter(default=False, help="keep every value within the original range of its attribute")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         original = data.matrix(attributes)

@@ -39,11 +39,11 @@ class MovingAverage(Method):
     random: ClassVar[bool] = False
 
     shares: tuple[float, float, float] = parameter(
-        (25.0, 50.0, 25.0),
+        default=(25.0, 50.0, 25.0),
         help="weights, in per cent, of the next lower value, of the value itself and of the next higher value",
     )
     ends: Literal["repeat", "keep", "renormalise"] = parameter(
-        "repeat",
+        default="repeat",
         help="first and last value: take over the average next to them (repeat), stay unchanged (keep), or are "
         "averaged with their one neighbour (renormalise)",
     )

@@ -30,7 +30,7 @@ class MST(Microaggregation):
     summary: ClassVar[str] = "groups are what is left of the minimum spanning tree when its longest edges are cut"
     source: ClassVar[str] = "Laszlo and Mukherjee (2005); Fayyoumi (2008), section 2.6.3.2"
 
-    post: Literal["mdav", "md", "none"] = parameter("mdav", help="how groups of 2k records or more are divided")
+    post: Literal["mdav", "md", "none"] = parameter(default="mdav", help="how groups of 2k records or more are divided")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.centroid_groups import split_large

@@ -57,32 +57,35 @@ class OMMA(Microaggregation):
     random: ClassVar[bool] = True
 
     start: Literal["mdav", "cbfs", "iamat", "md", "mst", "k-ward", "random"] = parameter(
-        "mdav", help="the partition to begin with: that of another method, or a random one"
+        default="mdav", help="the partition to begin with: that of another method, or a random one"
     )
     threshold: float = parameter(
-        0.5,
+        default=0.5,
         help="pairs of records count as similar if their distance is at most this share of the range of all distances",
         gt=0,
         le=1,
     )
     neighbours: int | None = parameter(
-        None,
+        default=None,
         help="pair each record with this number of nearest records instead; unset: 100 in files of more than 5,000 "
         "records",
         ge=1,
         le=MOST_RECORDS,
     )
     order: Literal["shuffled", "rows", "columns", "nearest", "farthest"] = parameter(
-        "shuffled", help="order in which the pairs are visited: shuffled, by records (rows, columns), or by distance"
+        default="shuffled",
+        help="order in which the pairs are visited: shuffled, by records (rows, columns), or by distance",
     )
     depth: int = parameter(
-        5,
+        default=5,
         help="number of states of the automaton for each group, from the boundary to the most certain",
         ge=1,
         le=10_000,
     )
-    patience: int = parameter(1, help="stop after this number of cycles in a row without a change", ge=1, le=1_000_000)
-    max_cycles: int = parameter(100, help="largest number of cycles", ge=1, le=1_000_000)
+    patience: int = parameter(
+        default=1, help="stop after this number of cycles in a row without a change", ge=1, le=1_000_000
+    )
+    max_cycles: int = parameter(default=100, help="largest number of cycles", ge=1, le=1_000_000)
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.learning_automata import in_order, put_back, record_migration, set_aside

@@ -29,8 +29,10 @@ class OptimalUnivariate(OneByOne):
     summary: ClassVar[str] = "each attribute by itself: groups of at least k values with the least sum of squares"
     source: ClassVar[str] = "Hansen and Mukherjee (2003); Fayyoumi (2008), section 2.6.3.1; Nin (2008), section 2.4.2"
 
-    partition: Literal["optimal", "fixed"] = parameter("optimal", help="the optimum, or groups of k")
-    remainder: Remainder = parameter("middle", help="with fixed: which group takes the n mod k values left over")
+    partition: Literal["optimal", "fixed"] = parameter(default="optimal", help="the optimum, or groups of k")
+    remainder: Remainder = parameter(
+        default="middle", help="with fixed: which group takes the n mod k values left over"
+    )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.univariate import fixed_groups, optimal_groups

@@ -40,31 +40,38 @@ class Projection(Microaggregation):
         "and 4; Fayyoumi (2008), section 2.6.3.1"
     )
 
-    axis: Axis = parameter("component", help="score by which the records are sorted")
+    axis: Axis = parameter(default="component", help="score by which the records are sorted")
     partition: Cut = parameter(
-        "optimal",
+        default="optimal",
         help="how the sorted records are divided: with the least loss over all attributes (optimal), with the least "
         "loss over the score (optimal-score), or by another method",
     )
     variable: str | None = parameter(
-        None, help="with axis=variable: the attribute by which the records are sorted; unset: the first"
+        default=None, help="with axis=variable: the attribute by which the records are sorted; unset: the first"
     )
-    component_scale: Scale = parameter("z", help="scale of the attributes for the first principal component")
+    component_scale: Scale = parameter(default="z", help="scale of the attributes for the first principal component")
     alpha: float = parameter(
-        1.0, help="quantifier Q(x) = x^alpha of owa, choquet, sugeno and twofold without a measure", gt=0, le=1_000
+        default=1.0,
+        help="quantifier Q(x) = x^alpha of owa, choquet, sugeno and twofold without a measure",
+        gt=0,
+        le=1_000,
     )
     importance: tuple[float, ...] | None = parameter(
-        None, help="weighted-mean: the weight of each attribute (none: equal)"
+        default=None, help="weighted-mean: the weight of each attribute (none: equal)"
     )
     measure: tuple[float, ...] | None = parameter(
-        None, help="fuzzy measure: a number for each size of a set (d + 1), or for each set by its bit mask (2^d)"
+        default=None,
+        help="fuzzy measure: a number for each size of a set (d + 1), or for each set by its bit mask (2^d)",
     )
     choquet_measure: tuple[float, ...] | None = parameter(
-        None, help="twofold: the fuzzy measure of the Choquet part (none: as measure)"
+        default=None, help="twofold: the fuzzy measure of the Choquet part (none: as measure)"
     )
-    remainder: Remainder = parameter("last", help="with fixed: which group takes the n mod k records left over")
+    remainder: Remainder = parameter(default="last", help="with fixed: which group takes the n mod k records left over")
     threshold: float | None = parameter(
-        None, help="with kwr and kwdr: the threshold of the variation within halves; unset: dynamic", ge=0, le=1e6
+        default=None,
+        help="with kwr and kwdr: the threshold of the variation within halves; unset: dynamic",
+        ge=0,
+        le=1e6,
     )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

@@ -32,7 +32,7 @@ class SecureKWard(OneByOne):
     summary: ClassVar[str] = "k-Ward whose published values keep a distance from every original value of the group"
     source: ClassVar[str] = "Li et al. (2002); Fayyoumi (2008), section 2.6.3.1"
 
-    publishing: Publishing = parameter(SecureMean(), help="what a group publishes")
+    publishing: Publishing = parameter(default=SecureMean(), help="what a group publishes")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.ward import k_ward_groups

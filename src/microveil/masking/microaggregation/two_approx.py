@@ -35,8 +35,12 @@ class TwoApprox(Microaggregation):
     summary: ClassVar[str] = "groups of two or three records from an edge cover of least cost, for k = 2"
     source: ClassVar[str] = "Domingo-Ferrer and Sebé (2006); Fayyoumi (2008), section 2.6.3.2"
 
-    k: int = parameter(2, help="smallest size of a group; this method is made for 2 only", ge=2, le=MOST_RECORDS)
-    preparation: Preparation = parameter(Preparation(chunk=2000), help="what happens before records are grouped")
+    k: int = parameter(
+        default=2, help="smallest size of a group; this method is made for 2 only", ge=2, le=MOST_RECORDS
+    )
+    preparation: Preparation = parameter(
+        default=Preparation(chunk=2000), help="what happens before records are grouped"
+    )
 
     def __post_init__(self) -> None:
         if self.k != 2:

@@ -32,17 +32,20 @@ class UnivariateGenetic(OneByOne):
     random: ClassVar[bool] = True
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({"population": 10, "generations": 20})
 
-    population: int = parameter(50, help="number of partitions in the population", ge=2, le=10_000)
-    generations: int = parameter(500, help="largest number of generations", ge=1, le=1_000_000)
+    population: int = parameter(default=50, help="number of partitions in the population", ge=2, le=10_000)
+    generations: int = parameter(default=500, help="largest number of generations", ge=1, le=1_000_000)
     patience: int = parameter(
-        50, help="stop when the best partition has not improved for this number of generations", ge=1, le=1_000_000
+        default=50,
+        help="stop when the best partition has not improved for this number of generations",
+        ge=1,
+        le=1_000_000,
     )
-    crossover: float = parameter(0.8, help="probability of crossover", ge=0, le=1)
+    crossover: float = parameter(default=0.8, help="probability of crossover", ge=0, le=1)
     mutation: float | None = parameter(
-        None, help="probability that a bit changes; unset: one change in each partition on average", ge=0, le=1
+        default=None, help="probability that a bit changes; unset: one change in each partition on average", ge=0, le=1
     )
     fitness: Literal["retained", "inverse"] = parameter(
-        "retained", help="fitness of a partition: SST - SSE (retained), or 1 / SSE (inverse)"
+        default="retained", help="fitness of a partition: SST - SSE (retained), or 1 / SSE (inverse)"
     )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:

@@ -34,13 +34,13 @@ class VMDAV(Microaggregation):
     source: ClassVar[str] = "Solanas and Martínez-Ballesté (2006); Fayyoumi (2008), section 2.6.3.2"
 
     gamma: float = parameter(
-        0.2,
+        default=0.2,
         help="a group of k takes another record if that record's distance to it is less than gamma times the record's "
         "distance to the nearest other record without a group; 0: never",
         ge=0,
         le=1e6,
     )
-    post: Literal["mdav", "none"] = parameter("mdav", help="how groups of 2k records or more are divided")
+    post: Literal["mdav", "none"] = parameter(default="mdav", help="how groups of 2k records or more are divided")
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.centroid_groups import split_large, variable_groups

@@ -29,7 +29,9 @@ class Width(OneByOne):
     summary: ClassVar[str] = "each attribute by itself: groups of at least k values, divided at wide gaps"
     source: ClassVar[str] = "Sande (2002); Fayyoumi (2008), section 2.6.3.1"
 
-    search: Literal["optimal", "split"] = parameter("optimal", help="least total width, or the widest gap first")
+    search: Literal["optimal", "split"] = parameter(
+        default="optimal", help="least total width, or the widest gap first"
+    )
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.univariate import least_width_groups, width_split_groups

@@ -44,9 +44,9 @@ class Lossy(Method):
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001b), JPEG; Fayyoumi (2008), section 2.5.1"
 
-    quality: int = parameter(50, help="JPEG quality of the image, in per cent", ge=1, le=100)
+    quality: int = parameter(default=50, help="JPEG quality of the image, in per cent", ge=1, le=100)
     order: Literal["given", "correlated"] = parameter(
-        "given", help="order of the attributes in the image: as given, or correlated ones side by side"
+        default="given", help="order of the attributes in the image: as given, or correlated ones side by side"
     )
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:

@@ -46,14 +46,14 @@ class Matrix(Method):
     source: ClassVar[str] = "Duncan and Pearson (1991), Cox (1994); Fayyoumi (2008), section 2.5.1, Eq. 2.1"
 
     mixing: tuple[tuple[float, ...], ...] | None = parameter(
-        None, help="B: a row for each attribute in, a column for each attribute out; unset: nothing is mixed"
+        default=None, help="B: a row for each attribute in, a column for each attribute out; unset: nothing is mixed"
     )
-    shift: tuple[float, ...] | None = parameter(None, help="what is added to each attribute; unset: nothing")
+    shift: tuple[float, ...] | None = parameter(default=None, help="what is added to each attribute; unset: nothing")
     covariance: tuple[tuple[float, ...], ...] | None = parameter(
-        None, help="covariance of the noise, in the data's units; unset: alpha decides"
+        default=None, help="covariance of the noise, in the data's units; unset: alpha decides"
     )
     alpha: float = parameter(
-        0.1, help="without a covariance: variance of the noise, as a share of the attribute's", ge=0, le=1e6
+        default=0.1, help="without a covariance: variance of the noise, as a share of the attribute's", ge=0, le=1e6
     )
 
     @property

@@ -54,14 +54,16 @@ class Noise(Method):
     )
     source: ClassVar[str] = "Kim (1986), Sullivan and Fuller (1989), Tendick (1991); Fayyoumi (2008), section 2.5.1"
 
-    alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6)
+    alpha: float = parameter(
+        default=0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6
+    )
     form: Literal["uncorrelated", "correlated", "linear", "non-linear", "multiplicative"] = parameter(
-        "uncorrelated",
+        default="uncorrelated",
         help="independent in every cell; with the correlations of the data; then drawn towards the mean (linear); the "
         "same on normal scores (non-linear); or a factor of mean 1 (multiplicative)",
     )
     exact: bool = parameter(
-        False, help="then transform the values linearly so that means and covariances are preserved exactly"
+        default=False, help="then transform the values linearly so that means and covariances are preserved exactly"
     )
 
     def __post_init__(self) -> None:

@@ -57,15 +57,18 @@ class NoiseSwapping(Method):
     )
     source: ClassVar[str] = "Kim and Winkler (1995); Fayyoumi (2008), section 2.4.3"
 
-    alpha: float = parameter(0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6)
+    alpha: float = parameter(
+        default=0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6
+    )
     within: Literal["auto", "strata", "clusters", "file"] = parameter(
-        "auto", help="sub-populations: strata where the schema has them, else the file (auto); strata; clusters; file"
+        default="auto",
+        help="sub-populations: strata where the schema has them, else the file (auto); strata; clusters; file",
     )
-    clusters: int = parameter(10, help="with within=clusters: fewest clusters", ge=1, le=1_000_000)
+    clusters: int = parameter(default=10, help="with within=clusters: fewest clusters", ge=1, le=1_000_000)
     smallest: int = parameter(
-        10, help="fewest records of a sub-population; smaller ones are joined", ge=3, le=MOST_RECORDS
+        default=10, help="fewest records of a sub-population; smaller ones are joined", ge=3, le=MOST_RECORDS
     )
-    scores: bool = parameter(False, help="work on the normal scores of the values: for data far from normal")
+    scores: bool = parameter(default=False, help="work on the normal scores of the values: for data far from normal")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         from microveil.numerics.perturbing.nearest_swap import exchange, recognised

@@ -120,30 +120,33 @@ class PRAM(Method):
     source: ClassVar[str] = "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1 and 4.1.4; corrects its Eq. 4.7"
 
     p: float = parameter(
-        0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1
+        default=0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1
     )
     matrix: Literal["frequency", "proportional", "uniform", "entropy"] = parameter(
-        "frequency", help="how a transition matrix is made where none is given"
+        default="frequency", help="how a transition matrix is made where none is given"
     )
-    theta: float = parameter(0.5, help="share of the rarest category that changes (uniform)", ge=0, le=1)
+    theta: float = parameter(default=0.5, help="share of the rarest category that changes (uniform)", ge=0, le=1)
     given: GivenMatrices | None = parameter(
-        None, help="for attributes by name, a matrix: rows of numbers, tables by category, or a CSV file"
+        default=None, help="for attributes by name, a matrix: rows of numbers, tables by category, or a CSV file"
     )
     invariant: bool = parameter(
-        False, help="make the matrix invariant (two-stage PRAM), so that frequencies are preserved in expectation"
+        default=False,
+        help="make the matrix invariant (two-stage PRAM), so that frequencies are preserved in expectation",
     )
     diagonal: tuple[float, float] | None = parameter(
-        None, help="lowest and highest probability that a category stays, such as 0.55, 0.75"
+        default=None, help="lowest and highest probability that a category stays, such as 0.55, 0.75"
     )
     lowering: Literal["corrected", "printed"] = parameter(
-        "corrected",
+        default="corrected",
         help="how a diagonal is lowered without `invariant`: rows above the range alone, or all rows by one factor as "
         "Eq. 4.7 is printed",
     )
     exclude_missing: bool = parameter(
-        False, help="never change missing cells, even where missing is a category of its own"
+        default=False, help="never change missing cells, even where missing is a category of its own"
     )
-    compound: bool = parameter(False, help="treat all attributes as one, whose categories are their combinations")
+    compound: bool = parameter(
+        default=False, help="treat all attributes as one, whose categories are their combinations"
+    )
 
     def __post_init__(self) -> None:
         if self.diagonal is not None and not 0 <= self.diagonal[0] <= self.diagonal[1] <= 1:

@@ -40,7 +40,7 @@ class Resampling(Method):
     missing: ClassVar[str] = "missing cells and missing codes stay as they are; samples are drawn from the values"
     source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (1999); Fayyoumi (2008), section 2.5.1"
 
-    t: int = parameter(3, help="number of bootstrap samples", ge=1, le=10_000)
+    t: int = parameter(default=3, help="number of bootstrap samples", ge=1, le=10_000)
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = {}

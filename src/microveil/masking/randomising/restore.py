@@ -50,15 +50,15 @@ class Restore(Mending):
     source: ClassVar[str] = "Sebé et al. (2002); Fayyoumi (2008), section 2.4.3"
 
     alike: Literal["together", "apart"] = parameter(
-        "together", help="records that are alike in the release stay alike, or are moved each by itself"
+        default="together", help="records that are alike in the release stay alike, or are moved each by itself"
     )
     moments: Literal["central", "raw"] = parameter(
-        "central", help="second moments around the mean (covariances) or around 0"
+        default="central", help="second moments around the mean (covariances) or around 0"
     )
     tolerance: float = parameter(
-        1e-6, help="stop when the sum of squared relative differences is below this", gt=0, le=1
+        default=1e-6, help="stop when the sum of squared relative differences is below this", gt=0, le=1
     )
-    iterations: int = parameter(500, help="largest number of steps of the optimiser", ge=1, le=1_000_000)
+    iterations: int = parameter(default=500, help="largest number of steps of the optimiser", ge=1, le=1_000_000)
 
     def _mend(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress

@@ -47,21 +47,21 @@ class Rounding(Method):
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.1"
 
     base: float | None = parameter(
-        None, help="publish multiples of this number; unset: chosen from the data", gt=0, le=LARGEST_NUMBER
+        default=None, help="publish multiples of this number; unset: chosen from the data", gt=0, le=LARGEST_NUMBER
     )
     mode: Literal["nearest", "random", "controlled"] = parameter(
-        "nearest",
+        default="nearest",
         help="to the nearest multiple; at random without bias; or at random without bias so that the sum changes by "
         "less than one base (controlled)",
     )
     k: int | None = parameter(
-        None,
+        default=None,
         help="choose the base so that at least k records share every published value of an attribute",
         ge=2,
         le=MOST_RECORDS,
     )
     points: tuple[float, ...] | None = parameter(
-        None, help="publish only these numbers instead of multiples of a base", min_length=1
+        default=None, help="publish only these numbers instead of multiples of a base", min_length=1
     )
 
     @property

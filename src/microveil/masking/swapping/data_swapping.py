@@ -45,19 +45,19 @@ class DataSwapping(Method):
     weights: ClassVar[str] = WEIGHTS.replace("ranks count", "shares count")
     source: ClassVar[str] = "Dalenius and Reiss (1982); Fayyoumi (2008), section 2.5.1"
 
-    share: float = parameter(0.2, help="share of the records that take part in an exchange", ge=0, le=1)
+    share: float = parameter(default=0.2, help="share of the records that take part in an exchange", ge=0, le=1)
     within: tuple[str, ...] | None = parameter(
-        None, help="attributes on which both records of a pair agree; unset: the strata of the schema"
+        default=None, help="attributes on which both records of a pair agree; unset: the strata of the schema"
     )
     first: Literal["random", "rare"] = parameter(
-        "random",
+        default="random",
         help="which pairs are swapped: random ones, or those with the rarest combinations of keys first (rare)",
     )
     keys: tuple[str, ...] | None = parameter(
-        None, help="attributes whose rare combinations are swapped first; unset: the keys of the schema"
+        default=None, help="attributes whose rare combinations are swapped first; unset: the keys of the schema"
     )
     together: bool = parameter(
-        False,
+        default=False,
         help="whether all attributes are exchanged between the same pairs, which preserves the relations among them",
     )
 

@@ -51,20 +51,20 @@ class RankSwapping(Method):
     source: ClassVar[str] = "Moore (1996); Nin (2008), section 2.4.1; Marés (2013), section 2.3.4"
 
     p: float = parameter(
-        5.0,
+        default=5.0,
         help="largest difference in rank between swapped values, as a percentage of the records, or as a "
         "number of ranks "
         "with unit=positions",
         ge=0,
         le=100,
     )
-    unit: Unit = parameter("percent", help=UNIT)
-    ties: Ties = parameter("random", help=TIES)
+    unit: Unit = parameter(default="percent", help=UNIT)
+    ties: Ties = parameter(default="random", help=TIES)
     rounding: Literal["floor", "round"] = parameter(
-        "floor", help="a percentage as a number of ranks: rounded down, or to the nearest"
+        default="floor", help="a percentage as a number of ranks: rounded down, or to the nearest"
     )
     mark: bool = parameter(
-        True, help="whether a swapped value takes no further part; if false, it can be swapped again"
+        default=True, help="whether a swapped value takes no further part; if false, it can be swapped again"
     )
 
     def __post_init__(self) -> None:

@@ -46,23 +46,23 @@ class RankSwappingBuckets(Method):
     weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), section 4.1.2"
 
-    buckets: int = parameter(25, help="number of buckets that the ranks are divided into", ge=1, le=1_000_000)
+    buckets: int = parameter(default=25, help="number of buckets that the ranks are divided into", ge=1, le=1_000_000)
     bucket_weights: Shape | tuple[float, ...] | Callable[[int], float] = parameter(
-        "geometric",
+        default="geometric",
         help="probabilities of a value's own bucket, the next one and so on: the name of a distribution, or a list of "
         "weights",
     )
     renormalise: bool = parameter(
-        False,
+        default=False,
         help="rescale the probabilities of the available buckets to sum to 1, instead of giving the remainder to the "
         "last bucket",
     )
     taken: Literal["place", "bucket"] = parameter(
-        "place",
+        default="place",
         help="where the value drawn has been swapped already: only the value is drawn again, among the unswapped ones "
         "of the bucket (place), or bucket and value are drawn again (bucket)",
     )
-    ties: Ties = parameter("random", help=TIES)
+    ties: Ties = parameter(default="random", help=TIES)
 
     @pydantic.field_validator("bucket_weights", mode="before")
     @classmethod

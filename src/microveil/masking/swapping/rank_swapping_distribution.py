@@ -62,25 +62,25 @@ class RankSwappingDistribution(Method):
     source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), section 4.1.2"
 
     p: float = parameter(
-        5.0,
+        default=5.0,
         help="twice the mean difference in rank between swapped values, as a percentage of the records, or as "
         "a number of "
         "ranks with unit=positions",
         ge=0,
         le=100,
     )
-    unit: Unit = parameter("percent", help=UNIT)
+    unit: Unit = parameter(default="percent", help=UNIT)
     shift: Shape | tuple[float, ...] | Callable[[float], float] = parameter(
-        "normal",
+        default="normal",
         help="distribution of the difference in rank: a name, or a list of weights for equal parts of the interval "
         "from 0 to p",
     )
     fallback: Literal["stay", "nearest"] = parameter(
-        "stay",
+        default="stay",
         help="a value for which no value still unswapped has a positive probability: stays, or is swapped with the "
         "nearest unswapped one",
     )
-    ties: Ties = parameter("random", help=TIES)
+    ties: Ties = parameter(default="random", help=TIES)
 
     @pydantic.field_validator("shift", mode="before")
     @classmethod

@@ -59,35 +59,35 @@ class Synthetic(Method):
     )
 
     model: Literal["trees", "normal", "copula", "latin-hypercube"] = parameter(
-        "trees", help="trees for all kinds, normal for numbers only, copula and latin-hypercube for all kinds"
+        default="trees", help="trees for all kinds, normal for numbers only, copula and latin-hypercube for all kinds"
     )
     leaf: int = parameter(
-        5,
+        default=5,
         help="fewest records in a leaf, from which a value is drawn; also the fewest that a table must have",
         ge=1,
         le=MOST_RECORDS,
     )
     evidence: float = parameter(
-        5.0,
+        default=5.0,
         help="trees: a split must reduce the impurity by more than this multiple of the mean impurity of its node; "
         "chance alone gains about 1; with 0 every gain counts, and large files are almost copied",
         ge=0,
         le=1e6,
     )
     order: tuple[str, ...] = parameter(
-        (), help="trees: attributes to draw first, in this order; the others follow in their own order"
+        default=(), help="trees: attributes to draw first, in this order; the others follow in their own order"
     )
     given: tuple[str, ...] | None = parameter(
-        None,
+        default=None,
         help="attributes that stay with their records and that the synthetic ones are drawn given; unset: all that are "
         "not masked, save identifiers and households",
     )
     smooth: bool = parameter(
-        True,
+        default=True,
         help="move numbers that fewer than `leaf` records share away from the original values; not for normal",
     )
     blend: float = parameter(
-        0.0,
+        default=0.0,
         help="share of the nearest original record in each synthetic number: 0 all synthetic, 1 original",
         ge=0,
         le=1,

@@ -44,8 +44,10 @@ class ScoreRule(Parameterised, ABC):
     # wants every attack that applies to the release
     every_attack: ClassVar[bool] = False
 
-    by: By = parameter("mean", help="how loss and risk are combined: their mean, or the larger of the two")
-    share: float = parameter(0.5, help="weight of the loss in the mean; the risk has 1 minus this weight", ge=0, le=1)
+    by: By = parameter(default="mean", help="how loss and risk are combined: their mean, or the larger of the two")
+    share: float = parameter(
+        default=0.5, help="weight of the loss in the mean; the risk has 1 minus this weight", ge=0, le=1
+    )
 
     def combine(self, values: Values) -> Score:
         """The score of these values of the formula's symbols, in per cent; other names are passed over."""

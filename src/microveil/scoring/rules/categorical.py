@@ -23,7 +23,7 @@ class CategoricalRule(ScoreRule):
     missing: ClassVar[str] = "as the losses, the linkages and interval disclosure handle them"
 
     assignment: Literal["one-to-one", "best"] = parameter(
-        "one-to-one",
+        default="one-to-one",
         help="probabilistic linkage uses every released record once (one-to-one, up to 5,000 distinct records), or "
         "links each record by itself (best)",
     )
@@ -63,7 +63,7 @@ class Categorical(CategoricalRule):
     symbols: ClassVar[tuple[str, ...]] = ("ctbil", "dbil", "ebil", "id", "dbrl", "prl")
     source: ClassVar[str] = "Marés (2013), sections 4.2.3 and 5.4, Eq. 4.9, 4.10, 5.1, 5.2 and 5.4"
 
-    add_missing_category: bool = parameter(False, help=ADD_MISSING)
+    add_missing_category: bool = parameter(default=False, help=ADD_MISSING)
 
     def losses(self, pair: Pair) -> dict[str, LossMeasure]:
         extra = {"add_missing_category": self.add_missing_category}
@@ -96,7 +96,7 @@ class CategoricalSource(Categorical):
         "Marés (2013), section 4.2.4, with the conventions that come nearest to Tables 4.12 and 4.13"
     )
 
-    add_missing_category: bool = parameter(SOURCE_CH4_2["add_missing_category"], help=ADD_MISSING)
+    add_missing_category: bool = parameter(default=SOURCE_CH4_2["add_missing_category"], help=ADD_MISSING)
 
     def _conventions(self, loss: str) -> dict[str, Any]:
         convention = {"ctbil": "dimension", "dbil": "ordinal_distance"}.get(loss)

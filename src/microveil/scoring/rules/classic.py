@@ -32,16 +32,16 @@ class NumericRule(ScoreRule):
     )
 
     knowledge: Knowledge = parameter(
-        "auto",
+        default="auto",
         help="sets of attributes that the intruder knows, over which risks are averaged: the first attributes up to "
         "half of them (half) or up to all (each), the first blocks from two on (blocks), or all at once; auto: "
         "blocks where several were masked, else half",
     )
     il: Literal["il", "pil"] = parameter(
-        "il", help="the loss: IL, or the probabilistic information loss (PIL), which never exceeds 100"
+        default="il", help="the loss: IL, or the probabilistic information loss (PIL), which never exceeds 100"
     )
     bounded: bool = parameter(
-        True, help="limit each part of IL to 100, so that no loss outweighs every risk; published tables do not"
+        default=True, help="limit each part of IL to 100, so that no loss outweighs every risk; published tables do not"
     )
 
     def losses(self, pair: Pair) -> dict[str, LossMeasure]:

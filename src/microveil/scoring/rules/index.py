@@ -38,13 +38,15 @@ class ScoreIndex(ScoreRule):
     source: ClassVar[str] = "Fayyoumi (2008), section 4.4"
 
     known_sizes: tuple[int, ...] | None = parameter(
-        None, help="how many attributes the intruder knows, each number in turn; unset: from 4 to all", min_length=1
+        default=None,
+        help="how many attributes the intruder knows, each number in turn; unset: from 4 to all",
+        min_length=1,
     )
     widths: tuple[float, ...] = parameter(
-        tuple(float(p) for p in range(1, 11)), help="half-widths of the intervals in per cent", min_length=1
+        default=tuple(float(p) for p in range(1, 11)), help="half-widths of the intervals in per cent", min_length=1
     )
     decimals: int | None = parameter(
-        None,
+        default=None,
         help="first round each of the five parts of G_IL to this number of decimals, as in Fayyoumi (2008)",
         ge=0,
         le=15,

@@ -36,7 +36,7 @@ class Swapping(NumericRule):
     )
 
     p: float | None = parameter(
-        None,
+        default=None,
         help="p of rank swapping that the intruder assumes, in per cent of the records; unset: from the release",
         ge=0,
         le=100,

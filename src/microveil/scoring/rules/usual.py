@@ -66,7 +66,7 @@ class Max(Mean):
     formula: ClassVar[str] = "max(IL, DR)"
     source: ClassVar[str] = "Marés (2013), Eq. 3.4 and 4.11"
 
-    by: By = parameter("max", help="how loss and risk are combined: their mean, or the larger of the two")
+    by: By = parameter(default="max", help="how loss and risk are combined: their mean, or the larger of the two")
 
 
 @parameterised
