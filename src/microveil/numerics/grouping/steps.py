@@ -13,6 +13,7 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import add_exactly, exact_total
+from microveil.numerics.grouping.groups import group_centres
 from microveil.typing import FloatArray, IntArray
 
 SAFETY = 1.0 + 1e-9  # bounds are widened by this much, so that rounding never hides a record
@@ -93,14 +94,6 @@ def labels_of_parts(parent: IntArray, order: IntArray) -> IntArray:
         else:
             labels[vertex] = labels[parent[vertex]]
     return labels
-
-
-def group_centres(columns: FloatArray, labels: IntArray, groups: int) -> FloatArray:
-    """The mean of each group, one row a group; records with label -1 do not count."""
-    chosen = labels >= 0
-    sizes = np.maximum(np.bincount(labels[chosen], minlength=groups), 1)
-    sums = [np.bincount(labels[chosen], weights=column[chosen], minlength=groups) for column in columns.T]
-    return np.column_stack(sums) / sizes[:, None]
 
 
 @kernel
