@@ -57,8 +57,8 @@ def centroid_groups(
     left, entry = all_left(columns), np.empty(len(columns), dtype=np.int64)
     size, groups = len(columns), 0
     while size >= k:
-        left.add_up(size)
         size, groups = _fixed_size_groups(left, entry, size, groups, k, recomputed, interaction, _GROUPS_PER_CALL)
+        left.add_up(size)
         progress(1.0 - size / len(columns), label)
     leftover = np.sort(left.ids[:size])
     left.labels[leftover] = max(groups - 1, 0)

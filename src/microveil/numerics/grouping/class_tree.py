@@ -595,17 +595,19 @@ def _offer_edges(tree: _Partial, outside: _Outside, u: int, joined: int, rule: _
         if joined < rule.neighbours:
             _tabulate_terms(tree, joined + 1)
         _look_around(tree, u, rule.neighbours - 2)
+        alpha, divergence, classes = rule.alpha, tree.divergence[u], outside.classes
         for i in range(size):
-            keys[i] = rule.alpha * lengths[i] + (1.0 - rule.alpha) * tree.divergence[u, outside.classes[i]]
+            keys[i] = alpha * lengths[i] + (1.0 - alpha) * divergence[classes[i]]
     else:
         keys = lengths
     key, length, parent = outside.key[:size], outside.length[:size], outside.parent[:size]
+    for i in range(size):
+        # all comparisons, without a branch between them: so the compiler can use vector units
+        nearer = (lengths[i] < length[i]) | ((lengths[i] == length[i]) & (u < parent[i]))
+        if (keys[i] < key[i]) | ((keys[i] == key[i]) & nearer):
+            key[i], length[i], parent[i] = keys[i], lengths[i], u
     best, least = 0, np.inf
     for i in range(size):
-        if keys[i] <= key[i] and (
-            keys[i] < key[i] or lengths[i] < length[i] or (lengths[i] == length[i] and u < parent[i])
-        ):
-            key[i], length[i], parent[i] = keys[i], lengths[i], u
         if key[i] <= least and (key[i] < least or _wins_tie(outside, i, best, rule.ties)):
             best, least = i, key[i]
     return best

@@ -45,8 +45,8 @@ def mdav_groups(
     left = all_left(columns)
     size, groups = n, 0
     while size >= enough:
-        left.add_up(size)
         size, groups = _group_some(left, size, groups, k, enough, _SEED_PAIRS_PER_CALL)
+        left.add_up(size)
         progress(1.0 - size / n, label)
     left.labels[left.ids[:size]] = groups
     progress(1.0, label)

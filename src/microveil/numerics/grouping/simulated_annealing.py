@@ -327,7 +327,7 @@ def _descend_once(
     `asked` is when each record was last found to have no step, `changed` when each group was last changed: two groups
     that have not changed since need not be asked again.
     """
-    labels, members, sizes = groups.labels, groups.members, groups.sizes
+    labels, members, sizes, sums = groups.labels, groups.members, groups.sizes, groups.sums
     taken = 0
     seen = np.full(sizes.shape[0], -1, dtype=np.int64)
     for i in range(columns.shape[0]):
@@ -339,12 +339,12 @@ def _descend_once(
                 continue
             seen[b] = i
             if sizes[a] > k and sizes[b] < 2 * k - 1:
-                change = _move_change(columns, groups.sums, sizes, i, a, b)
+                change = _move_change(columns, sums, sizes, i, a, b)
                 if change < best:
                     best, best_other, best_group = change, -1, b
             for place in range(sizes[b]):
                 j = members[b, place]
-                change = _swap_change(columns, groups.sums, sizes, i, j, a, b)
+                change = _swap_change(columns, sums, sizes, i, j, a, b)
                 if change < best:
                     best, best_other, best_group = change, j, b
         if best_group < 0:
@@ -373,7 +373,7 @@ def _anneal(
     state: npt.NDArray[np.uint64],
 ) -> None:
     """Try `steps` random exchanges and moves while the temperature falls from `hot` to `cold`."""
-    labels, members, sizes = groups.labels, groups.members, groups.sizes
+    labels, members, sizes, sums = groups.labels, groups.members, groups.sizes, groups.sums
     cooling = (cold / hot) ** (1.0 / max(1, steps))
     temperature = hot
     near = neighbours.shape[1]
@@ -390,12 +390,12 @@ def _anneal(
         moves = sizes[a] > k and sizes[b] < 2 * k - 1 and fraction(state) < 0.5
         if moves:
             j = -1
-            change = _move_change(columns, groups.sums, sizes, i, a, b)
+            change = _move_change(columns, sums, sizes, i, a, b)
         else:
             j = members[b, whole(state, sizes[b])]
             if j == r:
                 continue  # the neighbour is what makes the other group worth joining
-            change = _swap_change(columns, groups.sums, sizes, i, j, a, b)
+            change = _swap_change(columns, sums, sizes, i, j, a, b)
         if change <= 0.0 or fraction(state) < np.exp(-change / temperature):
             if moves:
                 _move(columns, groups, i, b)
@@ -429,7 +429,7 @@ def _swap_change(columns: FloatArray, sums: FloatArray, sizes: IntArray, i: int,
 
 @kernel
 def _move(columns: FloatArray, groups: _Groups, i: int, b: int) -> None:
-    members, sizes, places = groups.members, groups.sizes, groups.places
+    members, sizes, places, sums = groups.members, groups.sizes, groups.places, groups.sums
     a = groups.labels[i]
     last = members[a, sizes[a] - 1]
     members[a, places[i]] = last
@@ -440,18 +440,18 @@ def _move(columns: FloatArray, groups: _Groups, i: int, b: int) -> None:
     sizes[b] += 1
     groups.labels[i] = b
     for c in range(columns.shape[1]):
-        groups.sums[a, c] -= columns[i, c]
-        groups.sums[b, c] += columns[i, c]
+        sums[a, c] -= columns[i, c]
+        sums[b, c] += columns[i, c]
 
 
 @kernel
 def _swap(columns: FloatArray, groups: _Groups, i: int, j: int) -> None:
-    labels, members, places = groups.labels, groups.members, groups.places
+    labels, members, places, sums = groups.labels, groups.members, groups.places, groups.sums
     a, b = labels[i], labels[j]
     members[a, places[i]], members[b, places[j]] = j, i
     places[i], places[j] = places[j], places[i]
     labels[i], labels[j] = b, a
     for c in range(columns.shape[1]):
         step = columns[j, c] - columns[i, c]
-        groups.sums[a, c] += step
-        groups.sums[b, c] -= step
+        sums[a, c] += step
+        sums[b, c] -= step

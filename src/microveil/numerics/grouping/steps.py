@@ -240,30 +240,32 @@ def gather(left: RecordsLeft, at: int, members: IntArray, size: int) -> None:
 @kernel
 def farthest_left(left: RecordsLeft, members: IntArray, size: int) -> int:
     """The position of the record farthest from the seed that is not a member."""
+    ids, distances = left.ids, left.distances
     far, far_distance = -1, -1.0
     for i in range(size):
-        distance = left.distances[i]
-        if distance >= far_distance and (distance > far_distance or left.ids[i] < left.ids[far]):
+        distance = distances[i]
+        if distance >= far_distance and (distance > far_distance or ids[i] < ids[far]):
             far, far_distance = i, distance
-    if far_distance <= left.distances[members[-1]]:  # all records left are equally far
-        far = lowest_outside(members, left.ids, size)
+    if far_distance <= distances[members[-1]]:  # all records left are equally far
+        far = lowest_outside(members, ids, size)
     return far
 
 
 @kernel
 def close_group(left: RecordsLeft, members: IntArray, size: int, group: int) -> int:
     """Label the members and move records from the end into their places; return how many are left."""
-    d = left.alive.shape[0]
+    alive, ids, bound, total = left.alive, left.ids, left.bound, left.total
+    d = alive.shape[0]
     for place in members:
         for j in range(d):
-            add_exactly(left.total, j, -left.alive[j, place])
+            add_exactly(total, j, -alive[j, place])
     for place in np.sort(members)[::-1]:
-        left.labels[left.ids[place]] = group
+        left.labels[ids[place]] = group
         size -= 1
         for j in range(d):
-            left.alive[j, place] = left.alive[j, size]
-        left.ids[place] = left.ids[size]
-        left.bound[place] = left.bound[size]
+            alive[j, place] = alive[j, size]
+        ids[place] = ids[size]
+        bound[place] = bound[size]
     return size
 
 
@@ -280,8 +282,8 @@ def close_pair(
     size = close_group(left, members, size, groups)
     if size < enough:
         return size, groups + 1
-    at = 0
-    while left.ids[at] != opposite:
+    ids, at = left.ids, 0
+    while ids[at] != opposite:
         at += 1
     gather(left, at, members, size)
     return close_group(left, members, size, groups + 1), groups + 2
