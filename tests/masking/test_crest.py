@@ -127,7 +127,7 @@ def test_l_diversity_and_t_closeness_of_groups() -> None:
 def test_the_nearest_neighbours_in_the_partial_tree(b: int, around: set[int]) -> None:
     points = np.array([[0, 0], [2, 0], [3, 0], [4.5, 0], [2, 1.2], [4, 1]])
     each_its_class = np.arange(6)
-    tree = _plant(points, each_its_class, np.full(6, 1 / 6), b, 2)
+    tree = _plant(points, each_its_class, np.full(6, 1 / 6), b)
     for vertex, parent in ((0, -1), (1, 0), (2, 1), (3, 2)):
         tree.parent[vertex] = parent
         if parent >= 0:

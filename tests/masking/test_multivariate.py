@@ -25,12 +25,12 @@ from microveil.masking.microaggregation.v_mdav import VMDAV
 from microveil.masking.partition import Partition
 from microveil.microdata import Microdata
 from microveil.numerics.clustering.fuzzy_means import Fuzziness, drawn_clusters, fuzzy_clusters, weighted_centres
+from microveil.numerics.grouping.class_tree import LOWEST_EDGE, LOWEST_RECORD, SQUARE, euclidean_tree
 from microveil.numerics.grouping.edge_cover import divide_star, minimum_edge_cover, stars
 from microveil.numerics.grouping.genetic import Evolution, divide, genetic_groups
 from microveil.numerics.grouping.maximum_distance import maximum_distance_groups
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.mu_approximation import grow_forest, nearest_records
-from microveil.numerics.grouping.spanning_tree import minimum_spanning_tree
 
 Load = Callable[..., Microdata]
 T4 = [(0, 0), (0, 1), (1, 0), (1, 1), (0.5, 0.5), (6, 6), (6, 7), (7, 6), (7, 7)]
@@ -204,10 +204,18 @@ def test_the_spanning_tree_is_as_short_as_scipys() -> None:
     from scipy.spatial.distance import pdist, squareform
 
     points = np.random.default_rng(2).normal(size=(300, 4))
-    parent, length, order = minimum_spanning_tree(points)
+    parent, length, _, order = euclidean_tree(points, start=0, form=SQUARE, ties=LOWEST_RECORD)
     assert np.sqrt(length).sum() == pytest.approx(scipys(squareform(pdist(points))).sum())
     entered = np.argsort(order)
     assert (entered[parent[order[1:]]] < np.arange(1, 300)).all()
+
+
+def test_of_equally_long_edges_the_lowest_edge_or_the_lowest_record_comes_first() -> None:
+    square = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    by_edge = euclidean_tree(square, start=2, ties=LOWEST_EDGE)
+    by_record = euclidean_tree(square, start=2, ties=LOWEST_RECORD)
+    assert by_edge.order.tolist() == [2, 0, 3, 1]  # 0 to 3 comes before 2 to 1
+    assert by_record.order.tolist() == [2, 0, 1, 3]  # record 1 comes before record 3
 
 
 @pytest.mark.spec("01:MA-15")

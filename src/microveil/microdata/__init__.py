@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from microveil.entries import offered
 
 if TYPE_CHECKING:
     from microveil.microdata.hierarchy import Hierarchy, Intervals
     from microveil.microdata.microdata import Categories, Microdata, Numbers
     from microveil.microdata.schema import Attribute, Kind, MissingPolicy, Role, Schema
-
-# each is imported when it is first used: a process that only reads a file must start quickly
-_HOMES = {
-    "Attribute": "schema",
-    "Categories": "microdata",
-    "Hierarchy": "hierarchy",
-    "Intervals": "hierarchy",
-    "Kind": "schema",
-    "Microdata": "microdata",
-    "MissingPolicy": "schema",
-    "Numbers": "microdata",
-    "Role": "schema",
-    "Schema": "schema",
-}
 
 __all__ = [
     "Attribute",
@@ -37,10 +24,14 @@ __all__ = [
     "Schema",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'microveil.microdata' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f"microveil.microdata.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+_HOMES = {
+    "schema": ("Attribute", "Kind", "MissingPolicy", "Role", "Schema"),
+    "microdata": ("Categories", "Microdata", "Numbers"),
+    "hierarchy": ("Hierarchy", "Intervals"),
+}
+# each is imported when it is first used: a process that only reads a file must start quickly
+__getattr__, __dir__ = offered(
+    globals(),
+    {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names},
+    __all__,
+)

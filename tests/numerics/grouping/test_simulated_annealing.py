@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.errors import Cancelled
+from microveil.numerics.grouping.centroid_groups import split_large
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.simulated_annealing import (
     blocks_of_groups,
@@ -18,7 +19,6 @@ from microveil.numerics.grouping.simulated_annealing import (
     loss_within,
     nearest_neighbours,
     polish_groups,
-    split_large_groups,
 )
 from microveil.numerics.statistics.scaling import standardise
 from microveil.progress import silent
@@ -106,7 +106,7 @@ def test_the_result_depends_on_the_seed_alone(monkeypatch: pytest.MonkeyPatch) -
 
 def test_large_groups_are_divided_first() -> None:
     columns = np.random.default_rng(3).normal(size=(50, 2))
-    sizes = np.bincount(split_large_groups(columns, np.zeros(50, dtype=np.int64), 4))
+    sizes = np.bincount(split_large(columns, np.zeros(50, dtype=np.int64), 4))
     assert sizes.min() >= 4
     assert sizes.max() <= 7
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.grouping.centroid_groups import split_large
+from microveil.numerics.grouping.groups import group_centres
 from microveil.numerics.grouping.mdav import mdav_groups
-from microveil.numerics.grouping.steps import group_centres, join_nearest
+from microveil.numerics.grouping.steps import join_nearest
 from microveil.progress import Part, Progress, silent
 from microveil.typing import FloatArray, IntArray
 

@@ -17,22 +17,22 @@ from collections.abc import Callable
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel
-from microveil.numerics.core.exact_sums import exact_total
 from microveil.numerics.grouping.centroid_leaves import centroid_groups_in_leaves
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.steps import (
     MANY_RECORDS,
     SAFETY,
+    RecordsLeft,
+    all_left,
     close_group,
     distances_to,
     divide_large,
     farthest_from_centre,
+    gather,
     holds,
     join_nearest,
     largest,
-    nearest,
     square_distance,
-    take_out,
 )
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
@@ -54,18 +54,17 @@ def centroid_groups(
     """Groups of k, the last of up to 2k-1; labels in the order of the groups, and the records in order of entry."""
     if len(columns) >= max(MANY_RECORDS, k):
         return centroid_groups_in_leaves(columns, k, recomputed, interaction, progress, label)
-    left = _Left(columns)
-    while left.size >= k:
-        left.take_sum_anew()
-        left.size, left.groups = _fixed_size_groups(
-            *left.state, left.size, left.groups, k, recomputed, interaction, _GROUPS_PER_CALL
-        )
-        progress(1.0 - left.size / len(columns), label)
-    leftover = left.leftover
-    left.labels[leftover] = max(left.groups - 1, 0)
-    left.entry[len(columns) - left.size :] = leftover
+    left, entry = all_left(columns), np.empty(len(columns), dtype=np.int64)
+    size, groups = len(columns), 0
+    while size >= k:
+        size, groups = _fixed_size_groups(left, entry, size, groups, k, recomputed, interaction, _GROUPS_PER_CALL)
+        left.add_up(size)
+        progress(1.0 - size / len(columns), label)
+    leftover = np.sort(left.ids[:size])
+    left.labels[leftover] = max(groups - 1, 0)
+    entry[len(columns) - size :] = leftover
     progress(1.0, label)
-    return left.labels, left.entry
+    return left.labels, entry
 
 
 def variable_groups(
@@ -75,11 +74,12 @@ def variable_groups(
 
     Fewer than k leftovers join the groups with the nearest means, which may take one beyond 2k-1.
     """
-    left = _Left(columns)
-    while left.size >= k:
-        left.size, left.groups = _extended_groups(*left.state, left.size, left.groups, k, gamma, _GROUPS_PER_CALL)
-        progress(1.0 - left.size / len(columns), label)
-    labels = join_nearest(columns, left.labels, left.groups)
+    left = all_left(columns)
+    size, groups = len(columns), 0
+    while size >= k:
+        size, groups = _extended_groups(left, size, groups, k, gamma, _GROUPS_PER_CALL)
+        progress(1.0 - size / len(columns), label)
+    labels = join_nearest(columns, left.labels, groups)
     progress(1.0, label)
     return labels
 
@@ -89,58 +89,9 @@ def split_large(columns: FloatArray, labels: IntArray, k: int, divide: Partition
     return divide_large(labels, k, lambda rows: divide(np.ascontiguousarray(columns[rows]), k))
 
 
-class _Left:
-    """The records that are not grouped yet, compact in memory, and what the kernels carry from group to group."""
-
-    def __init__(self, columns: FloatArray) -> None:
-        n, d = columns.shape
-        self.alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernels move records about
-        self.ids = np.arange(n, dtype=np.int64)
-        self.total = exact_total(columns)
-        self.anchor = np.full(d, np.nan)
-        self.distances = np.empty(n)
-        self.bound = _distances_to_mean(self.alive, self.total[0] / n)
-        self.labels = np.full(n, -1, dtype=np.int64)
-        self.entry = np.empty(n, dtype=np.int64)
-        self.size, self.groups = n, 0
-
-    @property
-    def state(self) -> tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray, IntArray, IntArray]:
-        return (
-            self.alive,
-            self.ids,
-            self.total,
-            self.anchor,
-            self.bound,
-            self.distances,
-            self.labels,
-            self.entry,
-        )
-
-    @property
-    def leftover(self) -> IntArray:
-        return np.sort(self.ids[: self.size])
-
-    def take_sum_anew(self) -> None:
-        """The digits that a huge value cost come back once it is gone."""
-        self.total = exact_total(self.alive[:, : self.size].T)
-
-
-def _distances_to_mean(alive: FloatArray, mean: FloatArray) -> FloatArray:
-    distances = np.empty(alive.shape[1])
-    distances_to(alive, mean, distances, len(distances))
-    return distances
-
-
 @kernel
 def _fixed_size_groups(
-    alive: FloatArray,
-    ids: IntArray,
-    total: FloatArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    distances: FloatArray,
-    labels: IntArray,
+    left: RecordsLeft,
     entry: IntArray,
     size: int,
     groups: int,
@@ -150,36 +101,29 @@ def _fixed_size_groups(
     rounds: int,
 ) -> tuple[int, int]:
     """Up to `rounds` groups of k records each, while k records are left."""
-    d, n = alive.shape
-    seed = np.empty(d)
     members = np.empty(k, dtype=np.int64)
     for _ in range(rounds):
         if size < k:
             break
-        if recomputed:
-            at = farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
-        else:
-            at = largest(bound, ids, size)
-        for j in range(d):
-            seed[j] = alive[j, at]
-        nearest(alive, ids, seed, at, members, distances, size)
+        at = farthest_from_centre(left, size) if recomputed else largest(left.bound, left.ids, size)
+        gather(left, at, members, size)
         if interaction:
-            _grow_by_interaction(alive, ids, members, distances, size)
+            _grow_by_interaction(left, members, size)
         for m in range(k):
-            entry[n - size + m] = ids[members[m]]
-        take_out(total, alive, members)
-        size = close_group(alive, ids, bound, labels, members, size, groups)
+            entry[entry.shape[0] - size + m] = left.ids[members[m]]
+        size = close_group(left, members, size, groups)
         groups += 1
     return size, groups
 
 
 @kernel
-def _grow_by_interaction(alive: FloatArray, ids: IntArray, members: IntArray, distances: FloatArray, size: int) -> None:
+def _grow_by_interaction(left: RecordsLeft, members: IntArray, size: int) -> None:
     """Choose the third and later members anew: each the record with the least summed squared distance to the group.
 
     That sum is |G| times the squared distance to the group's mean, plus a constant. So a record can only be chosen
     if it is no farther from the seed than the mean is, plus the best distance to the mean found so far.
     """
+    alive, ids, distances = left.alive, left.ids, left.distances
     d, k = alive.shape[0], members.shape[0]
     nearest = members.copy()  # to the seed: the first guesses
     middle = np.empty(d)
@@ -224,58 +168,35 @@ def _squares_between(alive: FloatArray, one: int, other: int) -> float:
 
 
 @kernel
-def _extended_groups(
-    alive: FloatArray,
-    ids: IntArray,
-    total: FloatArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    distances: FloatArray,
-    labels: IntArray,
-    entry: IntArray,
-    size: int,
-    groups: int,
-    k: int,
-    gamma: float,
-    rounds: int,
-) -> tuple[int, int]:
+def _extended_groups(left: RecordsLeft, size: int, groups: int, k: int, gamma: float, rounds: int) -> tuple[int, int]:
     """Up to `rounds` groups of V-MDAV, while k records are left."""
-    d, n = alive.shape
-    seed = np.empty(d)
     members = np.empty(2 * k - 1, dtype=np.int64)
     around = np.empty(size)
     for _ in range(rounds):
         if size < k:
             break
-        at = largest(bound, ids, size)
-        for j in range(d):
-            seed[j] = alive[j, at]
-        nearest(alive, ids, seed, at, members[:k], distances, size)
+        gather(left, largest(left.bound, left.ids, size), members[:k], size)
         grown = k
         while grown < 2 * k - 1 and grown + 1 < size:
-            near, inward = _closest_to_group(alive, ids, members, grown, distances, size)
-            outward = _closest_other(alive, members, grown, near, around, size)
+            near, inward = _closest_to_group(left, members, grown, size)
+            outward = _closest_other(left.alive, members, grown, near, around, size)
             if inward >= gamma * gamma * outward:
                 break
             members[grown] = near
             grown += 1
-        for m in range(grown):
-            entry[n - size + m] = ids[members[m]]
-        take_out(total, alive, members[:grown])
-        size = close_group(alive, ids, bound, labels, members[:grown], size, groups)
+        size = close_group(left, members[:grown], size, groups)
         groups += 1
     return size, groups
 
 
 @kernel
-def _closest_to_group(
-    alive: FloatArray, ids: IntArray, members: IntArray, grown: int, distances: FloatArray, size: int
-) -> tuple[int, float]:
+def _closest_to_group(left: RecordsLeft, members: IntArray, grown: int, size: int) -> tuple[int, float]:
     """The record outside that is closest to any member, and its squared distance.
 
-    `distances` are those to the seed: a record cannot be closer to a member than its distance to the seed less the
-    member's.
+    The distances at hand are those to the seed: a record cannot be closer to a member than its distance to the seed
+    less the member's.
     """
+    alive, ids, distances = left.alive, left.ids, left.distances
     radius = 0.0
     for m in range(1, grown):
         radius = max(radius, np.sqrt(_squares_between(alive, members[0], members[m])))

@@ -22,10 +22,12 @@ import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.class_divergence import divergence_term
+from microveil.numerics.grouping.steps import distances_to
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-ROOT_MEAN_SQUARE, ROOT_OVER_NUMBER, SQUARE_OVER_NUMBER = 0, 1, 2
+ROOT_MEAN_SQUARE, ROOT_OVER_NUMBER, SQUARE_OVER_NUMBER, SQUARE = 0, 1, 2, 3  # the forms of a length
+LOWEST_EDGE, LOWEST_RECORD = 0, 1  # which of equally long edges comes first
 _LIST = 8  # candidates kept for a record and a class; fewer when there are many classes
 _ENTRIES_PER_RECORD = 256
 _JOINS_PER_CALL = 512
@@ -66,29 +68,50 @@ def grow_tree(
     not matter and the tree is the Euclidean minimum spanning tree. Ties: the shorter edge, then the lowest numbers.
     Lengths are normalised by the number of columns, or of `attributes` where some have several columns.
     """
-    n = len(columns)
-    partial = _plant(columns, classes, shares, neighbours, attributes or columns.shape[1])
+    rule = _Rule(alpha, neighbours, attributes or columns.shape[1], form, LOWEST_EDGE)
     first = centre_record(columns) if start is None else start
     if frozen or alpha == 1.0:
-        outside = _outside_by_key(columns, classes)
-        joined = _start_prim(partial, outside, first, neighbours, alpha, form)
-        while joined < n:
-            joined = _join_by_key(partial, outside, joined, _JOINS_PER_CALL, neighbours, alpha, form)
-            progress(joined / n, label)
-    else:
-        lists = _candidate_lists(columns, classes, len(shares))
-        joined = _start_dynamic(partial, lists, first, neighbours, alpha, form)
-        while joined < n:
-            joined = _join_dynamic(partial, lists, joined, _JOINS_PER_CALL, neighbours, alpha, form)
-            progress(joined / n, label)
+        return _tree_by_prim(columns, classes, shares, rule, first, progress, label)
+    n = len(columns)
+    partial = _plant(columns, classes, shares, neighbours)
+    lists = _candidate_lists(columns, classes, len(shares))
+    joined = _start_dynamic(partial, lists, first, rule)
+    while joined < n:
+        joined = _join_dynamic(partial, lists, joined, _JOINS_PER_CALL, rule)
+        progress(joined / n, label)
     progress(1.0, label)
-    return Tree(partial.parent, partial.length, partial.composite, partial.order)
+    return partial.tree
 
 
-def euclidean_tree(columns: FloatArray, progress: Progress = silent, label: str = "growing the tree") -> Tree:
-    """The Euclidean minimum spanning tree by Prim's algorithm, from the record nearest to the mean of all."""
+def euclidean_tree(
+    columns: FloatArray,
+    *,
+    start: int | None = None,
+    form: int = ROOT_MEAN_SQUARE,
+    ties: int = LOWEST_EDGE,
+    progress: Progress = silent,
+    label: str = "growing the tree",
+) -> Tree:
+    """The Euclidean minimum spanning tree by Prim's algorithm, as a rule from the record nearest to the mean of all.
+
+    Of equally long edges into the tree the first to be taken is the one with the lowest record inside and then outside
+    (`LOWEST_EDGE`), or the one with the lowest record outside (`LOWEST_RECORD`).
+    """
     one_class = np.zeros(len(columns), dtype=np.int64)
-    return grow_tree(columns, one_class, np.ones(1), 2, 1.0, progress=progress, label=label)
+    first = centre_record(columns) if start is None else start
+    rule = _Rule(1.0, 2, columns.shape[1], form, ties)
+    return _tree_by_prim(columns, one_class, np.ones(1), rule, first, progress, label)
+
+
+class _Rule(NamedTuple):
+    """How long an edge is, and which one is taken: `alpha` weighs the `form` of the Euclidean length, normalised by the
+    number of `attributes`, against the classes of so many `neighbours`; `ties` are for Prim's algorithm."""
+
+    alpha: float
+    neighbours: int
+    attributes: int
+    form: int
+    ties: int
 
 
 # --- the partial tree and what its records see of it ---------------------------------------------------------------
@@ -98,7 +121,6 @@ class _Partial(NamedTuple):
     """The partial tree: links to parents and children, and for each record and class the divergence it would give."""
 
     points: FloatArray
-    attributes: int
     classes: IntArray
     shares: FloatArray
     parent: IntArray
@@ -115,13 +137,16 @@ class _Partial(NamedTuple):
     counts: IntArray
     terms: FloatArray
 
+    @property
+    def tree(self) -> Tree:
+        return Tree(self.parent, self.length, self.composite, self.order)
 
-def _plant(columns: FloatArray, classes: IntArray, shares: FloatArray, neighbours: int, attributes: int) -> _Partial:
+
+def _plant(columns: FloatArray, classes: IntArray, shares: FloatArray, neighbours: int) -> _Partial:
     n, number = len(columns), len(shares)
     widest = min(neighbours, n) + 1
     return _Partial(
         np.ascontiguousarray(columns),
-        attributes,
         classes,
         shares,
         np.full(n, -1, dtype=np.int64),
@@ -141,12 +166,14 @@ def _plant(columns: FloatArray, classes: IntArray, shares: FloatArray, neighbour
 
 
 @kernel
-def _length(square: float, number: int, form: int) -> float:
-    if form == ROOT_MEAN_SQUARE:
-        return float(np.sqrt(square / number))
-    if form == ROOT_OVER_NUMBER:
-        return float(np.sqrt(square) / number)
-    return square / number
+def _length(square: float, rule: _Rule) -> float:
+    if rule.form == SQUARE:
+        return square
+    if rule.form == ROOT_MEAN_SQUARE:
+        return float(np.sqrt(square / rule.attributes))
+    if rule.form == ROOT_OVER_NUMBER:
+        return float(np.sqrt(square) / rule.attributes)
+    return square / rule.attributes
 
 
 @kernel
@@ -302,15 +329,15 @@ def _candidate_lists(columns: FloatArray, classes: IntArray, number: int) -> _Li
 
 
 @kernel
-def _start_dynamic(tree: _Partial, lists: _Lists, first: int, b: int, alpha: float, form: int) -> int:
+def _start_dynamic(tree: _Partial, lists: _Lists, first: int, rule: _Rule) -> int:
     _link(tree, first, -1, 0)
     _leave_outside(tree, lists, first)
-    _see_newcomer(tree, lists, first, 1, b, alpha, form)
+    _see_newcomer(tree, lists, first, 1, rule)
     return 1
 
 
 @kernel
-def _join_dynamic(tree: _Partial, lists: _Lists, joined: int, joins: int, b: int, alpha: float, form: int) -> int:
+def _join_dynamic(tree: _Partial, lists: _Lists, joined: int, joins: int, rule: _Rule) -> int:
     """Let up to `joins` records join by the least composite length; return how many are in the tree."""
     end = min(joined + joins, tree.parent.shape[0])
     while joined < end:
@@ -318,15 +345,15 @@ def _join_dynamic(tree: _Partial, lists: _Lists, joined: int, joins: int, b: int
         c = lists.best_class[u]
         vertex = lists.near[u, c, lists.at[u, c]]
         if tree.inside[vertex]:
-            _next_candidate(tree, lists, u, c, form)
-            _choose(lists, tree, u, alpha)
+            _next_candidate(tree, lists, u, c, rule)
+            _choose(lists, tree, u, rule.alpha)
             continue
         tree.length[vertex] = lists.best_length[u]
         tree.composite[vertex] = lists.best[u]
         _link(tree, vertex, u, joined)
         _leave_outside(tree, lists, vertex)
         joined += 1
-        _see_newcomer(tree, lists, vertex, joined, b, alpha, form)
+        _see_newcomer(tree, lists, vertex, joined, rule)
     return joined
 
 
@@ -344,17 +371,17 @@ def _leave_outside(tree: _Partial, lists: _Lists, vertex: int) -> None:
 
 
 @kernel
-def _see_newcomer(tree: _Partial, lists: _Lists, vertex: int, joined: int, b: int, alpha: float, form: int) -> None:
+def _see_newcomer(tree: _Partial, lists: _Lists, vertex: int, joined: int, rule: _Rule) -> None:
     """Renew what the newcomer changes: its own candidates, and the neighbourhoods that may take it in."""
-    if joined < b:
+    if joined < rule.neighbours:
         _tabulate_terms(tree, joined + 1)
     for c in range(tree.shares.shape[0]):
-        _fill(tree, lists, vertex, c, form)
+        _fill(tree, lists, vertex, c, rule)
     changed = _affected(tree, lists, vertex)
     for i in range(changed):
         u = lists.affected[i]
-        _look_around(tree, u, b - 2)
-        _choose(lists, tree, u, alpha)
+        _look_around(tree, u, rule.neighbours - 2)
+        _choose(lists, tree, u, rule.alpha)
 
 
 @kernel
@@ -379,17 +406,11 @@ def _affected(tree: _Partial, lists: _Lists, vertex: int) -> int:
 
 
 @kernel
-def _fill(tree: _Partial, lists: _Lists, u: int, c: int, form: int) -> None:
+def _fill(tree: _Partial, lists: _Lists, u: int, c: int, rule: _Rule) -> None:
     """Find the nearest records of a class outside the tree, the lowest number first where they are equally near."""
-    d = lists.alive.shape[0]
     start, size = lists.class_start[c], lists.class_size[c]
     distances = lists.distances[:size]
-    distances[:] = 0.0
-    for j in range(d):
-        column, here = lists.alive[j, start : start + size], tree.points[u, j]
-        for i in range(size):
-            across = column[i] - here
-            distances[i] += across * across
+    distances_to(lists.alive[:, start : start + size], tree.points[u], distances, size)
     kept = lists.near.shape[2]
     near = lists.near[u, c]
     nearest = np.empty(kept)
@@ -418,19 +439,19 @@ def _fill(tree: _Partial, lists: _Lists, u: int, c: int, form: int) -> None:
             border = nearest[kept - 1]
     lists.held[u, c] = found
     lists.at[u, c] = 0
-    lists.length[u, c] = _length(nearest[0], tree.attributes, form) if found else np.inf
+    lists.length[u, c] = _length(nearest[0], rule) if found else np.inf
 
 
 @kernel
-def _next_candidate(tree: _Partial, lists: _Lists, u: int, c: int, form: int) -> None:
+def _next_candidate(tree: _Partial, lists: _Lists, u: int, c: int, rule: _Rule) -> None:
     """Pass over candidates that have joined the tree; a list that is used up is filled again."""
     while lists.at[u, c] < lists.held[u, c]:
         vertex = lists.near[u, c, lists.at[u, c]]
         if not tree.inside[vertex]:
-            lists.length[u, c] = _length(_square_between(tree.points, vertex, u), tree.attributes, form)
+            lists.length[u, c] = _length(_square_between(tree.points, vertex, u), rule)
             return
         lists.at[u, c] += 1
-    _fill(tree, lists, u, c, form)
+    _fill(tree, lists, u, c, rule)
 
 
 @kernel
@@ -480,7 +501,8 @@ class _Outside(NamedTuple):
     key: FloatArray
     length: FloatArray
     parent: IntArray
-    distances: FloatArray
+    keys: FloatArray
+    lengths: FloatArray
 
 
 def _outside_by_key(columns: FloatArray, classes: IntArray) -> _Outside:
@@ -493,42 +515,57 @@ def _outside_by_key(columns: FloatArray, classes: IntArray) -> _Outside:
         np.full(n, np.inf),
         np.full(n, -1, dtype=np.int64),
         np.empty(n),
+        np.empty(n),
     )
 
 
+def _tree_by_prim(
+    columns: FloatArray,
+    classes: IntArray,
+    shares: FloatArray,
+    rule: _Rule,
+    first: int,
+    progress: Progress,
+    label: str,
+) -> Tree:
+    n = len(columns)
+    partial, outside = _plant(columns, classes, shares, rule.neighbours), _outside_by_key(columns, classes)
+    joined, at = _start_by_key(partial, outside, first, rule)
+    while joined < n:
+        joined, at = _join_by_key(partial, outside, joined, at, _JOINS_PER_CALL, rule)
+        progress(1.0 - ((n - joined) / n) ** 2, label)
+    progress(1.0, label)
+    return partial.tree
+
+
 @kernel
-def _start_prim(tree: _Partial, outside: _Outside, first: int, b: int, alpha: float, form: int) -> int:
+def _start_by_key(tree: _Partial, outside: _Outside, first: int, rule: _Rule) -> tuple[int, int]:
     _link(tree, first, -1, 0)
     _drop(outside, first, tree.parent.shape[0] - 1)
-    _offer_edges(tree, outside, first, 1, b, alpha, form)
-    return 1
+    return 1, _offer_edges(tree, outside, first, 1, rule)
 
 
 @kernel
-def _join_by_key(tree: _Partial, outside: _Outside, joined: int, joins: int, b: int, alpha: float, form: int) -> int:
+def _join_by_key(tree: _Partial, outside: _Outside, joined: int, at: int, joins: int, rule: _Rule) -> tuple[int, int]:
+    """Let up to `joins` records join by the least key; how many are in the tree, and the position of the next."""
     n = tree.parent.shape[0]
     end = min(joined + joins, n)
     while joined < end:
-        at = 0
-        for i in range(1, n - joined):
-            if _comes_before(outside, i, at):
-                at = i
         vertex = outside.ids[at]
         tree.length[vertex], tree.composite[vertex] = outside.length[at], outside.key[at]
         _link(tree, vertex, outside.parent[at], joined)
         joined += 1
         _drop(outside, at, n - joined)
-        _offer_edges(tree, outside, vertex, joined, b, alpha, form)
-    return joined
+        at = _offer_edges(tree, outside, vertex, joined, rule)
+    return joined, at
 
 
 @kernel
-def _comes_before(outside: _Outside, one: int, other: int) -> bool:
-    if outside.key[one] != outside.key[other]:
-        return bool(outside.key[one] < outside.key[other])
+def _wins_tie(outside: _Outside, one: int, other: int, ties: int) -> bool:
+    """Whether one record outside comes before another with the same key."""
     if outside.length[one] != outside.length[other]:
         return bool(outside.length[one] < outside.length[other])
-    if outside.parent[one] != outside.parent[other]:
+    if ties == LOWEST_EDGE and outside.parent[one] != outside.parent[other]:
         return bool(outside.parent[one] < outside.parent[other])
     return bool(outside.ids[one] < outside.ids[other])
 
@@ -546,26 +583,31 @@ def _drop(outside: _Outside, at: int, last: int) -> None:
 
 
 @kernel
-def _offer_edges(tree: _Partial, outside: _Outside, u: int, joined: int, b: int, alpha: float, form: int) -> None:
-    """Let every record outside compare its best edge with the one to the newcomer."""
-    d = tree.points.shape[1]
-    if alpha < 1.0:
-        if joined < b:
-            _tabulate_terms(tree, joined + 1)
-        _look_around(tree, u, b - 2)
+def _offer_edges(tree: _Partial, outside: _Outside, u: int, joined: int, rule: _Rule) -> int:
+    """Let every record outside compare its best edge with the one to the newcomer; the position of the best of all."""
     size = tree.parent.shape[0] - joined
-    distances = outside.distances[:size]
-    distances[:] = 0.0
-    for j in range(d):
-        column, here = outside.alive[j, :size], tree.points[u, j]
+    lengths, keys = outside.lengths[:size], outside.keys[:size]
+    distances_to(outside.alive, tree.points[u], lengths, size)
+    if rule.form != SQUARE:
         for i in range(size):
-            across = column[i] - here
-            distances[i] += across * across
+            lengths[i] = _length(lengths[i], rule)
+    if rule.alpha < 1.0:
+        if joined < rule.neighbours:
+            _tabulate_terms(tree, joined + 1)
+        _look_around(tree, u, rule.neighbours - 2)
+        alpha, divergence, classes = rule.alpha, tree.divergence[u], outside.classes
+        for i in range(size):
+            keys[i] = alpha * lengths[i] + (1.0 - alpha) * divergence[classes[i]]
+    else:
+        keys = lengths
+    key, length, parent = outside.key[:size], outside.length[:size], outside.parent[:size]
     for i in range(size):
-        length = _length(distances[i], tree.attributes, form)
-        key = alpha * length + (1.0 - alpha) * tree.divergence[u, outside.classes[i]]
-        if key < outside.key[i] or (
-            key == outside.key[i]
-            and (length < outside.length[i] or (length == outside.length[i] and u < outside.parent[i]))
-        ):
-            outside.key[i], outside.length[i], outside.parent[i] = key, length, u
+        # all comparisons, without a branch between them: so the compiler can use vector units
+        nearer = (lengths[i] < length[i]) | ((lengths[i] == length[i]) & (u < parent[i]))
+        if (keys[i] < key[i]) | ((keys[i] == key[i]) & nearer):
+            key[i], length[i], parent[i] = keys[i], lengths[i], u
+    best, least = 0, np.inf
+    for i in range(size):
+        if key[i] <= least and (key[i] < least or _wins_tie(outside, i, best, rule.ties)):
+            best, least = i, key[i]
+    return best

@@ -7,6 +7,14 @@ import numpy as np
 from microveil.typing import FloatArray, IntArray
 
 
+def group_centres(columns: FloatArray, labels: IntArray, groups: int) -> FloatArray:
+    """The mean of each group, one row a group; records with label -1 do not count."""
+    chosen = labels >= 0
+    sizes = np.maximum(np.bincount(labels[chosen], minlength=groups), 1)
+    sums = [np.bincount(labels[chosen], weights=column[chosen], minlength=groups) for column in columns.T]
+    return np.asarray(np.column_stack(sums) / sizes[:, None])
+
+
 def means_by_group(values: FloatArray, labels: IntArray, weights: FloatArray | None = None) -> FloatArray:
     """For each record the (weighted) mean of its group over the cells present, column by column; NaN without any.
 

@@ -10,6 +10,7 @@ sections 4.2.3 and 4.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -260,37 +261,50 @@ def record_migration(
     group = np.array(labels, dtype=np.int64)
     order = np.argsort(group, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
+    groups = _Groups(columns, group, order, starts, np.zeros((len(starts) - 1, columns.shape[1])))
     depths = np.full(len(group), depth, dtype=np.int64)
     alive = np.ones(len(pairs), dtype=np.bool_)
     least = _LEAST_GAIN * float(((columns - columns.mean(axis=0)) ** 2).sum())
     sse: list[float] = []
     exchanges = quiet = 0
     while len(sse) < max_cycles and quiet < patience:
-        sums = _group_sums(columns, order, starts)  # afresh in every cycle, so that no rounding builds up
+        _add_up(groups)  # afresh in every cycle, so that no rounding builds up
         made = 0
         for start in range(0, len(pairs), _PAIRS_PER_CALL):
             end = min(len(pairs), start + _PAIRS_PER_CALL)
-            made += _go_through(columns, group, order, starts, sums, depths, depth, pairs, alive, start, end, least)
+            made += _go_through(groups, depths, depth, pairs, alive, start, end, least)
             progress(1.0 - 0.5 ** (len(sse) + end / len(pairs)), label)
         quiet = quiet + 1 if made == 0 and sse else 0
         exchanges += made
-        sse.append(_sum_of_squares(columns, order, starts))
+        _add_up(groups)
+        sse.append(_sum_of_squares(groups))
     return Migration(group, tuple(sse), exchanges)
 
 
+class _Groups(NamedTuple):
+    """A partition as the kernels work on it: the group of each record, the records group by group in `order`, where
+    each group starts there, and the sums by group."""
+
+    columns: FloatArray
+    group: IntArray
+    order: IntArray
+    starts: IntArray
+    sums: FloatArray
+
+
 @kernel
-def _group_sums(columns: FloatArray, order: IntArray, starts: IntArray) -> FloatArray:
-    sums = np.zeros((len(starts) - 1, columns.shape[1]))
+def _add_up(groups: _Groups) -> None:
+    columns, order, starts, sums = groups.columns, groups.order, groups.starts, groups.sums
+    sums[:] = 0.0
     for g in range(len(starts) - 1):
         for place in range(starts[g], starts[g + 1]):
             for c in range(columns.shape[1]):
                 sums[g, c] += columns[order[place], c]
-    return sums
 
 
 @kernel
-def _sum_of_squares(columns: FloatArray, order: IntArray, starts: IntArray) -> float:
-    sums = _group_sums(columns, order, starts)
+def _sum_of_squares(groups: _Groups) -> float:
+    columns, order, starts, sums = groups.columns, groups.order, groups.starts, groups.sums
     total = 0.0
     for g in range(len(starts) - 1):
         for place in range(starts[g], starts[g + 1]):
@@ -301,11 +315,7 @@ def _sum_of_squares(columns: FloatArray, order: IntArray, starts: IntArray) -> f
 
 @kernel
 def _go_through(
-    columns: FloatArray,
-    group: IntArray,
-    order: IntArray,
-    starts: IntArray,
-    sums: FloatArray,
+    groups: _Groups,
     depths: IntArray,
     boundary: int,
     pairs: PairArray,
@@ -315,6 +325,7 @@ def _go_through(
     least: float,
 ) -> int:
     """Judge some pairs of the list: reward, or one of the three cases of penalty; the number of exchanges."""
+    group = groups.group
     exchanges = 0
     for number in range(start, end):
         if not alive[number]:
@@ -329,17 +340,17 @@ def _go_through(
             depths[j] += 1
             continue
         if depths[i] == boundary and depths[j] == boundary:
-            leaving, change = _best_exchange(columns, group, order, starts, sums, i, j)
+            leaving, change = _best_exchange(groups, i, j)
             entering = j
-            other, other_change = _best_exchange(columns, group, order, starts, sums, j, i)
+            other, other_change = _best_exchange(groups, j, i)
             if other_change < change:
                 leaving, change, entering = other, other_change, i
         else:
             inner, entering = (i, j) if depths[j] == boundary else (j, i)
-            leaving, change = _best_exchange(columns, group, order, starts, sums, inner, entering)
+            leaving, change = _best_exchange(groups, inner, entering)
             alive[number] = change <= -least
         if change <= -least:
-            _exchange(columns, group, order, starts, sums, leaving, entering)
+            _exchange(groups, leaving, entering)
             depths[leaving] = boundary
             depths[entering] = boundary
             exchanges += 1
@@ -347,20 +358,13 @@ def _go_through(
 
 
 @kernel
-def _best_exchange(
-    columns: FloatArray,
-    group: IntArray,
-    order: IntArray,
-    starts: IntArray,
-    sums: FloatArray,
-    host: int,
-    entering: int,
-) -> tuple[int, float]:
+def _best_exchange(groups: _Groups, host: int, entering: int) -> tuple[int, float]:
     """Which fellow of the host would best make room for the entering record, and the change in the sum of squares.
 
     The squared lengths of all records stay, so only those of the two group sums count.
     """
-    u, v = group[host], group[entering]
+    columns, order, starts, sums = groups.columns, groups.order, groups.starts, groups.sums
+    u, v = groups.group[host], groups.group[entering]
     size_u, size_v = starts[u + 1] - starts[u], starts[v + 1] - starts[v]
     best, least = -1, np.inf
     for place in range(starts[u], starts[u + 1]):
@@ -380,15 +384,8 @@ def _best_exchange(
 
 
 @kernel
-def _exchange(
-    columns: FloatArray,
-    group: IntArray,
-    order: IntArray,
-    starts: IntArray,
-    sums: FloatArray,
-    leaving: int,
-    entering: int,
-) -> None:
+def _exchange(groups: _Groups, leaving: int, entering: int) -> None:
+    columns, group, order, starts, sums = groups.columns, groups.group, groups.order, groups.starts, groups.sums
     u, v = group[leaving], group[entering]
     for c in range(columns.shape[1]):
         step = columns[entering, c] - columns[leaving, c]

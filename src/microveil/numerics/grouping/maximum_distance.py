@@ -12,17 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel
-from microveil.numerics.core.exact_sums import exact_total
 from microveil.numerics.grouping.steps import (
     SAFETY,
-    close_group,
+    RecordsLeft,
+    all_left,
+    close_pair,
     distances_to,
     farthest_from_centre,
-    farthest_left,
     join_nearest,
     largest,
-    nearest,
-    take_out,
 )
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
@@ -43,94 +41,48 @@ def paired_mdav_groups(columns: FloatArray, k: int, progress: Progress = silent,
 
 
 def _paired_groups(columns: FloatArray, k: int, from_centre: bool, progress: Progress, label: str) -> IntArray:
-    n, d = columns.shape
-    alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernel moves records about
-    ids = np.arange(n, dtype=np.int64)
-    total = exact_total(columns)
-    anchor = np.full(d, np.nan)
-    distances = np.empty(n)
-    bound = _bounds_from_the_middle(alive, total[0] / n)
+    n = len(columns)
+    left = all_left(columns)
+    # no two records are farther apart than their two distances from the middle together; squared, as all here
+    reach = np.sqrt(left.bound)
+    left.bound[:] = (reach + reach.max()) ** 2 * SAFETY
     farthest = np.full(n, -1, dtype=np.int64)
-    labels = np.full(n, -1, dtype=np.int64)
     size, groups = n, 0
     while size >= 2 * k:
-        size, groups = _group_pairs(
-            alive, ids, total, anchor, bound, farthest, distances, labels, size, groups, k, from_centre, _PAIRS_PER_CALL
-        )
+        size, groups = _group_pairs(left, farthest, size, groups, k, from_centre, _PAIRS_PER_CALL)
         progress(1.0 - size / n, label)
     if size >= k:
-        labels[ids[:size]] = groups
+        left.labels[left.ids[:size]] = groups
     progress(1.0, label)
-    return join_nearest(columns, labels, groups)
-
-
-def _bounds_from_the_middle(alive: FloatArray, middle: FloatArray) -> FloatArray:
-    """No two records are farther apart than their two distances from the middle together; squared, as all here."""
-    squares = np.empty(alive.shape[1])
-    distances_to(alive, middle, squares, len(squares))
-    reach = np.sqrt(squares)
-    return np.asarray((reach + reach.max()) ** 2 * SAFETY)
+    return join_nearest(columns, left.labels, groups)
 
 
 @kernel
 def _group_pairs(
-    alive: FloatArray,
-    ids: IntArray,
-    total: FloatArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    farthest: IntArray,
-    distances: FloatArray,
-    labels: IntArray,
-    size: int,
-    groups: int,
-    k: int,
-    from_centre: bool,
-    pairs: int,
+    left: RecordsLeft, farthest: IntArray, size: int, groups: int, k: int, from_centre: bool, pairs: int
 ) -> tuple[int, int]:
     """Up to `pairs` rounds of two groups, while 2k records are left."""
     members = np.empty(k, dtype=np.int64)
     for _ in range(pairs):
         if size < 2 * k:
             break
-        if from_centre:
-            at = farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
-        else:
-            at = _one_of_the_farthest_pair(alive, ids, bound, farthest, distances, labels, size)
-        nearest(alive, ids, alive[:, at].copy(), at, members, distances, size)
-        other = ids[farthest_left(ids, members, distances, size)]
-        take_out(total, alive, members)
-        size = close_group(alive, ids, bound, labels, members, size, groups)
-        at = 0
-        while ids[at] != other:
-            at += 1
-        nearest(alive, ids, alive[:, at].copy(), at, members, distances, size)
-        take_out(total, alive, members)
-        size = close_group(alive, ids, bound, labels, members, size, groups + 1)
-        groups += 2
+        first = farthest_from_centre(left, size) if from_centre else _one_of_the_farthest_pair(left, farthest, size)
+        size, groups = close_pair(left, first, members, size, groups, k)
     return size, groups
 
 
 @kernel
-def _one_of_the_farthest_pair(
-    alive: FloatArray,
-    ids: IntArray,
-    bound: FloatArray,
-    farthest: IntArray,
-    distances: FloatArray,
-    labels: IntArray,
-    size: int,
-) -> int:
+def _one_of_the_farthest_pair(left: RecordsLeft, farthest: IntArray, size: int) -> int:
     """The position of the record with the lower number of the two that are farthest apart.
 
     A bound is exact while the record it was measured to, `farthest` by record number, has no group.
     """
     while True:
-        top = largest(bound, ids, size)
-        measured = farthest[ids[top]]
-        if measured >= 0 and labels[measured] < 0:
+        top = largest(left.bound, left.ids, size)
+        measured = farthest[left.ids[top]]
+        if measured >= 0 and left.labels[measured] < 0:
             return top
-        distances_to(alive, alive[:, top].copy(), distances, size)
-        far = largest(distances, ids, size)
-        bound[top] = distances[far]
-        farthest[ids[top]] = ids[far]
+        distances_to(left.alive, left.alive[:, top].copy(), left.distances, size)
+        far = largest(left.distances, left.ids, size)
+        left.bound[top] = left.distances[far]
+        farthest[left.ids[top]] = left.ids[far]

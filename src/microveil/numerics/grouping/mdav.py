@@ -15,14 +15,7 @@ import numpy as np
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import add_exactly, exact_total
 from microveil.numerics.grouping.mdav_leaves import grouped_in_leaves
-from microveil.numerics.grouping.steps import (
-    MANY_RECORDS,
-    close_group,
-    farthest_from_centre,
-    farthest_left,
-    nearest,
-    take_out,
-)
+from microveil.numerics.grouping.steps import MANY_RECORDS, RecordsLeft, all_left, close_pair, farthest_from_centre
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -37,12 +30,10 @@ def mdav_groups(
     The `literal` rule of some sources goes on while more than k records are left: the last group may be smaller.
     """
     n, d = columns.shape
-    labels = np.full(n, -1, dtype=np.int64)
     enough = k + 1 if literal else 2 * k  # so many records must be left for another group
     if n < enough:
-        labels[:] = 0
         progress(1.0, label)
-        return labels
+        return np.zeros(n, dtype=np.int64)
     if d == 1:
         values = np.ascontiguousarray(columns[:, 0])
         order = np.argsort(values, kind="stable")
@@ -51,64 +42,26 @@ def mdav_groups(
         return labels
     if n >= MANY_RECORDS:
         return grouped_in_leaves(columns, k, enough, progress, label)
-    alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernel moves records about
-    ids = np.arange(n, dtype=np.int64)
-    anchor = np.full(d, np.nan)
-    bound = np.zeros(n)
-    distances = np.empty(n)
+    left = all_left(columns)
     size, groups = n, 0
     while size >= enough:
-        total = exact_total(alive[:, :size].T)  # anew: the digits that a huge value cost come back once it is gone
-        size, groups = _group_some(
-            alive, ids, total, anchor, bound, distances, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL
-        )
+        size, groups = _group_some(left, size, groups, k, enough, _SEED_PAIRS_PER_CALL)
+        left.add_up(size)
         progress(1.0 - size / n, label)
-    labels[ids[:size]] = groups
+    left.labels[left.ids[:size]] = groups
     progress(1.0, label)
-    return labels
+    return left.labels
 
 
 @kernel
-def _group_some(
-    alive: FloatArray,
-    ids: IntArray,
-    total: FloatArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    distances: FloatArray,
-    labels: IntArray,
-    size: int,
-    groups: int,
-    k: int,
-    enough: int,
-    pairs: int,
-) -> tuple[int, int]:
+def _group_some(left: RecordsLeft, size: int, groups: int, k: int, enough: int, pairs: int) -> tuple[int, int]:
     """Up to `pairs` rounds: two groups a round, or one where too few records are left for a second."""
-    d = alive.shape[0]
-    seed = np.empty(d)
     members = np.empty(k, dtype=np.int64)
     for _ in range(pairs):
         if size < enough:
             break
-        first = farthest_from_centre(alive, ids, total[0], anchor, bound, distances, size)
-        for j in range(d):
-            seed[j] = alive[j, first]
-        nearest(alive, ids, seed, first, members, distances, size)
-        opposite_id = ids[farthest_left(ids, members, distances, size)]
-        take_out(total, alive, members)
-        size = close_group(alive, ids, bound, labels, members, size, groups)
-        groups += 1
-        if size < enough:
-            break  # the second seed of the pair is not used
-        at = 0
-        while ids[at] != opposite_id:
-            at += 1
-        for j in range(d):
-            seed[j] = alive[j, at]
-        nearest(alive, ids, seed, at, members, distances, size)
-        take_out(total, alive, members)
-        size = close_group(alive, ids, bound, labels, members, size, groups)
-        groups += 1
+        first = farthest_from_centre(left, size)
+        size, groups = close_pair(left, first, members, size, groups, enough)
     return size, groups
 
 

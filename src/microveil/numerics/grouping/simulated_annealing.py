@@ -14,14 +14,15 @@ because a block keeps what it had unless the search finds better, no round can r
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_chunks, threads
 from microveil.numerics.core.random_bits import fraction, whole
-from microveil.numerics.grouping.mdav import mdav_groups
+from microveil.numerics.grouping.centroid_groups import split_large
+from microveil.numerics.grouping.groups import group_centres
 from microveil.progress import Part, Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -49,8 +50,7 @@ _UNITS_BY_DEFAULT = 23_500_000_000
 _MOST_STEPS_BY_DEFAULT = 300_000  # for each record: beyond, hardly anything is gained
 
 
-@dataclass(frozen=True)
-class _Groups:
+class _Groups(NamedTuple):
     """A partition as the kernels work on it: members by group, sizes, places within the group, sums by group."""
 
     labels: IntArray
@@ -58,10 +58,6 @@ class _Groups:
     sizes: IntArray
     places: IntArray
     sums: FloatArray
-
-    @property
-    def arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]:
-        return self.labels, self.members, self.sizes, self.places, self.sums
 
     @classmethod
     def of(cls, columns: FloatArray, labels: IntArray, k: int) -> _Groups:
@@ -102,7 +98,7 @@ def polish_groups(
     records are polished in blocks.
     """
     columns = np.ascontiguousarray(columns)
-    start = split_large_groups(columns, labels, k)
+    start = split_large(columns, numbered(labels), k)
     made = start
     if start.max() > 0 and loss_within(columns, start) > 0:
         if len(columns) <= max(largest_block, 4 * k):
@@ -207,7 +203,7 @@ def blocks_of_groups(columns: FloatArray, labels: IntArray, largest: int, cut: f
     A block is cut where this share of its groups lies below, along the attribute in which their means differ most.
     """
     sizes = np.bincount(labels)
-    means = group_means(columns, labels)
+    means = group_centres(columns, labels, len(sizes))
     of_group = np.empty(len(sizes), dtype=np.int64)
     waiting, used = [np.arange(len(sizes))], 0
     while waiting:
@@ -229,27 +225,9 @@ def numbered(labels: IntArray) -> IntArray:
     return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def group_means(columns: FloatArray, labels: IntArray) -> FloatArray:
-    """The mean of each group, one a row."""
-    sums = np.column_stack([np.bincount(labels, weights=column) for column in columns.T])
-    return np.asarray(sums / np.bincount(labels)[:, None])
-
-
 def loss_within(columns: FloatArray, labels: IntArray) -> float:
     """The sum of squared distances to the group means."""
-    return float(((columns - group_means(columns, labels)[labels]) ** 2).sum())
-
-
-def split_large_groups(columns: FloatArray, labels: IntArray, k: int) -> IntArray:
-    """Every group of 2k or more records divided, so that sizes lie in [k, 2k-1]; numbered 0, 1, ..."""
-    made = numbered(labels)
-    used = int(made.max()) + 1
-    for group in np.flatnonzero(np.bincount(made) >= 2 * k):
-        rows = np.flatnonzero(made == group)
-        parts = mdav_groups(columns[rows], k)
-        made[rows] = np.where(parts == 0, group, used + parts - 1)
-        used += int(parts.max())
-    return made
+    return float(((columns - group_centres(columns, labels, int(labels.max()) + 1)[labels]) ** 2).sum())
 
 
 def nearest_neighbours(columns: FloatArray, count: int, workers: int = 1) -> ShortArray:
@@ -270,7 +248,8 @@ def dissolved(columns: FloatArray, labels: IntArray, k: int, share: float) -> In
     """The partition without the groups that cost least to give up; their records go to the nearest groups with room."""
     made = labels.copy()
     for _ in range(int(share * (labels.max() + 1))):
-        sizes, means = np.bincount(made), group_means(columns, made)
+        sizes = np.bincount(made)
+        means = group_centres(columns, made, len(sizes))
         spread = np.bincount(made, weights=((columns - means[made]) ** 2).sum(axis=1))
         # dense groups of the smallest size: giving them up costs little
         group = int(np.lexsort((spread, sizes))[0])
@@ -311,10 +290,8 @@ class _Search:
 
                 def run(state: tuple[_Groups, npt.NDArray[np.uint64]], number: int = number) -> None:
                     groups, random_state = state
-                    _anneal(
-                        self.columns, *groups.arrays, self.k, self.neighbours, self.picks, steps,
-                        temperatures[number], temperatures[number + 1], random_state,
-                    )  # fmt: skip
+                    hot, cold = temperatures[number], temperatures[number + 1]
+                    _anneal(self.columns, groups, self.k, self.neighbours, self.picks, steps, hot, cold, random_state)
 
                 list(pool.map(run, states))
                 progress((number + 1) / _SLICES, "polishing")
@@ -329,7 +306,7 @@ def descend(columns: FloatArray, labels: IntArray, k: int, neighbours: ShortArra
     asked = np.zeros(len(columns), dtype=np.int64)
     changed = np.ones(len(groups.sizes), dtype=np.int64)
     for _ in range(_MOST_PASSES):
-        if not _descend_once(columns, *groups.arrays, k, neighbours, least, clock, asked, changed):
+        if not _descend_once(columns, groups, k, neighbours, least, clock, asked, changed):
             break
     return groups.labels
 
@@ -337,11 +314,7 @@ def descend(columns: FloatArray, labels: IntArray, k: int, neighbours: ShortArra
 @kernel
 def _descend_once(
     columns: FloatArray,
-    labels: IntArray,
-    members: IntArray,
-    sizes: IntArray,
-    places: IntArray,
-    sums: FloatArray,
+    groups: _Groups,
     k: int,
     neighbours: ShortArray,
     least: float,
@@ -354,6 +327,7 @@ def _descend_once(
     `asked` is when each record was last found to have no step, `changed` when each group was last changed: two groups
     that have not changed since need not be asked again.
     """
+    labels, members, sizes, sums = groups.labels, groups.members, groups.sizes, groups.sums
     taken = 0
     seen = np.full(sizes.shape[0], -1, dtype=np.int64)
     for i in range(columns.shape[0]):
@@ -380,20 +354,16 @@ def _descend_once(
             clock[0] += 1
             changed[a] = changed[best_group] = clock[0]
             if best_other >= 0:
-                _swap(columns, labels, members, places, sums, i, best_other)
+                _swap(columns, groups, i, best_other)
             else:
-                _move(columns, labels, members, sizes, places, sums, i, best_group)
+                _move(columns, groups, i, best_group)
     return taken
 
 
 @kernel
 def _anneal(
     columns: FloatArray,
-    labels: IntArray,
-    members: IntArray,
-    sizes: IntArray,
-    places: IntArray,
-    sums: FloatArray,
+    groups: _Groups,
     k: int,
     neighbours: ShortArray,
     picks: IntArray,
@@ -403,6 +373,7 @@ def _anneal(
     state: npt.NDArray[np.uint64],
 ) -> None:
     """Try `steps` random exchanges and moves while the temperature falls from `hot` to `cold`."""
+    labels, members, sizes, sums = groups.labels, groups.members, groups.sizes, groups.sums
     cooling = (cold / hot) ** (1.0 / max(1, steps))
     temperature = hot
     near = neighbours.shape[1]
@@ -427,9 +398,9 @@ def _anneal(
             change = _swap_change(columns, sums, sizes, i, j, a, b)
         if change <= 0.0 or fraction(state) < np.exp(-change / temperature):
             if moves:
-                _move(columns, labels, members, sizes, places, sums, i, b)
+                _move(columns, groups, i, b)
             else:
-                _swap(columns, labels, members, places, sums, i, j)
+                _swap(columns, groups, i, j)
 
 
 @kernel
@@ -457,17 +428,9 @@ def _swap_change(columns: FloatArray, sums: FloatArray, sizes: IntArray, i: int,
 
 
 @kernel
-def _move(
-    columns: FloatArray,
-    labels: IntArray,
-    members: IntArray,
-    sizes: IntArray,
-    places: IntArray,
-    sums: FloatArray,
-    i: int,
-    b: int,
-) -> None:
-    a = labels[i]
+def _move(columns: FloatArray, groups: _Groups, i: int, b: int) -> None:
+    members, sizes, places, sums = groups.members, groups.sizes, groups.places, groups.sums
+    a = groups.labels[i]
     last = members[a, sizes[a] - 1]
     members[a, places[i]] = last
     places[last] = places[i]
@@ -475,16 +438,15 @@ def _move(
     members[b, sizes[b]] = i
     places[i] = sizes[b]
     sizes[b] += 1
-    labels[i] = b
+    groups.labels[i] = b
     for c in range(columns.shape[1]):
         sums[a, c] -= columns[i, c]
         sums[b, c] += columns[i, c]
 
 
 @kernel
-def _swap(
-    columns: FloatArray, labels: IntArray, members: IntArray, places: IntArray, sums: FloatArray, i: int, j: int
-) -> None:
+def _swap(columns: FloatArray, groups: _Groups, i: int, j: int) -> None:
+    labels, members, places, sums = groups.labels, groups.members, groups.places, groups.sums
     a, b = labels[i], labels[j]
     members[a, places[i]], members[b, places[j]] = j, i
     places[i], places[j] = places[j], places[i]

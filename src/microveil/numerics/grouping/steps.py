@@ -7,16 +7,49 @@ The records that are not grouped yet are compact in memory, column by column (`a
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel
-from microveil.numerics.core.exact_sums import add_exactly
+from microveil.numerics.core.exact_sums import add_exactly, exact_total
+from microveil.numerics.grouping.groups import group_centres
 from microveil.typing import FloatArray, IntArray
 
 SAFETY = 1.0 + 1e-9  # bounds are widened by this much, so that rounding never hides a record
 MANY_RECORDS = 4000  # from here on an index of leaves pays (measured)
 _BLOCK = 512
+
+
+class RecordsLeft(NamedTuple):
+    """The records that are not grouped yet, in the first places, and what kernels carry from group to group.
+
+    `total` is the sum of the records left (`exact_sums`). `bound` belongs to the records and moves with them: as a rule
+    their distances to `anchor`, an earlier centre. `distances` are those to the last seed. `labels` has the groups by
+    record number, -1 where there is none.
+    """
+
+    alive: FloatArray
+    ids: IntArray
+    total: FloatArray
+    anchor: FloatArray
+    bound: FloatArray
+    distances: FloatArray
+    labels: IntArray
+
+    def add_up(self, size: int) -> None:
+        """Take the sum of the records left anew: digits that a huge value cost come back once it is gone."""
+        self.total[:] = exact_total(self.alive[:, :size].T)
+
+
+def all_left(columns: FloatArray) -> RecordsLeft:
+    """All records of an (n, d) matrix without a group, with squared distances to their mean as bounds."""
+    n, d = columns.shape
+    alive = np.array(columns.T, dtype=np.float64, order="C", copy=True)  # the kernels move records about
+    total, bound = exact_total(columns), np.empty(n)
+    distances_to(alive, total[0] / n, bound, n)
+    ids, labels = np.arange(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    return RecordsLeft(alive, ids, total, np.full(d, np.nan), bound, np.empty(n), labels)
 
 
 def join_nearest(columns: FloatArray, labels: IntArray, groups: int) -> IntArray:
@@ -61,14 +94,6 @@ def labels_of_parts(parent: IntArray, order: IntArray) -> IntArray:
         else:
             labels[vertex] = labels[parent[vertex]]
     return labels
-
-
-def group_centres(columns: FloatArray, labels: IntArray, groups: int) -> FloatArray:
-    """The mean of each group, one row a group; records with label -1 do not count."""
-    chosen = labels >= 0
-    sizes = np.maximum(np.bincount(labels[chosen], minlength=groups), 1)
-    sums = [np.bincount(labels[chosen], weights=column[chosen], minlength=groups) for column in columns.T]
-    return np.column_stack(sums) / sizes[:, None]
 
 
 @kernel
@@ -151,22 +176,15 @@ def insert(members: IntArray, found: int, position: int, distances: FloatArray, 
 
 
 @kernel
-def farthest_from_centre(
-    alive: FloatArray,
-    ids: IntArray,
-    total: FloatArray,
-    anchor: FloatArray,
-    bound: FloatArray,
-    distances: FloatArray,
-    size: int,
-) -> int:
+def farthest_from_centre(left: RecordsLeft, size: int) -> int:
     """The position of the record farthest from the mean of the records left.
 
     `bound` holds distances to `anchor`, an earlier centre: no record can be farther from the centre of today than its
     bound plus the distance between the two centres. When too many records pass that test the anchor is renewed.
     """
+    alive, ids, anchor, bound, distances = left.alive, left.ids, left.anchor, left.bound, left.distances
     d = alive.shape[0]
-    centre = total / size
+    centre = left.total[0] / size
     moved = 0.0
     for j in range(d):
         moved += (centre[j] - anchor[j]) ** 2
@@ -214,8 +232,15 @@ def lowest_outside(members: IntArray, ids: IntArray, size: int) -> int:
 
 
 @kernel
-def farthest_left(ids: IntArray, members: IntArray, distances: FloatArray, size: int) -> int:
+def gather(left: RecordsLeft, at: int, members: IntArray, size: int) -> None:
+    """Fill `members` with a record's position and those of its k-1 nearest."""
+    nearest(left.alive, left.ids, left.alive[:, at].copy(), at, members, left.distances, size)
+
+
+@kernel
+def farthest_left(left: RecordsLeft, members: IntArray, size: int) -> int:
     """The position of the record farthest from the seed that is not a member."""
+    ids, distances = left.ids, left.distances
     far, far_distance = -1, -1.0
     for i in range(size):
         distance = distances[i]
@@ -227,19 +252,15 @@ def farthest_left(ids: IntArray, members: IntArray, distances: FloatArray, size:
 
 
 @kernel
-def close_group(
-    alive: FloatArray,
-    ids: IntArray,
-    bound: FloatArray,
-    labels: IntArray,
-    members: IntArray,
-    size: int,
-    group: int,
-) -> int:
+def close_group(left: RecordsLeft, members: IntArray, size: int, group: int) -> int:
     """Label the members and move records from the end into their places; return how many are left."""
+    alive, ids, bound, total = left.alive, left.ids, left.bound, left.total
     d = alive.shape[0]
+    for place in members:
+        for j in range(d):
+            add_exactly(total, j, -alive[j, place])
     for place in np.sort(members)[::-1]:
-        labels[ids[place]] = group
+        left.labels[ids[place]] = group
         size -= 1
         for j in range(d):
             alive[j, place] = alive[j, size]
@@ -249,11 +270,23 @@ def close_group(
 
 
 @kernel
-def take_out(total: FloatArray, alive: FloatArray, members: IntArray) -> None:
-    """Take members off a total of `exact_sums`."""
-    for place in members:
-        for j in range(alive.shape[0]):
-            add_exactly(total, j, -alive[j, place])
+def close_pair(
+    left: RecordsLeft, first: int, members: IntArray, size: int, groups: int, enough: int
+) -> tuple[int, int]:
+    """A group around a record, and one around the record farthest from it if `enough` are left for a second.
+
+    `members` is room for k positions; returns how many records are left and how many groups there are.
+    """
+    gather(left, first, members, size)
+    opposite = left.ids[farthest_left(left, members, size)]
+    size = close_group(left, members, size, groups)
+    if size < enough:
+        return size, groups + 1
+    ids, at = left.ids, 0
+    while ids[at] != opposite:
+        at += 1
+    gather(left, at, members, size)
+    return close_group(left, members, size, groups + 1), groups + 2
 
 
 @kernel

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from microveil.numerics.grouping.groups import group_centres
 from microveil.typing import FloatArray, IntArray
 
 
@@ -33,8 +34,7 @@ def squares(columns: FloatArray, labels: IntArray, *, skip_last_group: bool = Fa
     Squares(sse=4.0, ssa=36.0, sst=40.0)
     """
     sizes = np.bincount(labels)
-    sums = np.column_stack([np.bincount(labels, weights=column) for column in columns.T])
-    means = sums / np.maximum(sizes, 1)[:, None]
+    means = group_centres(columns, labels, len(sizes))
     centre = columns.mean(axis=0)
     counted = labels < labels.max() if skip_last_group else np.ones(len(labels), dtype=np.bool_)
     return Squares(

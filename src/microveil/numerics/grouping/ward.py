@@ -12,9 +12,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import comb
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntA
 def _ordered_k_ward(ordered: FloatArray, k: int, rule: Rule) -> IntArray:
     if rule == "contiguous":
         return labels_in_order(np.arange(len(ordered)), np.flatnonzero(_contiguous_starts(ordered, k)))
-    merge = {"kw": _merge_any, "kwd": _merge_to_the_right, "kwd-exact": _merge_both_ways}[rule]
+    merge = _merge_any if rule == "kw" else partial(_merge_over_complete, both_ways=rule == "kwd-exact")
     return _by_levels(ordered[:, None], k, lambda members: _ends(ordered[members], k), merge)
 
 
@@ -163,9 +164,9 @@ def _levels(ordered: FloatArray, k: int) -> list[tuple[int, int]]:
         if ordered[start] == ordered[end - 1]:  # the first group eats all but the last k
             groups = [start, end - k]
         else:
-            _merge_neighbours(ordered, start, end, k, *line)
+            _merge_neighbours(ordered, start, end, k, line)
             groups = [start]
-            while (following := int(line[1][groups[-1]])) < end:
+            while (following := int(line.behind[groups[-1]])) < end:
                 groups.append(following)
         levels.append((end - start - 2 * k + 2, len(groups)))
         waiting += pairwise([*groups, end])
@@ -288,6 +289,15 @@ def _ward_distance(sums: FloatArray, sizes: IntArray, one: int, other: int) -> f
     return float(square * sizes[one] * sizes[other] / (sizes[one] + sizes[other]))
 
 
+class _Level(NamedTuple):
+    """The groups of one level: `alive` lists those that have merged into no other, and `parent` says into which."""
+
+    sums: FloatArray
+    sizes: IntArray
+    alive: IntArray
+    parent: IntArray
+
+
 @kernel
 def _final(parent: IntArray) -> IntArray:
     """Where each group has gone in the end; groups always merge into an earlier one."""
@@ -300,51 +310,36 @@ def _final(parent: IntArray) -> IntArray:
 def _merge_any(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
     """All pairs of which one has fewer than k records; each group remembers its nearest among those behind it."""
     m = sizes.shape[0]
-    parent = np.arange(m)
-    alive = np.arange(m)
+    level = _Level(sums, sizes, np.arange(m), np.arange(m))
+    alive = level.alive
     nearest = np.full(m, -1)
     distance = np.full(m, np.inf)
     small = int(np.sum(sizes < k))
     for place in range(m):
-        _find_nearest(sums, sizes, k, alive, m, place, nearest, distance)
+        _find_nearest(level, k, m, place, nearest, distance)
     while small > 0:
-        i = alive[0]
+        at = 0
         for place in range(m):
-            if distance[alive[place]] < distance[i]:
-                i = alive[place]
-        j = nearest[i]
-        small -= int(sizes[i] < k) + int(sizes[j] < k)
-        sums[i] += sums[j]
-        sizes[i] += sizes[j]
-        small += int(sizes[i] < k)
-        parent[j] = i
+            if distance[alive[place]] < distance[alive[at]]:
+                at = place
+        i, j = alive[at], nearest[alive[at]]
         gone = np.searchsorted(alive[:m], j)
-        for place in range(gone, m - 1):
-            alive[place] = alive[place + 1]
-        m -= 1
+        small, m = _join(level, k, m, at, gone, small)
         for place in range(gone):
             row = alive[place]
             if row == i or nearest[row] == i or nearest[row] == j:
-                _find_nearest(sums, sizes, k, alive, m, place, nearest, distance)
+                _find_nearest(level, k, m, place, nearest, distance)
             elif row < i and (sizes[row] < k or sizes[i] < k):
                 to_new = _ward_distance(sums, sizes, row, i)
                 if to_new < distance[row] or (to_new == distance[row] and i < nearest[row]):
                     nearest[row], distance[row] = i, to_new
-    return _final(parent)
+    return _final(level.parent)
 
 
 @kernel
-def _find_nearest(
-    sums: FloatArray,
-    sizes: IntArray,
-    k: int,
-    alive: IntArray,
-    m: int,
-    place: int,
-    nearest: IntArray,
-    distance: FloatArray,
-) -> None:
+def _find_nearest(level: _Level, k: int, m: int, place: int, nearest: IntArray, distance: FloatArray) -> None:
     """The nearest admissible group among those behind a place."""
+    sums, sizes, alive = level.sums, level.sizes, level.alive
     row = alive[place]
     nearest[row], distance[row] = -1, np.inf
     for behind in range(place + 1, m):
@@ -356,33 +351,16 @@ def _find_nearest(
 
 
 @kernel
-def _merge_to_the_right(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
-    """Each group with the next one, or, if both have k records, with the first behind that has fewer (as printed)."""
-    m = sizes.shape[0]
-    parent = np.arange(m)
-    alive = np.arange(m)
-    small = int(np.sum(sizes < k))
-    while small > 0:
-        at, partner, least = -1, -1, np.inf
-        next_small = -1
-        for place in range(m - 2, -1, -1):
-            if sizes[alive[place + 1]] < k:
-                next_small = place + 1
-            other = place + 1 if sizes[alive[place]] < k else next_small
-            if other >= 0:
-                distance = _ward_distance(sums, sizes, alive[place], alive[other])
-                if distance <= least:
-                    at, partner, least = place, other, distance
-        small, m = _join(sums, sizes, k, parent, alive, m, at, partner, small)
-    return _final(parent)
+def _merge_over_complete(sums: FloatArray, sizes: IntArray, k: int, both_ways: bool) -> IntArray:
+    """Neighbours, with a jump over groups that have k records already.
 
-
-@kernel
-def _merge_both_ways(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
-    """Each group with fewer than k records with all that only complete groups separate it from, on either side."""
+    Each group merges with the next one, or, if both have k records, with the first behind that has fewer (as printed).
+    With `both_ways` each group with fewer than k records merges with all that only complete groups separate it from,
+    on either side.
+    """
     m = sizes.shape[0]
-    parent = np.arange(m)
-    alive = np.arange(m)
+    level = _Level(sums, sizes, np.arange(m), np.arange(m))
+    alive = level.alive
     small = int(np.sum(sizes < k))
     while small > 0:
         at, partner, least = -1, -1, np.inf
@@ -391,53 +369,54 @@ def _merge_both_ways(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
             if sizes[alive[place + 1]] < k:
                 next_small = place + 1
             is_small = sizes[alive[place]] < k
-            last = next_small if next_small >= 0 else m - 1
-            if not is_small and next_small < 0:
+            nearest = place + 1 if is_small else next_small
+            if nearest < 0:
                 continue
-            nearest, distance = -1, np.inf
-            for other in range(place + 1 if is_small else last, last + 1):
-                to_other = _ward_distance(sums, sizes, alive[place], alive[other])
-                if to_other < distance:
-                    nearest, distance = other, to_other
+            distance = _ward_distance(sums, sizes, alive[place], alive[nearest])
+            if both_ways and is_small:
+                for other in range(place + 2, (next_small if next_small >= 0 else m - 1) + 1):
+                    to_other = _ward_distance(sums, sizes, alive[place], alive[other])
+                    if to_other < distance:
+                        nearest, distance = other, to_other
             if distance <= least:
                 at, partner, least = place, nearest, distance
-        small, m = _join(sums, sizes, k, parent, alive, m, at, partner, small)
-    return _final(parent)
+        small, m = _join(level, k, m, at, partner, small)
+    return _final(level.parent)
 
 
 @kernel
-def _join(
-    sums: FloatArray,
-    sizes: IntArray,
-    k: int,
-    parent: IntArray,
-    alive: IntArray,
-    m: int,
-    at: int,
-    partner: int,
-    small: int,
-) -> tuple[int, int]:
+def _join(level: _Level, k: int, m: int, at: int, partner: int, small: int) -> tuple[int, int]:
     """Merge the group at one place with one behind it; return how many groups are too small and how many there are."""
+    sums, sizes, alive = level.sums, level.sizes, level.alive
     i, j = alive[at], alive[partner]
     small -= int(sizes[i] < k) + int(sizes[j] < k)
     sums[i] += sums[j]
     sizes[i] += sizes[j]
     small += int(sizes[i] < k)
-    parent[j] = i
+    level.parent[j] = i
     for place in range(partner, m - 1):
         alive[place] = alive[place + 1]
     return small, m - 1
+
+
+class _Line(NamedTuple):
+    """A linked list of groups, each known by its start: the one before and behind it, its size and its sum."""
+
+    before: IntArray
+    behind: IntArray
+    size: IntArray
+    total: FloatArray
 
 
 @kernel
 def _contiguous_starts(ordered: FloatArray, k: int) -> BoolArray:
     """k-Ward among neighbours, all levels: a linked list of groups and a heap of pairs (distance, start).
 
-    A group is known by its start; sizes only grow, so a pair on the heap is out of date when a size has changed.
+    Sizes only grow, so a pair on the heap is out of date when a size has changed.
     """
     n = ordered.shape[0]
     starts = np.zeros(n, dtype=np.bool_)
-    before, behind, size, total = _empty_line(n)
+    line = _empty_line(n)
     waiting = [(0, n)]
     while len(waiting) > 0:
         start, end = waiting.pop()
@@ -446,18 +425,17 @@ def _contiguous_starts(ordered: FloatArray, k: int) -> BoolArray:
             for cut in range(end - k, start + k - 1, -k):  # equal values: as the levels would
                 starts[cut] = end - start >= 2 * k
             continue
-        _merge_neighbours(ordered, start, end, k, before, behind, size, total)
+        _merge_neighbours(ordered, start, end, k, line)
         group = start
         while group < end:
-            waiting.append((group, behind[group]))
-            group = behind[group]
+            waiting.append((group, line.behind[group]))
+            group = line.behind[group]
     return starts
 
 
 @kernel
-def _empty_line(n: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """Room for a linked list of groups: the one before and behind each, its size and its sum."""
-    return (
+def _empty_line(n: int) -> _Line:
+    return _Line(
         np.empty(n + 1, dtype=np.int64),
         np.empty(n + 1, dtype=np.int64),
         np.zeros(n + 1, dtype=np.int64),
@@ -466,18 +444,10 @@ def _empty_line(n: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
 
 
 @kernel
-def _merge_neighbours(
-    ordered: FloatArray,
-    start: int,
-    end: int,
-    k: int,
-    before: IntArray,
-    behind: IntArray,
-    size: IntArray,
-    total: FloatArray,
-) -> None:
+def _merge_neighbours(ordered: FloatArray, start: int, end: int, k: int, line: _Line) -> None:
     """One level: merge until every group between two places has k values; `behind` then leads from group to group."""
-    _line_up(ordered, start, end, k, before, behind, size, total)
+    before, behind, size, total = line.before, line.behind, line.size, line.total
+    _line_up(ordered, start, end, k, line)
     small = end - start - 2 * k if k > 1 else 0
     heap = [(0.0, 0, 0, 0)]
     heap.pop()
@@ -505,26 +475,17 @@ def _merge_neighbours(
 
 
 @kernel
-def _line_up(
-    ordered: FloatArray,
-    start: int,
-    end: int,
-    k: int,
-    before: IntArray,
-    behind: IntArray,
-    size: IntArray,
-    total: FloatArray,
-) -> None:
+def _line_up(ordered: FloatArray, start: int, end: int, k: int, line: _Line) -> None:
     """The first k, single values, the last k."""
-    size[start:end] = 0
+    line.size[start:end] = 0
     group, previous = start, -1
     while group < end:
         count = k if group in (start, end - k) else 1
-        size[group] = count
-        total[group, 0] = 0.0
+        line.size[group] = count
+        line.total[group, 0] = 0.0
         for position in range(group, group + count):
-            total[group, 0] += ordered[position]
-        before[group], behind[group] = previous, group + count
+            line.total[group, 0] += ordered[position]
+        line.before[group], line.behind[group] = previous, group + count
         previous, group = group, group + count
 
 

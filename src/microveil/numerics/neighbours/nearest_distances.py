@@ -27,8 +27,7 @@ def two_nearest(
 
     With `others` the tables are one, and a record is not its own neighbour.
     """
-    incomplete = np.asarray(sources.states.any(axis=1) | targets.states.any(axis=1))
-    settings = (terms.form, terms.start, terms.slope, terms.wildcard, terms.penalty, incomplete)
+    settings = terms.between(sources, targets)
     target_cells, target_states = np.ascontiguousarray(targets.cells), np.ascontiguousarray(targets.states)
 
     def work(start: int, end: int) -> FloatArray:
