@@ -1,10 +1,10 @@
 """Files are never half written: they are made beside their place and moved there when all of them are complete.
 
-Files that belong together (a release and its manifest) must survive a process that is killed in the middle. Each
-writing has a hidden journal in the folder, locked as long as the process lives. It is empty until all files are
-complete; then it lists them, and from this moment on they will be moved, if not by this process, by the next one that
-writes into the folder or the next command that reads a table there. What a dead process left that is in no list is
-deleted.
+Files that belong together (a release, its manifest and its private file) must survive a process that is killed in the
+middle. Each writing has a hidden journal in the folder, locked as long as the process lives. It is empty until all
+files are complete; then it lists them, and from this moment on they will be moved, if not by this process, by the next
+one that writes into the folder or the next command that reads a table there. What a dead process left that is in no
+list is deleted.
 """
 
 from __future__ import annotations
@@ -110,16 +110,24 @@ def _put(path: Path, text: str) -> None:
     path.write_bytes(gzip.compress(content, mtime=0) if path.name.lower().endswith(".gz") else content)
 
 
-def write_together(writers: dict[Path, Writer], *, force: bool, private: Collection[Path] = ()) -> None:
-    """Write several files of one folder so that either all of them appear or none; private ones for the owner only."""
+def write_together(
+    writers: dict[Path, Writer], *, force: bool, private: Collection[Path] = (), remove: Collection[Path] = ()
+) -> None:
+    """Write several files of one folder so that either all of them appear or none; private ones for the owner only.
+
+    What is to `remove`, such as a file of an earlier release that the new one does not have, goes in the same step.
+    """
     targets = {check_output(path, force=force): writer for path, writer in writers.items()}
+    going = [check_output(path, force=force) for path in remove]
     under_way = next(iter(targets))
-    if any(path.parent != under_way.parent for path in targets):
+    if any(path.parent != under_way.parent for path in (*targets, *going)):
         raise ParameterError("files that are written together lie in one folder")
     try:
         with _Writing(under_way.parent) as writing:
             for under_way, writer in targets.items():
                 writer(writing.place_for(under_way, private=under_way in private))
+            for under_way in going:
+                writing.remove(under_way)
             writing.commit()
     except (OSError, MemoryError) as problem:
         raise FileError(under_way, f"cannot be written ({_cause(problem)})") from None
@@ -145,7 +153,10 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Move:
-    """A complete file and its place, as names within the folder, with what tells the file and its predecessor apart."""
+    """A complete file and its place, as names within the folder, with what tells the file and its predecessor apart.
+
+    Of a file that only goes, nothing was made, and `new` is None.
+    """
 
     made: str
     target: str
@@ -194,6 +205,11 @@ class _Writing:
             self._public.append(made)
         return self.folder / made
 
+    def remove(self, target: Path) -> None:
+        """Take a file away together with the moves, if it is there."""
+        if _exists(target):
+            self.moves.append(_Move(f"{self.name}-{len(self.moves)}.tmp", target.name))
+
     def commit(self) -> None:
         """Move every file to its place; if one cannot be moved, what was there before comes back."""
         for made in self._public:
@@ -211,7 +227,8 @@ class _Writing:
             for move in self.moves:
                 if move.old is not None:
                     os.replace(self.folder / move.target, self.folder / move.before)
-                os.replace(self.folder / move.made, self.folder / move.target)
+                if move.new is not None:
+                    os.replace(self.folder / move.made, self.folder / move.target)
         except BaseException:  # also when the user interrupts in this moment
             self._kept = True  # until all is as it was
             _append(self._journal, _UNDO)
@@ -295,12 +312,16 @@ def _complete(folder: Path, moves: Sequence[_Move], undo: bool) -> None:
         _undo(folder, moves)
         return
     for move in moves:
+        if move.new is None and _exists(folder / move.target):
+            os.replace(folder / move.target, folder / move.before)
         if _exists(folder / move.made):
             os.replace(folder / move.made, folder / move.target)
 
 
 def _is_as_left(folder: Path, move: _Move) -> bool:
     there = _identity(folder / move.target)
+    if move.new is None:
+        return there in (None, move.old)
     if not _exists(folder / move.made):
         return there == move.new
     return there == move.old if not _exists(folder / move.before) else there is None
