@@ -26,7 +26,7 @@ from microveil.errors import FileError, OutputExistsError, ParameterError
 Writer = Callable[[Path], None]
 
 _LEFT_BEHIND = re.compile(r"(\.microveil-(\d+)-[0-9a-f]{16})(?:-\d+\.tmp.*)?", re.DOTALL)
-_UNDO = b"undo\n"
+_UNDO, _DONE = b"undo\n", b"done\n"
 _PRIVATE_MODE = 0o600
 _BEFORE = ".before"
 
@@ -235,6 +235,8 @@ class _Writing:
             _undo(self.folder, self.moves)
             self._kept = False
             raise
+        with suppress(OSError):
+            _append(self._journal, _DONE)  # from now on nothing can be undone, because predecessors go
         for move in self.moves:
             _remove(self.folder / move.before)
 
@@ -295,8 +297,10 @@ def _recover_one(folder: Path, journal: str, names: Sequence[str]) -> None:
         try:
             if not (_lock(file, journal) and _exists(folder / journal)):
                 return
-            _complete(folder, *_listed(file))
-            for name in names:
+            moves, mark = _listed(file)
+            if mark != _DONE:
+                _complete(folder, moves, undo=mark == _UNDO)
+            for name in (*names, *(move.before for move in moves)):
                 _remove(folder / name)
         finally:
             os.close(file)
@@ -306,7 +310,7 @@ def _recover_one(folder: Path, journal: str, names: Sequence[str]) -> None:
         _remove(folder / name)
 
 
-def _complete(folder: Path, moves: Sequence[_Move], undo: bool) -> None:
+def _complete(folder: Path, moves: Sequence[_Move], *, undo: bool) -> None:
     """Move what is not yet in its place, unless somebody has put other files there since."""
     if undo or not all(_is_as_left(folder, move) for move in moves):
         _undo(folder, moves)
@@ -327,8 +331,8 @@ def _is_as_left(folder: Path, move: _Move) -> bool:
     return there == move.old if not _exists(folder / move.before) else there is None
 
 
-def _listed(file: int) -> tuple[list[_Move], bool]:
-    """The moves that a journal lists, none if it was not written to its end; and whether they are to be undone."""
+def _listed(file: int) -> tuple[list[_Move], bytes]:
+    """The moves that a journal lists, none if it was not written to its end; and the mark that stands after them."""
     content = b""
     while block := os.read(file, 1 << 16):
         content += block
@@ -336,10 +340,10 @@ def _listed(file: int) -> tuple[list[_Move], bool]:
     try:
         moves = [_Move(**move) for move in json.loads(line)] if end else []
     except (ValueError, TypeError):
-        return [], False
+        return [], b""
     # a name with a folder in it was not written by us
     inside = all(os.path.basename(name) == name for move in moves for name in (move.made, move.target))
-    return (moves, rest == _UNDO) if inside else ([], False)
+    return (moves, rest) if inside else ([], b"")
 
 
 if sys.platform == "win32":
