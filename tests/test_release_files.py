@@ -136,8 +136,15 @@ def test_a_shuffled_release_is_refused_where_its_records_cannot_be_matched(tmp_p
     few = people(6)
     place = mv.MDAV(k=3).mask(few, ["age", "pay"]).shuffled().save(tmp_path / "safe.csv").table
     Path(f"{place}.private.json").unlink()
-    with pytest.raises(DataError, match="the records of this release are in random order"):
+    with pytest.raises(DataError, match="the records of this release are in random order, and 'safe"):
         mv.assess(few, mv.read_release(place, few))
+
+
+def test_a_shuffled_release_is_refused_beside_another_original_it_cannot_be_matched_with() -> None:
+    few = people(6)
+    release = mv.MDAV(k=3).mask(few, ["age", "pay"], seed=1_000_001).shuffled()
+    with pytest.raises(DataError, match="in random order, and this original is not the table it was made from"):
+        mv.assess(few.take(np.arange(6)[::-1]), release)
 
 
 def test_a_sample_without_its_private_file_is_refused(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from microveil.attacks.linkage.rank_alignment import correlation
 from microveil.comparison.common_codes import as_floats, common_codes, is_number
-from microveil.comparison.pairs import another_original
+from microveil.comparison.pairs import another_original, check_records_known
 from microveil.errors import DataError
 from microveil.masking.partition import Partition
 from microveil.masking.release import Release
@@ -97,6 +97,12 @@ def corresponding(original: Any, release: Any, match_by: str | None = None) -> C
     if len(before) != len(after) or len(after) < 2:
         return Correspondence(original, original, release)
     found = disorder_of(before, after)
+    if found is None and made is not None and made.provenance.shuffled:
+        check_records_known(made)
+        raise DataError(
+            "the records of this release are in random order, and this original is not the table it was made from, so "
+            f"they cannot be compared with it; give the original it was made from; {_ADVICE}"
+        )
     if found is None:
         return Correspondence(original, original, release)
     return _in_order(original, release, before, found.order, found.by, found.warning)
