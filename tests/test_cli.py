@@ -271,7 +271,8 @@ def test_the_demo_ranks_candidates_and_writes_a_page_without_a_network(tmp_path:
     assert "http" not in outside
     assert "src=" not in outside
     assert sorted(p.name for p in (tmp_path / "demo").iterdir()) == [
-        "release.csv", "release.csv.manifest.json", "risk-utility.html", "survey.csv", "survey.toml",
+        "release.csv", "release.csv.manifest.json", "release.csv.private.json", "risk-utility.html", "survey.csv",
+        "survey.toml",
     ]  # fmt: skip
     again = microveil(
         "protect", tmp_path / "demo" / "survey.csv", "--plan", tmp_path / "demo" / "release.csv.manifest.json",

@@ -169,6 +169,11 @@ class Battery:
 
 def explain_risk(label: str, risk: Risk, original: Any, release: Any) -> str:
     """What a risk means, with an example from the table: values of a record are shown, so keep it confidential."""
+    return explain_in_pair(label, risk, Pair.of(original, release, risk.known, known=risk.known))
+
+
+def explain_in_pair(label: str, risk: Risk, pair: Pair) -> str:
+    """The same on tables that are paired up already."""
     attack: type[Attack] = find("attack", risk.name)
     lines = [
         f"{label}: {risk.value:.2f} % (95 % interval {risk.low:.2f} to {risk.high:.2f}, "
@@ -180,8 +185,7 @@ def explain_risk(label: str, risk: Risk, original: Any, release: Any) -> str:
         lines.append(f"Formula: {attack.formula}")
     if len(risk.certain):
         lines.append(f"Links that the intruder can prove to be right: {len(risk.certain):,} records. {risk.proof}")
-    pair = Pair.of(original, release, risk.known, known=risk.known)
-    example = _example(pair, risk, pair.release.rows if pair.release is not None else None)
+    example = _example(pair.about(risk.known), risk, pair.release.rows if pair.release is not None else None)
     return "\n".join([*lines, *([example] if example else [])])
 
 

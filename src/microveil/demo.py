@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from microveil.masking import Step
+from microveil.masking.release import check_place
 from microveil.microdata import Microdata, files
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.files.atomic import check_output, make_folder, write_text
@@ -27,6 +28,7 @@ class Demo:
     schema_file: Path
     release_file: Path
     manifest_file: Path
+    private_file: Path | None
     page: Path
     again: str
 
@@ -55,24 +57,25 @@ def candidates(data: Microdata) -> list[Candidate]:
 
 
 def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False, progress: Progress = silent) -> Demo:
-    """Make the survey, compare the candidates, and write the best release, its manifest and the page.
+    """Make the survey, compare the candidates, and write the best release, its manifest, its private file and the page.
 
     The survey and the comparison depend on `seed`; the release has a secret seed of its own.
     """
     make_folder(folder)
-    names = ("survey.csv", "survey.toml", "release.csv", "release.csv.manifest.json", "risk-utility.html")
+    names = ("survey.csv", "survey.toml", "release.csv", "risk-utility.html")
     paths = [check_output(folder / name, force=force) for name in names]
-    survey_file, schema_file, release_file, _, page = paths
+    survey_file, schema_file, release_file, page = paths
+    check_place(release_file, force=force)
     data = survey(records, seed)
     study = compare(data, candidates(data), seed=seed, progress=Part(progress, 0.0, 0.95))
     study = replace(study, title="Which release? A sample survey, protected in many ways")
     release = protect(data, study.plan(), progress=Part(progress, 0.95, 0.98))
     files.write(data, survey_file, force=force)
     data.schema.write(schema_file, force=force)
-    _, manifest_file = release.save(release_file, force=force)
+    _, manifest_file, private_file = release.save(release_file, force=force)
     inputs = ["microveil", "protect", str(survey_file), "--plan", str(manifest_file)]
     again = shlex.join([*inputs, "--out", str(folder / "again.csv")])
     lead = f"{records:,} fictional persons; {len(study.results)} candidates; {study.knowledge}."
     write_text(page, study_page(study, again=again, lead=lead), force=force)
     progress(1.0, "demo: writing")
-    return Demo(data, study, survey_file, schema_file, release_file, manifest_file, page, again)
+    return Demo(data, study, survey_file, schema_file, release_file, manifest_file, private_file, page, again)

@@ -1,20 +1,21 @@
-"""Releases as they lie in files: a masked table is read back together with the manifest beside it."""
+"""Releases as they lie in files: a masked table is read back with the manifest and the private file beside it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
-from microveil.errors import DataError, FileError, MicroveilError, check_path
+from microveil.errors import FileError, check_path
 from microveil.masking import Release
 from microveil.masking.manifest import Manifest, read_manifest
-from microveil.masking.release import release_from
-from microveil.microdata import Microdata
+from microveil.masking.private_file import private_path, read_private_file
+from microveil.masking.release import file_digest, release_from
 from microveil.microdata.files import read
+from microveil.microdata.files.inputs import check_regular
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Progress, silent
-from microveil.protection import protect
 
 
 def read_release(
@@ -22,27 +23,38 @@ def read_release(
     original: Any = None,
     *,
     manifest: Manifest | str | Path | None = None,
-    whole: bool = True,
+    private: str | Path | None = None,
     progress: Progress = silent,
     **reading: Any,
 ) -> Release:
-    """Read a released file with its provenance, from the manifest beside it or the one given.
+    """Read a released file with its provenance, from the manifest beside it or the one given, and with the groups,
+    matrices and record numbers that attacks by an intruder who knows the method need, from the private file beside the
+    table or the manifest, or the one given.
 
-    With the `original` columns are read as they are there, and what no manifest holds (the groups, matrices and records
-    used, which attacks of an intruder who knows the method need) is found by carrying out the plan again. Without
-    `whole` this is done only where the records cannot be compared otherwise, because some were left out or their order
-    is random. If the plan gives another table, the release comes without them. `reading` are options of `read`:
-    delimiter, encoding, decimal and sheet.
+    A private file that was not written with this release is refused. Without it the release is `incomplete`: attacks
+    that need it are not run, and records in random order can be compared only as far as they can be matched.
+
+    With the `original` columns are read as they are there. `reading` are options of `read`: delimiter, encoding,
+    decimal and sheet.
     """
     check_path(path, "read_release", "such as read_release('safe.csv')")
-    found = manifest if isinstance(manifest, Manifest) else _manifest_of(Path(path), manifest)
-    before = None if original is None else as_microdata(original)
-    like = found.plan.schema if before is None else before
+    path = Path(path)
+    found = manifest if isinstance(manifest, Manifest) else _manifest_of(path, manifest)
+    folder = None if manifest is None or isinstance(manifest, Manifest) else Path(manifest).parent
+    place = _private_file(path, found, folder, private)  # a wrong one is refused before any long work
+    like = found.plan.schema if original is None else as_microdata(original)
     data = read(path, like=like, neutralised=found.neutralised, progress=progress, **reading)
     release = release_from(data, found.plan, found.content)
-    if before is None:
+    if found.private_digest is None:
         return release
-    return _made_again(release, before, found) if whole or _needs_rows(release, before) else release
+    if place is None:
+        return replace(release, missing_file=private_path(path).name)
+    content = read_private_file(
+        place, digest=found.digest, records=len(release), input_records=release.provenance.input_records
+    )
+    return replace(
+        release, partitions=content.partitions, matrices=content.matrices, rows=content.rows, agreed=content.agreed
+    )
 
 
 def _manifest_of(path: Path, given: str | Path | None) -> Manifest:
@@ -57,23 +69,22 @@ def _manifest_of(path: Path, given: str | Path | None) -> Manifest:
     return found
 
 
-def _needs_rows(release: Release, before: Microdata) -> bool:
-    """Whether its records correspond to those of the original only by what the plan gives when carried out again."""
-    return release.provenance.shuffled or len(release) < len(before)
-
-
-def _made_again(release: Release, before: Microdata, manifest: Manifest) -> Release:
-    """The release with the groups, matrices and records that its plan uses; without them where the plan gives another
-    table, unless the order is lost with them."""
+def _private_file(path: Path, manifest: Manifest, folder: Path | None, given: str | Path | None) -> Path | None:
+    """Where the private file of a release lies, which must be its own; None if there is none."""
+    beside = private_path(path)
+    places = [beside, *([] if folder is None else [folder / beside.name])]
+    place = Path(given) if given is not None else next((one for one in places if isfile(one)), None)
+    if place is None or (manifest.private_digest is None and given is None):
+        return None
+    check_regular(place)
     try:
-        again = protect(before, replace(manifest.plan, schema=None, require={}))
-    except MicroveilError:
-        again = None
-    if again is None or again.data.digest() != manifest.digest:
-        if release.provenance.shuffled:
-            raise DataError(
-                "the records of this release are in random order, and its manifest does not make the same release of "
-                "this original again, so they cannot be compared with it; give the original and the versions it names"
-            )
-        return release
-    return replace(release, partitions=again.partitions, matrices=again.matrices, rows=again.rows)
+        own = file_digest(place) == manifest.private_digest
+    except OSError as problem:
+        raise FileError(place, f"cannot be read ({problem.strerror})") from None
+    if not own:
+        raise FileError(
+            place,
+            f"is damaged, or was not written together with {path.name}; put back the file that was, or take this one "
+            "away: attacks that need it are then not run",
+        )
+    return place

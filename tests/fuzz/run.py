@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from children import Child
 
-KINDS = ("bytes", "commands", "schemas", "plans", "manifests", "frames", "parameters")
+KINDS = ("bytes", "commands", "schemas", "plans", "manifests", "private", "frames", "parameters")
 _FAR = 1_000_000  # between the cases of one seed and those of the next
 
 

@@ -98,6 +98,8 @@ class Attack(Parameterised, ABC):
     # what the attack is about: the attributes the intruder knows, by which people are found, or those that were masked,
     # whose values are sought
     subject: ClassVar[Subject] = "known"
+    # whether the groups or matrices that the masking used decide if it is of use
+    needs_private_file: ClassVar[bool] = False
     # what a battery tries beside the usual form
     variants: ClassVar[tuple[Variant, ...]] = ()
 
@@ -151,6 +153,8 @@ class Attack(Parameterised, ABC):
     def why_not(cls, pair: Pair) -> str:
         """Why the attack is not suited, for those that are not."""
         if cls.seen(pair).of_kinds(cls.kinds):
+            if cls.needs_private_file and pair.release is not None and pair.release.missing_file:
+                return f"it needs the private file '{pair.release.missing_file}', which is missing"
             return "not applicable to this release"
         return "no attribute of its kind" + (" that is not released as labels" if pair.labelled else "")
 
@@ -172,7 +176,9 @@ class Attack(Parameterised, ABC):
         seeking = known if self.subject == "masked" else None
         pair = Pair.of(matched.original, matched.release, seeking, known=known)
         risk = self.assess_pair(self.facing(pair), explicit=known is not None, progress=progress)
-        return replace(risk, scenario=f"{risk.scenario} Note: {matched.warning}.") if matched.warning else risk
+        told = matched.warnings if self.needs_private_file else (matched.warning,)
+        said = "".join(f" Note: {warning}." for warning in told if warning)
+        return replace(risk, scenario=risk.scenario + said) if said else risk
 
     def assess_pair(self, pair: Pair, *, explicit: bool = False, progress: Progress = silent) -> Risk:
         """The same on tables that are paired up already; without `explicit`, attributes of other kinds are left out."""

@@ -19,8 +19,10 @@ import numpy as np
 
 from microveil.attacks.linkage.rank_alignment import correlation
 from microveil.comparison.common_codes import as_floats, common_codes, is_number
+from microveil.comparison.pairs import another_original, check_records_known
 from microveil.errors import DataError
 from microveil.masking.partition import Partition
+from microveil.masking.release import Release
 from microveil.microdata.microdata import Microdata, as_microdata, count
 from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.numerics.linkage.correspondence import (
@@ -70,7 +72,9 @@ class Correspondence:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (self.warning,) if self.warning else ()
+        """Also what cannot be measured, where the release was read back without its private file."""
+        incomplete = self.release.incomplete if isinstance(self.release, Release) else ""
+        return tuple(told for told in (self.warning, incomplete) if told)
 
 
 def corresponding(original: Any, release: Any, match_by: str | None = None) -> Correspondence:
@@ -85,9 +89,20 @@ def corresponding(original: Any, release: Any, match_by: str | None = None) -> C
     before, after = as_microdata(original), as_microdata(release)
     if match_by is not None:
         return _in_order(original, release, before, matched_by(before, after, match_by), "identifier")
-    if _made_from(before, release) or len(before) != len(after) or len(after) < 2:
+    made = release if isinstance(release, Release) else None
+    if made is not None and _made_from(before, made):
+        return Correspondence(original, original, release)
+    if made is not None and made.rows is not None and made.provenance.input_records != len(before):
+        raise DataError(another_original(before, made))
+    if len(before) != len(after) or len(after) < 2:
         return Correspondence(original, original, release)
     found = disorder_of(before, after)
+    if found is None and made is not None and made.provenance.shuffled:
+        check_records_known(made)
+        raise DataError(
+            "the records of this release are in random order, and this original is not the table it was made from, so "
+            f"they cannot be compared with it; give the original it was made from; {_ADVICE}"
+        )
     if found is None:
         return Correspondence(original, original, release)
     return _in_order(original, release, before, found.order, found.by, found.warning)
@@ -384,12 +399,11 @@ def _unlike(before: IntArray, after: IntArray) -> float:
     return float(np.abs(counts[0] - counts[1]).sum()) / 2 / max(1, len(before))
 
 
-def _made_from(before: Microdata, release: Any) -> bool:
+def _made_from(before: Microdata, release: Release) -> bool:
     """Whether the provenance says that the release was made from this very table, and which record is which."""
-    provenance = getattr(release, "provenance", None)
-    if provenance is None or (provenance.shuffled and release.rows is None):
+    if release.provenance.shuffled and release.rows is None:
         return False
-    return bool(provenance.input_digest == before.digest())
+    return bool(release.provenance.input_digest == before.digest())
 
 
 def _in_order(
@@ -405,8 +419,9 @@ def _in_order(
     rows = order[ascending]
     whole = len(rows) == len(before)
     data = as_microdata(release).take(ascending)
-    if not hasattr(release, "provenance"):
+    if not isinstance(release, Release):
         return Correspondence(original, original if whole else before.take(rows), data, by, warning)
     partitions = {block: Partition.of(one.labels[ascending]) for block, one in release.partitions.items()}
-    made = replace(release, data=data, partitions=partitions, rows=None if whole else rows)
+    in_order = whole and not release.provenance.shuffled
+    made = replace(release, data=data, partitions=partitions, rows=None if in_order else rows)
     return Correspondence(original, original, made, by, warning)

@@ -116,6 +116,7 @@ def _compound_codes(variable: Variable, published: IntArray) -> IntArray:
 class _MatrixAttack(Attack):
     """An attack with the parameter `given`, of use where the release has a matrix for a known attribute."""
 
+    needs_private_file: ClassVar[bool] = True
     given: GivenMatrices | None
 
     @classmethod

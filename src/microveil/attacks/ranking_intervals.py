@@ -34,6 +34,7 @@ class RankingIntervals(Attack):
 
     name: ClassVar[str] = "ranking-intervals"
     family: ClassVar[str] = "intervals"
+    needs_private_file: ClassVar[bool] = True
     subject: ClassVar[Subject] = "masked"
     summary: ClassVar[str] = "encloses a value between the released means of the adjacent groups"
     meaning: ClassVar[str] = (

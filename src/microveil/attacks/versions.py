@@ -19,6 +19,7 @@ from microveil.comparison.label_detection import readable_labels, texts_of
 from microveil.comparison.pairs import Pair
 from microveil.display import html_table, paragraph, text_table
 from microveil.errors import DataError, ParameterError
+from microveil.masking.release import Release
 from microveil.microdata import Categories, Microdata
 from microveil.progress import Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
@@ -144,7 +145,7 @@ def attack_versions(
         raise ParameterError(f"a multi-version attack needs at least two releases of the file, not {len(releases)}")
     if link not in get_args(Link):
         raise ParameterError(f"link = '{link}' is not allowed; it is one of {', '.join(get_args(Link))}")
-    chosen_rows = [getattr(release, "rows", None) if hasattr(release, "provenance") else None for release in releases]
+    chosen_rows = [release.rows if isinstance(release, Release) else None for release in releases]
     if any(not _same_rows(chosen_rows[0], rows) for rows in chosen_rows[1:]):
         raise DataError("the releases have different records of the file, so they cannot be put together")
     chosen = attack or _USUAL()

@@ -98,10 +98,11 @@ def assess(
 ) -> None:
     """Measure what an intruder could learn and what an analyst loses."""
     from microveil.attacks.correspondence import corresponding
-    from microveil.battery import explain_risk
+    from microveil.battery import explain_in_pair
+    from microveil.comparison.pairs import Pair
     from microveil.progress import Part, parts
     from microveil.registry import make
-    from microveil.scoring.assessing import assess_matched
+    from microveil.scoring.assessing import assess_pair
 
     attack_names, loss_names = _named(attacks, "attack", "distance-linkage"), _named(losses, "loss", "il1")
     every, every_loss = attack_names == ["all"], loss_names == ["all"]
@@ -127,14 +128,15 @@ def assess(
         )  # fmt: skip
         readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
         releases = [
-            read_masked(file, before, beside, part, whole=attacks is not None or rule.name != "mean", **wishes)
+            read_masked(file, before, beside, part, **wishes)
             for file, beside, part in zip(
                 (masked, *others), (manifest, *map(manifest_beside, others)), readings, strict=True
             )
         ]
         matched, *others_matched = [corresponding(before, one, match_by) for one in releases]
-        assessment = assess_matched(
-            matched, chosen, known=split(known), attacks=chosen_attacks, losses=chosen_losses, score=rule,
+        pair = Pair.of(matched.original, matched.release, chosen, known=split(known))
+        assessment = assess_pair(
+            pair, matched, attacks=chosen_attacks, losses=chosen_losses, score=rule,
             threshold=threshold, progress=Part(bar, 0.2, 0.8 if others else 1.0),
         )  # fmt: skip
         together = None
@@ -142,7 +144,7 @@ def assess(
             attacking = [make("attack", "distance-linkage")] if every or chosen_attacks is None else chosen_attacks
             compared = [one.release for one in (matched, *others_matched)]
             together = attack_together(matched.original, compared, split(known), attacking, link, Part(bar, 0.8, 1.0))
-    for warning in dict.fromkeys(one.warning for one in (matched, *others_matched) if one.warning):
+    for warning in dict.fromkeys(told for one in (matched, *others_matched) for told in one.warnings):
         warn(warning)
     for told in assessment.notes:
         note(told)
@@ -161,7 +163,7 @@ def assess(
             print_versions(files, together)
         for label, risk in assessment.risks.items() if explain else ():
             say("")
-            say(explain_risk(label, risk, matched.original, matched.release))
+            say(explain_in_pair(label, risk, pair))
     if assessment.battery is not None and assessment.battery.failed:
         _fail_with(assessment.battery.failed)
 

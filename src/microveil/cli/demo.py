@@ -56,5 +56,7 @@ def demo(
     say()
     say(f"best release   {made.release_file}")
     say(f"its manifest   {made.manifest_file}")
+    if made.private_file is not None:
+        say(f"private file   {made.private_file}")
     say(f"the page       {made.page}  (open it in a browser; it needs no network)")
     say(f"make it again  {made.again}")

@@ -38,7 +38,10 @@ MORE = (
 @with_table_options
 def protect(
     path: Input,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; its manifest is written beside it.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The file to write; its manifest and its private file are written beside it."),
+    ],
     method: Annotated[str | None, typer.Option("--method", "-m", help="The method; see 'microveil methods'.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the method.", metavar="NAME=VALUE")
@@ -86,7 +89,8 @@ def protect(
     shuffle: Annotated[
         bool,
         typer.Option(
-            "--shuffle", help="Release the records in random order; with the manifest the order can be restored."
+            "--shuffle",
+            help="Release the records in random order; with the private file, or the manifest, it can be restored.",
         ),
     ] = False,
     keep_household_ids: Annotated[
@@ -110,7 +114,8 @@ def protect(
 ) -> None:
     """Mask a table and write the release.
 
-    The manifest beside it says how it was made, so that it can be made again.
+    The manifest beside it says how it was made, so that it can be made again. The private file beside it holds what
+    attacks by an intruder who knows the method need (groups, matrices, order of records), for assess and report.
     """
     from dataclasses import replace
 
@@ -149,7 +154,7 @@ def protect(
         release = carry_out(data, replace(the_plan, schema=None), seed=given, progress=masking)
         bar(0.9, f"writing {out.name}")
         neutralise = neutralise_formulas or (manifest is not None and manifest.neutralised)
-        written, beside = release.save(out, force=force, neutralise_formulas=neutralise)
+        written, beside, private = release.save(out, force=force, neutralise_formulas=neutralise)
     warnings = _of_the_seed(release)
     for warning in warnings:
         note(warning)
@@ -162,8 +167,8 @@ def protect(
         plain = release.provenance.to_plain()
         plain["plan"].pop("seed", None)  # a secret; what is printed ends in logs, and the manifest keeps it
         tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
-        written_to = {"release": str(written), "manifest": str(beside), "warnings": warnings}
-        print_json({**written_to, "guarantees": guarantees, **tried, **plain})
+        files = {"release": str(written), "manifest": str(beside), "private": private and str(private)}
+        print_json({**files, "warnings": warnings, "guarantees": guarantees, **tried, **plain})
         return
     if found is not None:
         for line in found.sentences():
@@ -184,6 +189,8 @@ def protect(
             say(remark)
     say(f"{len(release):,} records written to {written}")
     say(f"manifest written to {beside}; keep it private, because its seed helps to undo the masking")
+    if private is not None:
+        say(f"private file written to {private}; keep it private too: assess and report need it, and it helps as much")
 
 
 def _the_plan(

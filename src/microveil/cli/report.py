@@ -79,13 +79,15 @@ def report(
     It says how the table was masked, and compares it before and after.
     The internal page (the default) shows the original; the public one leaves out whatever would help an intruder.
     """
+    from microveil.masking.private_file import private_path
     from microveil.masking.release import manifest_path
     from microveil.microdata.files.atomic import check_output, write_text
     from microveil.progress import Part
     from microveil.registry import make
     from microveil.reporting.report import report as write_report
 
-    check_output(out, force=force, inputs=[original, masked, manifest_path(masked), table.schema])
+    beside = (manifest_path(masked), private_path(masked))
+    check_output(out, force=force, inputs=[original, masked, *beside, table.schema])
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     manifest = manifest_beside(masked)
     chosen = split(attributes)
@@ -95,7 +97,7 @@ def report(
             original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
             **wishes, **table.described,
         )  # fmt: skip
-        release = read_masked(masked, before, manifest, Part(bar, 0.1, 0.2), whole=attacks is Attacks.all, **wishes)
+        release = read_masked(masked, before, manifest, Part(bar, 0.1, 0.2), **wishes)
         words = ["microveil", "protect", str(original), "--plan", str(manifest_path(masked)), "--out", "again.csv"]
         again = "" if manifest is None else shlex.join(words)
         page = write_report(

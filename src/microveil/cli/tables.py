@@ -23,14 +23,14 @@ def read_table(path: Path, schema: Any, progress: Progress, **options: Any) -> M
 
 
 def read_masked(
-    path: Path, before: Microdata, manifest: Manifest | None, progress: Progress, *, whole: bool, **options: Any
+    path: Path, before: Microdata, manifest: Manifest | None, progress: Progress, **options: Any
 ) -> Microdata | Release:
-    """A masked table, as the release it was made as where its manifest is there."""
+    """A masked table, as the release it was made as where its manifest is there, with what its private file holds."""
     from microveil.release_files import read_release
 
     if manifest is None:
         return read_table(path, None, progress, like=before, **options)
-    return read_release(path, before, manifest=manifest, whole=whole, progress=progress, **options)
+    return read_release(path, before, manifest=manifest, progress=progress, **options)
 
 
 def manifest_beside(masked: Path) -> Manifest | None:

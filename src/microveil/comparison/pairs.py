@@ -12,7 +12,7 @@ from microveil.comparison.common_codes import common_codes
 from microveil.comparison.knowledge import Knowledge, Source, declared_keys, knowledge_of
 from microveil.comparison.label_detection import holds_labels
 from microveil.errors import DataError
-from microveil.masking.release import Release
+from microveil.masking.release import MADE_AGAIN, Release
 from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.microdata.tables import Tables
@@ -53,8 +53,8 @@ class Pair(Tables):
         """
         before, after = as_microdata(original), as_microdata(release)
         made = release if isinstance(release, Release) else None
-        if made is not None and made.rows is not None:
-            before = before.take(made.rows)  # the records that were released
+        if made is not None:
+            before = released_originals(before, made)
         changes = _Changes(before, after)
         chosen = _chosen(changes, release, attributes)
         stand_in = None
@@ -108,6 +108,39 @@ class Pair(Tables):
     def about(self, attributes: Sequence[str]) -> Pair:
         """The same tables for a measure that is about these attributes."""
         return replace(self, attributes=tuple(attributes))
+
+
+def released_originals(original: Microdata, release: Release) -> Microdata:
+    """The records of the original that a release has, in its order."""
+    check_records_known(release)
+    if release.rows is None:
+        return original
+    if release.rows.max(initial=-1) >= len(original):
+        raise DataError(another_original(original, release))
+    return original.take(release.rows)
+
+
+def check_records_known(release: Release) -> None:
+    """Refuse a release of which nobody knows which record is which original."""
+    if release.rows is not None:
+        return
+    sample = len(release) < release.provenance.input_records and bool(release.missing_file)
+    if release.provenance.shuffled or sample:
+        order = "in random order" if release.provenance.shuffled else "a sample of the original's"
+        missing = f"'{release.missing_file}', which says" if release.missing_file else "what says"
+        raise DataError(
+            f"the records of this release are {order}, and {missing} which original each of them has, is missing, so "
+            f"they cannot be compared with it; {MADE_AGAIN}"
+        )
+
+
+def another_original(original: Microdata, release: Release) -> str:
+    """What is to be said where the original is not the table that a release was made from."""
+    return (
+        f"the release was made from a table of {count(release.provenance.input_records, 'record')}, and this original "
+        f"has {len(original):,}, so it is not known which of them were released; give the original it was made from, "
+        "or an identifier that both have (match_by, or --match-by on the command line)"
+    )
 
 
 def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:

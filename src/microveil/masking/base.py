@@ -202,8 +202,9 @@ class Method(Parameterised, ABC):
         provenance = replace(provenance, members_differ=differing, step_notes=notes)
         released = _with_new_household_ids(released, provenance)
         return Release(
-            released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows, agreed
-        )
+            released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows, agreed,
+            kept.missing_file if kept else "",
+        )  # fmt: skip
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:

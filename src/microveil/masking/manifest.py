@@ -48,6 +48,11 @@ class Manifest:
         """The digest of the released table."""
         return self._part("output").get("digest")
 
+    @property
+    def private_digest(self) -> str | None:
+        """The SHA-256 of the private file that was written with the release; none where none was needed."""
+        return self._part("output").get("private_sha256")
+
     def is_of(self, path: str | Path) -> bool:
         """Whether it was written for this very file."""
         return bool(self._part("output").get("file_sha256") == file_digest(Path(path)))

@@ -11,7 +11,7 @@ from functools import cached_property
 from html import escape
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,14 +21,20 @@ from microveil.masking.households import BY_HOUSEHOLD, note_of
 from microveil.masking.notes import HOUSEHOLDS_KEPT, HOUSEHOLDS_RENUMBERED, RANDOM_ORDER, Note
 from microveil.masking.partition import Partition
 from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
+from microveil.masking.private_file import PrivateContent, private_path
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.hints import hints
-from microveil.microdata.microdata import as_microdata
+from microveil.microdata.microdata import HasMicrodata, as_microdata
 from microveil.microdata.schema import category_key
 from microveil.randomness import GUESSABLE, Streams, derived_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 MANIFEST_ENDING = ".manifest.json"
+MADE_AGAIN = (
+    "to measure them, carry out the plan again (microveil protect ORIGINAL --plan MANIFEST --out again.csv, or "
+    "protect(original, read_manifest(...).plan) in Python) and assess that release"
+)
+MISSING = "missing"  # in the place of a digest: there was a private file, which nobody has any more
 
 
 def versions() -> dict[str, str]:
@@ -137,15 +143,26 @@ class Provenance:
         }
 
 
+class SavedRelease(NamedTuple):
+    """The files of a release: the table, its manifest, and the private file where there was something to write in it;
+    the last two are for their owner only."""
+
+    table: Path
+    manifest: Path
+    private: Path | None
+
+
 @dataclass(frozen=True)
-class Release:
+class Release(HasMicrodata):
     """Masked microdata with its provenance.
 
     `partitions` and `matrices`, by the attributes that each is about, are what the steps used; `rows` are the records
     of the original that it has, in its order, where these are not all of them one after the other. `agreed` says, by
     masked attribute that belongs to households, of which records all members of the household had it alike.
 
-    They stay in memory: a manifest on disk holds the plan, the seed and digests, and no value of the original.
+    The private file beside a saved release holds them; the manifest holds the plan, the seed and digests. Neither has a
+    value of the original. `missing_file` is the name of the private file that a release was read back without, so that
+    they are not known; empty where none is missing.
     """
 
     data: Microdata
@@ -154,6 +171,7 @@ class Release:
     matrices: Mapping[tuple[str, ...], FloatArray] = field(default_factory=dict)
     rows: IntArray | None = None
     agreed: Mapping[str, BoolArray] = field(default_factory=dict)
+    missing_file: str = ""
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -173,6 +191,21 @@ class Release:
     @property
     def plan(self) -> Plan:
         return self.provenance.plan
+
+    @property
+    def private(self) -> PrivateContent:
+        """What goes into its private file."""
+        return PrivateContent(self.partitions, self.matrices, self.rows, self.agreed)
+
+    @property
+    def incomplete(self) -> str:
+        """What is to be said of a release that was read back without its private file; empty of any other."""
+        if not self.missing_file:
+            return ""
+        return (
+            f"the private file '{self.missing_file}' is missing, so the groups, matrices and order of records that the "
+            f"masking used are not known, and attacks that need them are not run; {MADE_AGAIN}"
+        )
 
     @property
     def is_sample(self) -> bool:
@@ -234,11 +267,14 @@ class Release:
         made = f"<table><caption>{len(self):,} records</caption>{head}{steps}</table>"
         return made + self.guarantees._repr_html_()
 
-    def manifest(self, file_digest: str | None = None, *, neutralised: bool = False) -> dict[str, Any]:
+    def manifest(
+        self, file_digest: str | None = None, private_digest: str | None = None, *, neutralised: bool = False
+    ) -> dict[str, Any]:
         """What goes beside the file: enough to make the same bytes again, and to read them as they are meant.
 
-        Attributes that the release describes otherwise than the original, such as one whose empty cells now count as
-        wildcards or whose categories are labels, stand there as the release has them.
+        The digests are those of the file and of the private file. Attributes that the release describes otherwise than
+        the original, such as one whose empty cells now count as wildcards or whose categories are labels, stand there
+        as the release has them.
         """
         output: dict[str, Any] = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
         before = self.provenance.schema
@@ -246,19 +282,23 @@ class Release:
         changed = [a for a in changed if a.name not in before or a != before[a.name]]
         if changed:
             output["schema"] = Schema(changed).to_plain()
+        if private_digest is not None:
+            output["private_sha256"] = private_digest
         if neutralised:
             output["neutralised_formulas"] = True
         version = self.provenance.versions.get("microveil", "unknown")
         return {"microveil": version, "private": PRIVATE, **self.provenance.to_plain(), "output": output}
 
-    def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> tuple[Path, Path]:
-        """Write the masked file and its manifest beside it, both or neither; return their paths."""
+    def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> SavedRelease:
+        """Write the masked file, its manifest and, where there is something to write in it, its private file, all of
+        them or none; return their paths. What an earlier release of this name has left there goes in the same step."""
         from microveil.microdata.files import writer
-        from microveil.microdata.files.atomic import text_writer, write_together
+        from microveil.microdata.files.atomic import Writer, text_writer, write_together
 
         check_path(path, "save", "such as release.save('safe.csv')")
         path = check_place(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
-        beside = manifest_path(path)
+        beside, private = manifest_path(path), private_path(path)
+        content = self.private.to_text(self.data.digest()) if self.private.is_needed else None
         digest: list[str] = []
 
         def put_table(unfinished: Path) -> None:
@@ -266,11 +306,19 @@ class Release:
             digest.append(file_digest(unfinished))
 
         def put_manifest(unfinished: Path) -> None:
-            manifest = self.manifest(digest[0], neutralised=bool(dialect.get("neutralise_formulas")))
+            of_private = (
+                hashlib.sha256(content.encode()).hexdigest() if content else MISSING if self.missing_file else None
+            )
+            manifest = self.manifest(digest[0], of_private, neutralised=bool(dialect.get("neutralise_formulas")))
             text_writer(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")(unfinished)
 
-        write_together({path: put_table, beside: put_manifest}, force=force, private=[beside])
-        return path, beside
+        writers: dict[Path, Writer] = {path: put_table, beside: put_manifest}
+        if content is None:
+            write_together(writers, force=force, private=[beside], remove=[private])
+            return SavedRelease(path, beside, None)
+        writers[private] = text_writer(content)
+        write_together(writers, force=force, private=[beside, private])
+        return SavedRelease(path, beside, private)
 
 
 def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Release:
@@ -336,7 +384,8 @@ def check_place(path: str | Path, *, force: bool = False, inputs: Iterable[str |
     inputs = list(inputs)
     path = check_output(path, force=force, inputs=inputs)
     check_writable(path)
-    check_output(manifest_path(path), force=force, inputs=inputs)
+    for beside in (manifest_path(path), private_path(path)):
+        check_output(beside, force=force, inputs=inputs)
     return path
 
 

@@ -428,12 +428,17 @@ def _with_domain(frame: Frame, attribute: Attribute, domain: Sequence[Category])
     return attribute.changed(domain=tuple(by_text.get(node_text(value), value) for value in domain))
 
 
+class HasMicrodata:
+    """What has microdata as its `data` and can be given in their place, such as a release."""
+
+    data: Microdata
+
+
 def as_microdata(table: Any) -> Microdata:
     """Microdata as it is, a release as its masked table, anything else wrapped with a guessed schema."""
     if isinstance(table, Microdata):
         return table
-    inner = getattr(table, "data", None)
-    return inner if isinstance(inner, Microdata) else Microdata.of(table)
+    return table.data if isinstance(table, HasMicrodata) else Microdata.of(table)
 
 
 def check_records(data: Microdata, at_least: int, why: str) -> None:

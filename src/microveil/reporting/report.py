@@ -19,7 +19,7 @@ from microveil.progress import Part, Progress, silent
 from microveil.reporting.report_findings import Findings, Masthead
 from microveil.reporting.report_internal import internal_page
 from microveil.reporting.report_public import public_page
-from microveil.scoring.assessing import assess_matched
+from microveil.scoring.assessing import assess_pair
 from microveil.units import THRESHOLD
 
 logger = logging.getLogger(__name__)
@@ -80,14 +80,11 @@ def findings_of(
     matched = corresponding(original, release, match_by)
     for warning in matched.warnings:
         logger.warning(warning)
-    original, release = matched.original, matched.release
-    pair = Pair.of(original, release, attributes, known=known)
+    release = matched.release
+    pair = Pair.of(matched.original, release, attributes, known=known)
     chosen: Literal["all"] | None = "all" if attacks == "all" else None
     measuring, counting = Part(progress, 0.0, 0.9), Part(progress, 0.9, 1.0)
-    assessment = assess_matched(
-        matched, attributes, attacks=chosen, losses=losses, known=known, threshold=threshold,
-        progress=measuring,
-    )  # fmt: skip
+    assessment = assess_pair(pair, matched, attacks=chosen, losses=losses, threshold=threshold, progress=measuring)
     released = _described(as_microdata(release), pair)
     guarantees = guarantees_of(released, pair.knowledge.attributes, progress=counting)
     made = release if isinstance(release, Release) else None

@@ -64,33 +64,31 @@ def assess(
     >>> round(assess(people, MDAV(k=2).mask(people)).losses["sse"].value, 2)
     0.68
     """
+    check_threshold(threshold)
     matched = corresponding(original, release, match_by)
-    return assess_matched(
-        matched, attributes, attacks=attacks, losses=losses, known=known, score=score, threshold=threshold,
-        progress=progress,
-    )  # fmt: skip
+    pair = Pair.of(matched.original, matched.release, attributes, known=known)
+    return assess_pair(
+        pair, matched, attacks=attacks, losses=losses, score=score, threshold=threshold, progress=progress
+    )
 
 
-def assess_matched(
+def assess_pair(
+    pair: Pair,
     matched: Correspondence,
-    attributes: Sequence[str] | None = None,
     *,
     attacks: Sequence[Attack | str] | Literal["all"] | None = None,
     losses: Sequence[LossMeasure | str] | Literal["all"] | None = None,
-    known: Sequence[str] | None = None,
     score: ScoreRule | str = "mean",
     threshold: float = THRESHOLD,
     progress: Progress = silent,
 ) -> Assessment:
-    """The same on tables whose records were brought into the same order already."""
-    original, release = matched.original, matched.release
+    """The same on a pair that was made of tables whose records correspond."""
     rule: ScoreRule = make("score", score) if isinstance(score, str) else score
     check_threshold(threshold)
     if isinstance(attacks, str) and attacks != "all":
         attacks = [attacks]
     if isinstance(losses, str) and losses != "all":
         losses = [losses]
-    pair = Pair.of(original, release, attributes, known=known)
     known_pair = pair.about(pair.knowledge.attributes)
     if not rule.usual:  # a formula is about all of the attributes or none
         fitting(pair, rule, explicit=True)

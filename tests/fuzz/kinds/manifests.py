@@ -36,5 +36,5 @@ def make(rng: random.Random, folder: Path) -> Attempt:
         "assess": ["assess", "people.csv", "safe.csv", "--attacks", attack, "--losses", "il1"],
         "report": ["report", "people.csv", "safe.csv", "--out", "page.html", "--losses", "il1"],
     }[use]  # fmt: skip
-    outputs = ("again.csv", "again.csv.manifest.json", "page.html")
+    outputs = ("again.csv", "again.csv.manifest.json", "again.csv.private.json", "page.html")
     return Attempt(f"{use}: {_short(plain)}", lambda: command(words), outputs)

@@ -21,13 +21,14 @@ from microveil.microdata import Microdata
 from microveil.microdata.files import write
 from microveil.microdata.files.atomic import check_apart, check_output, recover, text_writer, write_text, write_together
 
-# a script that writes a pair and kills itself at the n-th call of one of the functions that change the folder
+# a script that writes a release, as a pair, with its private file, or in the place of one that had a private file, and
+# kills itself at the n-th call of one of the functions that change the folder
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from microveil.microdata.files import atomic
 
-folder, at = Path(sys.argv[1]), int(sys.argv[2])
+folder, at, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 calls = 0
 
 def dying(real):
@@ -42,57 +43,75 @@ def dying(real):
 for name in ("open", "replace", "write", "unlink", "chmod", "close"):
     setattr(os, name, dying(getattr(os, name)))
 Path.unlink = dying(Path.unlink)
-release, manifest = folder / "safe.csv", folder / "safe.csv.manifest.json"
-atomic.write_together(
-    {release: atomic.text_writer("new release"), manifest: atomic.text_writer("new seed")}, force=True,
-    private=[manifest],
-)
+release, manifest, private = (folder / f"safe.csv{ending}" for ending in ("", ".manifest.json", ".private.json"))
+writers = {release: atomic.text_writer("new release"), manifest: atomic.text_writer("new seed")}
+if kind == "with groups":
+    writers[private] = atomic.text_writer("new groups")
+remove = [private] if kind == "without groups" else []
+atomic.write_together(writers, force=True, private=[manifest, private], remove=remove)
 os._exit(7)
 """
-OLD, NEW = ("old release", "old seed"), ("new release", "new seed")
+NAMES = ("safe.csv", "safe.csv.manifest.json", "safe.csv.private.json")
+NOTHING = (None, None, None)
+OLD, NEW = ("old release", "old seed", None), ("new release", "new seed", None)
+OLD_GROUPS, NEW_GROUPS = (*OLD[:2], "old groups"), (*NEW[:2], "new groups")
+Files = tuple[str | None, ...]
 
 
-def pair(folder: Path) -> tuple[str | None, str | None]:
-    paths = (folder / "safe.csv", folder / "safe.csv.manifest.json")
-    release, manifest = (path.read_text() if path.exists() else None for path in paths)
-    return release, manifest
+def killed(folder: Path, at: int, kind: str = "pair") -> int:
+    return subprocess.run([sys.executable, "-c", KILLED, folder, str(at), kind], check=False).returncode
+
+
+def release_in(folder: Path) -> Files:
+    """The texts of the release, the manifest and the private file."""
+    return tuple((folder / name).read_text() if (folder / name).exists() else None for name in NAMES)
 
 
 def names(folder: Path) -> set[str]:
     return set(os.listdir(folder))
 
 
-@pytest.mark.parametrize("existing", [True, False])
-def test_a_pair_survives_a_kill_at_every_step(tmp_path: Path, existing: bool) -> None:
-    before = OLD if existing else (None, None)
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("pair", NOTHING, NEW),
+        ("pair", OLD, NEW),
+        ("with groups", NOTHING, NEW_GROUPS),
+        ("with groups", OLD, NEW_GROUPS),
+        ("with groups", OLD_GROUPS, NEW_GROUPS),
+        ("without groups", OLD_GROUPS, NEW),
+    ],
+)
+def test_a_release_survives_a_kill_at_every_step(tmp_path: Path, kind: str, before: Files, after: Files) -> None:
     seen = set()
-    for at in range(1, 100):
+    for at in range(1, 150):
         folder = tmp_path / str(at)
         folder.mkdir()
-        if existing:
-            (folder / "safe.csv").write_text(OLD[0])
-            (folder / "safe.csv.manifest.json").write_text(OLD[1])
-            (folder / "safe.csv.manifest.json").chmod(0o600)
-        status = subprocess.run([sys.executable, "-c", KILLED, folder, str(at)], check=False).returncode
+        for name, text in zip(NAMES, before, strict=True):
+            if text is not None:
+                (folder / name).write_text(text)
+                (folder / name).chmod(0o644 if name == "safe.csv" else 0o600)
+        status = killed(folder, at, kind)
         for name in names(folder):
             if name.startswith("."):
                 assert stat.S_IMODE((folder / name).stat().st_mode) in (0o600, 0o644), name
-                if "seed" in (folder / name).read_text() or name.endswith(".json"):
+                secret = any(word in (folder / name).read_text() for word in ("seed", "groups"))
+                if secret or ".json" in name:
                     assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
         recover(folder)
-        seen.add(pair(folder))
-        assert pair(folder) in (before, NEW), f"killed at call {at}"
-        assert names(folder) <= {"safe.csv", "safe.csv.manifest.json"}, f"killed at call {at}"
+        seen.add(release_in(folder))
+        assert release_in(folder) in (before, after), f"killed at call {at}"
+        assert names(folder) <= set(NAMES), f"killed at call {at}"
         if status == 7:
             break
         assert status == -signal.SIGKILL
     else:
         pytest.fail("the script never came to its end")
-    assert seen == {before, NEW}
+    assert seen == {before, after}
 
 
 def test_the_next_writing_cleans_the_folder(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", KILLED, tmp_path, "6"], check=False)
+    killed(tmp_path, 6)
     assert any(name.startswith(".microveil-") for name in names(tmp_path))
     write_text(tmp_path / "other.txt", "x")
     assert names(tmp_path) - {"safe.csv", "safe.csv.manifest.json"} == {"other.txt"}
@@ -112,16 +131,63 @@ def test_recovery_does_not_overwrite_what_somebody_put_there_since(tmp_path: Pat
     for at in range(1, 60):
         folder = tmp_path / str(at)
         folder.mkdir()
-        status = subprocess.run([sys.executable, "-c", KILLED, folder, str(at)], check=False).returncode
+        status = killed(folder, at)
         (folder / "safe.csv.manifest.json").unlink(missing_ok=True)
         (folder / "safe.csv.manifest.json").write_text("of somebody else")
-        left_behind |= {pair(folder)[0]}
+        left_behind |= {release_in(folder)[0]}
         recover(folder)
-        assert pair(folder)[1] == "of somebody else"
+        assert release_in(folder)[1] == "of somebody else"
         assert not [name for name in names(folder) if name.startswith(".")]
         if status == 7:
             break
     assert left_behind == {None, "new release"}
+
+
+def test_recovery_leaves_what_somebody_put_in_the_place_of_a_file_that_was_to_go(tmp_path: Path) -> None:
+    seen = set()
+    for at in range(1, 100):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        for name, text in zip(NAMES, OLD_GROUPS, strict=True):
+            (folder / name).write_text(str(text))
+        status = killed(folder, at, "without groups")
+        (folder / NAMES[2]).unlink(missing_ok=True)
+        (folder / NAMES[2]).write_text("of somebody else")
+        recover(folder)
+        seen.add(release_in(folder))
+        assert release_in(folder)[2] == "of somebody else"
+        assert not [name for name in names(folder) if name.startswith(".")]
+        if status == 7:
+            break
+    assert seen == {(*OLD[:2], "of somebody else"), (*NEW[:2], "of somebody else")}
+
+
+def test_if_a_file_cannot_be_taken_away_the_others_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("old one")
+    two.write_text("old two")
+    real = os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(source) == two:
+            raise PermissionError(1, "Operation not permitted")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(FileError, match=r"cannot be written \(Operation not permitted\)"):
+        write_together({one: text_writer("new one")}, force=True, remove=[two])
+    assert (one.read_text(), two.read_text()) == ("old one", "old two")
+    assert names(tmp_path) == {"one.txt", "two.txt"}
+
+
+def test_a_file_goes_only_by_force_and_need_not_be_there(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    two.write_text("mine")
+    with pytest.raises(OutputExistsError, match=r"two\.txt"):
+        write_together({one: text_writer("new one")}, force=False, remove=[two])
+    assert names(tmp_path) == {"two.txt"}
+    write_together({one: text_writer("new one")}, force=True, remove=[two, tmp_path / "three.txt"])
+    assert names(tmp_path) == {"one.txt"}
 
 
 def test_if_the_second_file_cannot_be_moved_the_first_comes_back(

@@ -51,6 +51,7 @@ class AlignmentLinkage(Attack):
 
     name: ClassVar[str] = "alignment-linkage"
     family: ClassVar[str] = "linkage"
+    needs_private_file: ClassVar[bool] = True
     summary: ClassVar[str] = "aligns values in order with released means in order, attribute by attribute"
     meaning: ClassVar[str] = "records linked to the right person by aligning values and means; lower is safer"
     assumes: ClassVar[str] = "the true values of some attributes of everyone in the file, masked one at a time"

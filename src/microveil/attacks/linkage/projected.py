@@ -60,6 +60,7 @@ class ProjectedLinkage(Attack):
 
     name: ClassVar[str] = "projected-linkage"
     family: ClassVar[str] = "linkage"
+    needs_private_file: ClassVar[bool] = True
     summary: ClassVar[str] = "links records by one score for each block of attributes that was masked together"
     meaning: ClassVar[str] = "records linked to the right person by the scores of their blocks; lower is safer"
     assumes: ClassVar[str] = (

@@ -135,7 +135,7 @@ class Regression(LossMeasure):
         return numeric
 
     def _groups(self, pair: Pair, table: _Terms) -> IntArray:
-        partition = getattr(pair.release, "partition", None)
+        partition = None if pair.release is None else pair.release.partition
         if partition is not None and len(partition.labels) == len(pair):
             return np.asarray(partition.labels)
         codes = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in table.after]

@@ -76,7 +76,7 @@ class SSE(LossMeasure):
 
     def _analysis_of_variance(self, pair: Pair, attributes: tuple[str, ...]) -> dict[str, float]:
         """The F ratio of the release's partition on scaled originals; none without exactly one partition."""
-        partition = getattr(pair.release, "partition", None)
+        partition = None if pair.release is None else pair.release.partition
         if partition is None or len(partition.labels) != len(pair):
             return {}
         columns = []

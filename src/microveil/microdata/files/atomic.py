@@ -1,10 +1,10 @@
 """Files are never half written: they are made beside their place and moved there when all of them are complete.
 
-Files that belong together (a release and its manifest) must survive a process that is killed in the middle. Each
-writing has a hidden journal in the folder, locked as long as the process lives. It is empty until all files are
-complete; then it lists them, and from this moment on they will be moved, if not by this process, by the next one that
-writes into the folder or the next command that reads a table there. What a dead process left that is in no list is
-deleted.
+Files that belong together (a release, its manifest and its private file) must survive a process that is killed in the
+middle. Each writing has a hidden journal in the folder, locked as long as the process lives. It is empty until all
+files are complete; then it lists them, and from this moment on they will be moved, if not by this process, by the next
+one that writes into the folder or the next command that reads a table there. What a dead process left that is in no
+list is deleted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from microveil.errors import FileError, OutputExistsError, ParameterError
 Writer = Callable[[Path], None]
 
 _LEFT_BEHIND = re.compile(r"(\.microveil-(\d+)-[0-9a-f]{16})(?:-\d+\.tmp.*)?", re.DOTALL)
-_UNDO = b"undo\n"
+_UNDO, _DONE = b"undo\n", b"done\n"
 _PRIVATE_MODE = 0o600
 _BEFORE = ".before"
 
@@ -110,16 +110,24 @@ def _put(path: Path, text: str) -> None:
     path.write_bytes(gzip.compress(content, mtime=0) if path.name.lower().endswith(".gz") else content)
 
 
-def write_together(writers: dict[Path, Writer], *, force: bool, private: Collection[Path] = ()) -> None:
-    """Write several files of one folder so that either all of them appear or none; private ones for the owner only."""
+def write_together(
+    writers: dict[Path, Writer], *, force: bool, private: Collection[Path] = (), remove: Collection[Path] = ()
+) -> None:
+    """Write several files of one folder so that either all of them appear or none; private ones for the owner only.
+
+    What is to `remove`, such as a file of an earlier release that the new one does not have, goes in the same step.
+    """
     targets = {check_output(path, force=force): writer for path, writer in writers.items()}
+    going = [check_output(path, force=force) for path in remove]
     under_way = next(iter(targets))
-    if any(path.parent != under_way.parent for path in targets):
+    if any(path.parent != under_way.parent for path in (*targets, *going)):
         raise ParameterError("files that are written together lie in one folder")
     try:
         with _Writing(under_way.parent) as writing:
             for under_way, writer in targets.items():
                 writer(writing.place_for(under_way, private=under_way in private))
+            for under_way in going:
+                writing.remove(under_way)
             writing.commit()
     except (OSError, MemoryError) as problem:
         raise FileError(under_way, f"cannot be written ({_cause(problem)})") from None
@@ -145,7 +153,10 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Move:
-    """A complete file and its place, as names within the folder, with what identifies the file and its predecessor."""
+    """A complete file and its place, as names within the folder, with what identifies the file and its predecessor.
+
+    Of a file that only goes, nothing was made, and `new` is None.
+    """
 
     made: str
     target: str
@@ -194,6 +205,11 @@ class _Writing:
             self._public.append(made)
         return self.folder / made
 
+    def remove(self, target: Path) -> None:
+        """Take a file away together with the moves, if it is there."""
+        if _exists(target):
+            self.moves.append(_Move(f"{self.name}-{len(self.moves)}.tmp", target.name))
+
     def commit(self) -> None:
         """Move every file to its place; if one cannot be moved, what was there before comes back."""
         for made in self._public:
@@ -211,13 +227,16 @@ class _Writing:
             for move in self.moves:
                 if move.old is not None:
                     os.replace(self.folder / move.target, self.folder / move.before)
-                os.replace(self.folder / move.made, self.folder / move.target)
+                if move.new is not None:
+                    os.replace(self.folder / move.made, self.folder / move.target)
         except BaseException:  # also when the user interrupts in this moment
             self._kept = True  # until all is as it was
             _append(self._journal, _UNDO)
             _undo(self.folder, self.moves)
             self._kept = False
             raise
+        with suppress(OSError):
+            _append(self._journal, _DONE)  # from now on nothing can be undone, because predecessors go
         for move in self.moves:
             _remove(self.folder / move.before)
 
@@ -278,8 +297,10 @@ def _recover_one(folder: Path, journal: str, names: Sequence[str]) -> None:
         try:
             if not (_lock(file, journal) and _exists(folder / journal)):
                 return
-            _complete(folder, *_listed(file))
-            for name in names:
+            moves, mark = _listed(file)
+            if mark != _DONE:
+                _complete(folder, moves, undo=mark == _UNDO)
+            for name in (*names, *(move.before for move in moves)):
                 _remove(folder / name)
         finally:
             os.close(file)
@@ -289,25 +310,29 @@ def _recover_one(folder: Path, journal: str, names: Sequence[str]) -> None:
         _remove(folder / name)
 
 
-def _complete(folder: Path, moves: Sequence[_Move], undo: bool) -> None:
+def _complete(folder: Path, moves: Sequence[_Move], *, undo: bool) -> None:
     """Move what is not yet in its place, unless somebody has put other files there since."""
     if undo or not all(_is_as_left(folder, move) for move in moves):
         _undo(folder, moves)
         return
     for move in moves:
+        if move.new is None and _exists(folder / move.target):
+            os.replace(folder / move.target, folder / move.before)
         if _exists(folder / move.made):
             os.replace(folder / move.made, folder / move.target)
 
 
 def _is_as_left(folder: Path, move: _Move) -> bool:
     there = _identity(folder / move.target)
+    if move.new is None:
+        return there in (None, move.old)
     if not _exists(folder / move.made):
         return there == move.new
     return there == move.old if not _exists(folder / move.before) else there is None
 
 
-def _listed(file: int) -> tuple[list[_Move], bool]:
-    """The moves that a journal lists, none if it was not written to its end; and whether they are to be undone."""
+def _listed(file: int) -> tuple[list[_Move], bytes]:
+    """The moves that a journal lists, none if it was not written to its end; and the mark that stands after them."""
     content = b""
     while chunk := os.read(file, 1 << 16):
         content += chunk
@@ -315,10 +340,10 @@ def _listed(file: int) -> tuple[list[_Move], bool]:
     try:
         moves = [_Move(**move) for move in json.loads(line)] if end else []
     except (ValueError, TypeError):
-        return [], False
+        return [], b""
     # a name with a folder in it was not written by us
     inside = all(os.path.basename(name) == name for move in moves for name in (move.made, move.target))
-    return (moves, rest == _UNDO) if inside else ([], False)
+    return (moves, rest) if inside else ([], b"")
 
 
 if sys.platform == "win32":
