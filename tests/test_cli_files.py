@@ -284,7 +284,7 @@ release.save("safe.csv")
     done = microveil(*command.split(), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "is not used" not in done.stderr
-    assert sorted(os.listdir(tmp_path)) == ["safe.csv", "safe.csv.manifest.json", "t.csv"]
+    assert sorted(os.listdir(tmp_path)) == ["safe.csv", "safe.csv.manifest.json", "safe.csv.private.json", "t.csv"]
     assert json.loads((tmp_path / "safe.csv.manifest.json").read_text())["plan"]["seed"] == 123456789
 
 
