@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from microveil.masking import Step
-from microveil.masking.release import check_place
+from microveil.masking.release import check_destination
 from microveil.microdata import Microdata, files
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.files.atomic import check_output, make_folder, write_text
@@ -65,7 +65,7 @@ def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False
     names = ("survey.csv", "survey.toml", "release.csv", "risk-utility.html")
     paths = [check_output(folder / name, force=force) for name in names]
     survey_file, schema_file, release_file, page = paths
-    check_place(release_file, force=force)
+    check_destination(release_file, force=force)
     data = survey(records, seed)
     study = compare(data, candidates(data), seed=seed, progress=Part(progress, 0.0, 0.95))
     study = replace(study, title="Which release? A sample survey, protected in many ways")

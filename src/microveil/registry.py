@@ -180,9 +180,9 @@ def describe_class(kind: str, cls: type[Any]) -> dict[str, Any]:
         if hasattr(cls, extra):
             entry[extra] = getattr(cls, extra)
     if kind == "method":
-        from microveil.masking.taxonomy import place_of
+        from microveil.masking.taxonomy import classify
 
-        entry["nature"] = place_of(cls).nature
+        entry["nature"] = classify(cls).nature
     if kind == "attack":
         from microveil.attacks.taxonomy import disclosure_of
 

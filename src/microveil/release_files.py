@@ -41,16 +41,16 @@ def read_release(
     path = Path(path)
     found = manifest if isinstance(manifest, Manifest) else _manifest_of(path, manifest)
     folder = None if manifest is None or isinstance(manifest, Manifest) else Path(manifest).parent
-    place = _private_file(path, found, folder, private)  # a wrong one is refused before any long work
+    found_file = _private_file(path, found, folder, private)  # a wrong one is refused before any long work
     like = found.plan.schema if original is None else as_microdata(original)
     data = read(path, like=like, neutralised=found.neutralised, progress=progress, **reading)
     release = release_from(data, found.plan, found.content)
     if found.private_digest is None:
         return release
-    if place is None:
+    if found_file is None:
         return replace(release, missing_file=private_path(path).name)
     content = read_private_file(
-        place, digest=found.digest, records=len(release), input_records=release.provenance.input_records
+        found_file, digest=found.digest, records=len(release), input_records=release.provenance.input_records
     )
     return replace(
         release, partitions=content.partitions, matrices=content.matrices, rows=content.rows, agreed=content.agreed
@@ -72,19 +72,19 @@ def _manifest_of(path: Path, given: str | Path | None) -> Manifest:
 def _private_file(path: Path, manifest: Manifest, folder: Path | None, given: str | Path | None) -> Path | None:
     """Where the private file of a release lies, which must be its own; None if there is none."""
     beside = private_path(path)
-    places = [beside, *([] if folder is None else [folder / beside.name])]
-    place = Path(given) if given is not None else next((one for one in places if isfile(one)), None)
-    if place is None or (manifest.private_digest is None and given is None):
+    candidates = [beside, *([] if folder is None else [folder / beside.name])]
+    found_file = Path(given) if given is not None else next((one for one in candidates if isfile(one)), None)
+    if found_file is None or (manifest.private_digest is None and given is None):
         return None
-    check_regular(place)
+    check_regular(found_file)
     try:
-        own = file_digest(place) == manifest.private_digest
+        own = file_digest(found_file) == manifest.private_digest
     except OSError as problem:
-        raise FileError(place, f"cannot be read ({problem.strerror})") from None
+        raise FileError(found_file, f"cannot be read ({problem.strerror})") from None
     if not own:
         raise FileError(
-            place,
+            found_file,
             f"is damaged, or was not written together with {path.name}; put back the file that was, or take this one "
             "away: attacks that need it are then not run",
         )
-    return place
+    return found_file

@@ -14,7 +14,7 @@ from microveil.masking.microaggregation.md import MD
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.v_mdav import VMDAV
 from microveil.microdata import Microdata
-from microveil.numerics.grouping.chunks import similar_blocks
+from microveil.numerics.grouping.chunks import similar_chunks
 from microveil.numerics.statistics.scaling import standardise
 
 
@@ -28,7 +28,7 @@ def test_groups_stay_within_their_box(method: type[MDAV | MD | VMDAV], axes: int
     assert partition is not None
     assert partition.smallest >= 4
     box = np.empty(400, dtype=np.int64)
-    boxes = similar_blocks(standardise(points), 60, 4, axes)
+    boxes = similar_chunks(standardise(points), 60, 4, axes)
     assert len(boxes) >= 7
     for number, rows in enumerate(boxes):
         box[rows] = number

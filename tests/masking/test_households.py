@@ -432,7 +432,7 @@ def test_a_method_that_mends_a_release_sees_the_original_household_by_household(
     cells = {"home": number, "rent": np.repeat(rng.normal(900, 200, 30).round(1), 2)}
     data = Microdata.of(cells, household="home")
     noisy = ByHousehold(method=Noise(alpha=0.5)).mask(data, ["rent"], seed=2**70)
-    mended = ByHousehold(method=Hybrid()).mask(noisy, ["rent"], original=data)
-    means = [table.numbers("rent").values.mean() for table in (data, noisy.data, mended.data)]
+    corrected = ByHousehold(method=Hybrid()).mask(noisy, ["rent"], original=data)
+    means = [table.numbers("rent").values.mean() for table in (data, noisy.data, corrected.data)]
     assert means[2] == pytest.approx(means[0])
     assert means[1] != pytest.approx(means[0], rel=1e-3)

@@ -147,19 +147,19 @@ def test_what_masks_first_must_mask_numbers() -> None:
         Hybrid(first=Hybrid())
 
 
-@pytest.mark.parametrize(("mend", "kept"), [(Hybrid, 0.99), (Restore, 0.9)])
-def test_an_attribute_that_nobody_masked_is_masked_first(mend: type[Hybrid | Restore], kept: float) -> None:
-    """The mended values are near the groups' means: over thirty seeds they correlate by 0.996 and by 0.940 at least."""
+@pytest.mark.parametrize(("correct", "kept"), [(Hybrid, 0.99), (Restore, 0.9)])
+def test_an_attribute_that_nobody_masked_is_masked_first(correct: type[Hybrid | Restore], kept: float) -> None:
+    """Corrected values are near the groups' means: over thirty seeds they correlate by 0.996 and by 0.940 at least."""
     rng = np.random.default_rng(2)
     data = Microdata.of({"x": rng.normal(size=60), "y": rng.normal(size=60), "c": [1.0] * 60})
     release = Noise(alpha=0.3).mask(data, ["x"], seed=1)
-    mended = mend(first=MDAV(k=5)).mask(release, ["x", "y", "c"], original=data)
-    published = mended.data.numbers("y").values
+    corrected = correct(first=MDAV(k=5)).mask(release, ["x", "y", "c"], original=data)
+    published = corrected.data.numbers("y").values
     assert np.abs(published - data.numbers("y").values).max() > 0.05
     grouped = MDAV(k=5).mask(data, ["y"]).data.numbers("y").values
     assert np.corrcoef(published, grouped)[0, 1] > kept
-    assert any("y had not been masked before, so mdav was applied first" in n for n in mended.provenance.notes)
-    assert mended.data.numbers("c").values.tolist() == [1.0] * 60
+    assert any("y had not been masked before, so mdav was applied first" in n for n in corrected.provenance.notes)
+    assert corrected.data.numbers("c").values.tolist() == [1.0] * 60
 
 
 def test_it_reports_how_close_the_released_records_come_to_original_ones() -> None:

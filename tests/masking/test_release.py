@@ -11,7 +11,7 @@ from microveil.errors import FileError, OutputExistsError, ParameterError, Unkno
 from microveil.masking import Partition, Plan, Step
 from microveil.masking.plan import read_plan
 from microveil.masking.randomising.noise import Noise
-from microveil.masking.release import check_place
+from microveil.masking.release import check_destination
 from microveil.microdata import Attribute, Microdata, Schema, files
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.protection import protect
@@ -143,5 +143,5 @@ def test_a_place_that_is_taken_is_refused_unless_forced(tmp_path: Path) -> None:
     taken = tmp_path / "safe.csv"
     taken.write_text("a\n1\n")
     with pytest.raises(OutputExistsError):
-        check_place(taken)
-    assert check_place(taken, force=True) == taken
+        check_destination(taken)
+    assert check_destination(taken, force=True) == taken

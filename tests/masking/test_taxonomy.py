@@ -1,4 +1,4 @@
-"""Every method has its place among perturbative, non-perturbative and synthetic ones."""
+"""Every method is classified among perturbative, non-perturbative and synthetic ones."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import pytest
 
 from microveil.errors import UnknownNameError
 from microveil.masking.swapping.rank_swapping import RankSwapping
-from microveil.masking.taxonomy import NATURES, place_of
+from microveil.masking.taxonomy import NATURES, classify
 from microveil.registry import find, names
 
 
 @pytest.mark.spec("03:SC-2")
 @pytest.mark.parametrize("name", names("method"))
 def test_every_method_has_a_nature_and_data_it_is_for(name: str) -> None:
-    place = place_of(find("method", name))
-    assert place.nature in ("perturbative", "non-perturbative", "synthetic")
-    assert place.numerical or place.categorical
+    found = classify(find("method", name))
+    assert found.nature in ("perturbative", "non-perturbative", "synthetic")
+    assert found.numerical or found.categorical
 
 
 @pytest.mark.spec("03:SC-2")
 def test_the_classical_methods_are_where_the_literature_has_them() -> None:
-    mdav, swapping, pram = (place_of(find("method", name)) for name in ("mdav", "rank-swapping", "pram"))
+    mdav, swapping, pram = (classify(find("method", name)) for name in ("mdav", "rank-swapping", "pram"))
     assert {mdav.nature, swapping.nature, pram.nature} == {"perturbative"}
     assert mdav.numerical
     assert swapping.numerical
@@ -36,4 +36,4 @@ def test_a_family_without_a_nature_is_refused() -> None:
         family: ClassVar[str] = "swaping"
 
     with pytest.raises(UnknownNameError, match="unknown family of methods 'swaping'; did you mean 'swapping'"):
-        place_of(Odd)
+        classify(Odd)

@@ -119,7 +119,7 @@ def protect(
     """
     from dataclasses import replace
 
-    from microveil.masking.release import check_place
+    from microveil.masking.release import check_destination
     from microveil.parameters import shown
     from microveil.progress import Part
     from microveil.protection import protect as carry_out
@@ -136,7 +136,7 @@ def protect(
     given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
         raise ParameterError("--known says what the intruder knows in the attack of --until; it needs --until")
-    check_place(out, force=force, inputs=[path, plan, table.schema])
+    check_destination(out, force=force, inputs=[path, plan, table.schema])
     wishes = table.reading
     if manifest is not None:
         wishes.update({k: v for k, v in manifest.dialect.items() if wishes[k] is None})

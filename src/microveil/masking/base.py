@@ -151,7 +151,7 @@ class Method(Parameterised, ABC):
         `attributes` are the keys unless given; without any roles, all attributes of a kind the method is made for.
         Identifiers are left out of the release, and every step gives households new numbers, unless told to
         `keep_household_ids`. Without a seed a secret one is drawn and kept in the provenance; whoever knows or guesses
-        the seed can undo much of the masking. A method that mends a release needs the `original` table beside it.
+        the seed can undo much of the masking. A method that corrects a release needs the `original` table beside it.
         """
         earlier = data.provenance if isinstance(data, Release) else None
         if earlier is not None and earlier.shuffled:
@@ -229,3 +229,21 @@ class Method(Parameterised, ABC):
     @abstractmethod
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         """The method's own work: the masked columns of these attributes."""
+
+
+class MethodBesideOriginal(Method):
+    """A method that looks at the original table beside what it masks, or hands it on to a method inside it."""
+
+    @abstractmethod
+    def _mask_beside(
+        self,
+        original: Microdata | None,
+        data: Microdata,
+        attributes: tuple[str, ...],
+        streams: Streams,
+        progress: Progress,
+    ) -> Masked:
+        """The masked columns, given the original of the same records, if it is known."""
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        return self._mask_beside(data, data, attributes, streams, progress)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microveil.errors import ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, MethodBesideOriginal
 from microveil.masking.households import BY_HOUSEHOLD, agreement, household_of, shared_attributes, units_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.notes import MASKED_ALIKE, MEMBERS_DIFFER, NO_HOUSEHOLD, NO_SHARED_ATTRIBUTE, Note
@@ -24,7 +24,7 @@ from microveil.typing import IntArray
 
 
 @parameterised
-class ByHousehold(Method):
+class ByHousehold(MethodBesideOriginal):
     """Masks what the members of a household share once for each household, and the rest record by record.
 
     An attribute such as region, tenure or household income is the same for all members. Masked person by person it
@@ -73,9 +73,6 @@ class ByHousehold(Method):
     @property
     def draws(self) -> bool:
         return self.method.draws
-
-    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        return self._mask_beside(None, data, attributes, streams, progress)
 
     def _mask_beside(
         self,

@@ -464,12 +464,12 @@ def _classes_of_values(
         between = np.searchsorted(
             (listed[1:] + listed[:-1]) / 2, present
         )  # masking may give numbers that are not listed
-        places, names = hierarchy.positions_of_numbers(listed[between], level), hierarchy.categories(level)
+        positions, names = hierarchy.positions_of_numbers(listed[between], level), hierarchy.categories(level)
     else:
         intervals = hierarchy or equal_frequency(present, [_PROPOSED])
-        places, names = intervals.positions_of_numbers(present, 1), intervals.categories(1)
+        positions, names = intervals.positions_of_numbers(present, 1), intervals.categories(1)
     codes = values + len(names)  # missing cells that are values of their own stay so
-    codes[~np.isnan(numbers)] = places
+    codes[~np.isnan(numbers)] = positions
     return np.unique(codes, return_inverse=True)[1].reshape(-1), names, hierarchy is None
 
 

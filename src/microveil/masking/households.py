@@ -119,9 +119,9 @@ def renumbered(data: Microdata, name: str, rng: np.random.Generator) -> tuple[pa
     if pa.types.is_floating(column.type) or _fits(column.type, largest):
         new = new.cast(column.type)
     elif not pa.types.is_integer(column.type):
-        digits, place = np.unique(numbers, return_inverse=True)
+        digits, inverse = np.unique(numbers, return_inverse=True)
         texts = pa.array([str(number).zfill(len(str(largest))) for number in digits.tolist()])
-        new = pc.if_else(new.is_null(), pa.scalar(None, texts.type), texts.take(pa.array(place)))
+        new = pc.if_else(new.is_null(), pa.scalar(None, texts.type), texts.take(pa.array(inverse)))
     coded = ~present & ~new.is_null().to_numpy(zero_copy_only=False)
     if coded.any():  # missing codes
         kept = as_categories(column)

@@ -27,10 +27,10 @@ class Manifest:
         """The manifest that lies beside a released file; none where there is no file or no manifest."""
         path = Path(path)
         recover(path.parent)  # a run that was killed may have left the manifest under another name
-        place = manifest_path(path)
-        if not (isfile(place) and isfile(path)):  # of a name that is too long there is no file
+        file = manifest_path(path)
+        if not (isfile(file) and isfile(path)):  # of a name that is too long there is no file
             return None
-        plan, content = read_plan(place)
+        plan, content = read_plan(file)
         return cls(plan, content or {})
 
     @property

@@ -74,8 +74,8 @@ class Kind:
 
     def _clauses(self) -> Iterator[tuple[list[tuple[str, str | None, str | None, str | None]], bool]]:
         """The pieces of the sentence, and whether they may be left out."""
-        for place, clause in enumerate(_CLAUSE.split(self.sentence)):
-            yield list(Formatter().parse(clause)), place % 2 == 1
+        for position, clause in enumerate(_CLAUSE.split(self.sentence)):
+            yield list(Formatter().parse(clause)), position % 2 == 1
 
 
 @dataclass(frozen=True)

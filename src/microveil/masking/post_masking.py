@@ -1,4 +1,4 @@
-"""What methods share that mend a release: beside it they look at the original."""
+"""What methods share that correct a release: beside it they look at the original."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, MethodBesideOriginal
 from microveil.masking.columns import columns_of
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.notes import MASKED_FIRST, SOME_MASKED_FIRST, Note
@@ -21,7 +21,7 @@ from microveil.typing import FloatArray
 
 
 @parameterised
-class Mending(Method):
+class PostMasking(MethodBesideOriginal):
     """Changes a release so that it keeps more of the original's statistics.
 
     It is a later step: of a plan, or as `mask(release, original=table)`. A table that nothing has masked yet is masked
@@ -44,17 +44,14 @@ class Mending(Method):
         return self.random or self.first.draws
 
     def __post_init__(self) -> None:
-        if "numeric" not in self.first.takes or isinstance(self.first, Mending):
+        if "numeric" not in self.first.takes or isinstance(self.first, PostMasking):
             raise ParameterError(f"{self.name}: first = '{self.first.name}' is not allowed; it must mask numbers")
 
     @abstractmethod
-    def _mend(
+    def _corrected(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
     ) -> tuple[FloatArray, tuple[Note, ...]]:
-        """The mended values of these attributes, and what is to be said about them."""
-
-    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        return self._mask_beside(data, data, attributes, streams, progress)
+        """The corrected values of these attributes, and what is to be said about them."""
 
     def _mask_beside(
         self,
@@ -82,8 +79,8 @@ class Mending(Method):
             data = data.with_columns(masked.columns)
             after = data.matrix(attributes)
             notes = (self._masked_first(attributes, untouched), *masked.notes)
-        mended, said = self._mend(data, attributes, before, after, Part(progress, 0.5, 1.0))
-        return Masked(columns_of(data, attributes, mended), notes=(*notes, *said))
+        corrected, said = self._corrected(data, attributes, before, after, Part(progress, 0.5, 1.0))
+        return Masked(columns_of(data, attributes, corrected), notes=(*notes, *said))
 
     def _masked_first(self, attributes: tuple[str, ...], untouched: tuple[str, ...]) -> Note:
         if untouched == attributes:

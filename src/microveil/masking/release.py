@@ -296,7 +296,7 @@ class Release(HasMicrodata):
         from microveil.microdata.files.atomic import Writer, text_writer, write_together
 
         check_path(path, "save", "such as release.save('safe.csv')")
-        path = check_place(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
+        path = check_destination(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
         beside, private = manifest_path(path), private_path(path)
         content = self.private.to_text(self.data.digest()) if self.private.is_needed else None
         digest: list[str] = []
@@ -376,7 +376,7 @@ def _described(data: Microdata, read: Attribute, known: Attribute) -> Attribute:
     return known if all(value is None or category_key(value) in listed for value in held) else anything
 
 
-def check_place(path: str | Path, *, force: bool = False, inputs: Iterable[str | Path | None] = ()) -> Path:
+def check_destination(path: str | Path, *, force: bool = False, inputs: Iterable[str | Path | None] = ()) -> Path:
     """Whether a release can be written here, over none of the inputs; worth asking before any long work starts."""
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_writable

@@ -23,23 +23,23 @@ NATURES: dict[str, Nature] = {
 
 
 @dataclass(frozen=True)
-class Place:
-    """A method's place: its nature, and whether it treats numbers and which categories."""
+class MethodClass:
+    """How the literature classifies a method: its nature, and whether it treats numbers and which categories."""
 
     nature: Nature
     numerical: bool
     categorical: tuple[str, ...]
 
 
-def place_of(method: type[Method]) -> Place:
+def classify(method: type[Method]) -> MethodClass:
     """Where a method belongs, by its family and the kinds of attribute it masks.
 
     >>> from microveil.masking.swapping.rank_swapping import RankSwapping
-    >>> place_of(RankSwapping)
-    Place(nature='perturbative', numerical=True, categorical=('ordinal', 'nominal'))
+    >>> classify(RankSwapping)
+    MethodClass(nature='perturbative', numerical=True, categorical=('ordinal', 'nominal'))
     """
     if method.family not in NATURES:
         raise UnknownNameError("family of methods", method.family, NATURES)
-    return Place(
+    return MethodClass(
         NATURES[method.family], "numeric" in method.kinds, tuple(kind for kind in CATEGORICAL if kind in method.kinds)
     )

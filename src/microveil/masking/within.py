@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import ParameterError, TooFewRecordsError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, MethodBesideOriginal
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.notes import CLUSTERS, FEWER_CLUSTERS, LABELS_LEFT_OUT, MATRICES_OF_PARTS, Note, merged
 from microveil.masking.partition import Partition
@@ -34,7 +34,7 @@ from microveil.typing import FloatArray, IntArray
 
 
 @parameterised
-class Within(Method):
+class Within(MethodBesideOriginal):
     """Divide the file into clusters of similar records, or into its strata, and mask each part by itself.
 
     Clusters are those of c-medians over the attributes that are masked: records join the nearest centre, which has the
@@ -102,9 +102,6 @@ class Within(Method):
     @property
     def is_joint(self) -> bool:
         return self.by == "clusters" or self.method.is_joint
-
-    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        return self._mask_beside(None, data, attributes, streams, progress)
 
     def _mask_beside(
         self,

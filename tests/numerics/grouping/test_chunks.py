@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.grouping.chunks import similar_blocks
+from microveil.numerics.grouping.chunks import similar_chunks
 
 
 @pytest.mark.spec("01:MA-18")
@@ -25,7 +25,7 @@ def test_blocks_hold_every_record_once_and_are_neither_too_large_nor_too_small(
     n: int, d: int, largest: int, smallest: int, axes: int, distinct: int, seed: int
 ) -> None:
     columns = np.random.default_rng(seed).integers(0, distinct, (n, d)).astype(float)
-    blocks = similar_blocks(columns, largest, smallest, axes)
+    blocks = similar_chunks(columns, largest, smallest, axes)
     assert sorted(np.concatenate(blocks).tolist()) == list(range(n))
     assert all((np.diff(block) > 0).all() for block in blocks)
     if len(blocks) > 1:
@@ -36,7 +36,7 @@ def test_blocks_hold_every_record_once_and_are_neither_too_large_nor_too_small(
 @pytest.mark.spec("01:MA-18")
 def test_one_division_makes_a_box_for_each_side_of_each_median() -> None:
     grid = np.array([[x, y, 0.0] for x in range(8) for y in range(8)])
-    quarters = similar_blocks(grid, 16, axes=2)
+    quarters = similar_chunks(grid, 16, axes=2)
     assert [len(block) for block in quarters] == [16] * 4
     assert {(bool(grid[b, 0].min() >= 4), bool(grid[b, 1].min() >= 4)) for b in quarters} == {
         (False, False),
@@ -51,7 +51,7 @@ def test_a_box_with_too_few_records_joins_the_nearest() -> None:
     # along the diagonal, with one record in each of the other corners
     line = np.column_stack([np.arange(20.0), np.arange(20.0)])
     columns = np.vstack([line, [[0.0, 19.0], [18.5, 1.0]]])
-    blocks = similar_blocks(columns, 12, 3, axes=2)
+    blocks = similar_chunks(columns, 12, 3, axes=2)
     assert [len(block) for block in blocks] == [11, 11]
-    alone = similar_blocks(columns, 12, 1, axes=2)
+    alone = similar_chunks(columns, 12, 1, axes=2)
     assert sorted(len(block) for block in alone) == [1, 1, 10, 10]

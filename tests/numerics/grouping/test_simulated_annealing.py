@@ -13,7 +13,7 @@ from microveil.errors import Cancelled
 from microveil.numerics.grouping.centroid_groups import split_large
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.simulated_annealing import (
-    blocks_of_groups,
+    chunks_of_groups,
     descend,
     dissolved,
     loss_within,
@@ -158,7 +158,7 @@ def test_a_short_polish_beats_every_other_method_on_the_reference_tables(referen
 def test_blocks_lose_no_more_either(n: int, d: int, k: int, values: int, largest: int, steps: int, seed: int) -> None:
     columns = np.random.default_rng(seed).integers(0, values, size=(n, d)).astype(float)
     start = mdav_groups(columns, k)
-    made = polish_groups(columns, start, k, steps * n, rng(), silent, largest_block=largest)
+    made = polish_groups(columns, start, k, steps * n, rng(), silent, largest_chunk=largest)
     assert np.bincount(made).min() >= k
     assert np.bincount(made).max() <= 2 * k - 1
     assert loss_within(columns, made) <= loss_within(columns, start)
@@ -167,7 +167,7 @@ def test_blocks_lose_no_more_either(n: int, d: int, k: int, values: int, largest
 def test_blocks_hold_whole_groups_and_every_record_once() -> None:
     columns = np.random.default_rng(3).normal(size=(500, 3))
     labels = mdav_groups(columns, 3)
-    blocks = blocks_of_groups(columns, labels, 60, 1 / 3)
+    blocks = chunks_of_groups(columns, labels, 60, 1 / 3)
     assert np.array_equal(np.sort(np.concatenate(blocks)), np.arange(500))
     assert max(map(len, blocks)) <= 60
     assert sum(len(np.unique(labels[rows])) for rows in blocks) == labels.max() + 1
@@ -177,7 +177,7 @@ def test_the_rounds_cut_elsewhere() -> None:
     """Two groups that a border keeps apart meet in the next round."""
     columns = np.random.default_rng(3).normal(size=(600, 2))
     labels = mdav_groups(columns, 3)
-    first, second = (blocks_of_groups(columns, labels, 200, cut) for cut in (1 / 2, 1 / 3))
+    first, second = (chunks_of_groups(columns, labels, 200, cut) for cut in (1 / 2, 1 / 3))
     within = [{int(label): number for number, rows in enumerate(blocks) for label in labels[rows]}
               for blocks in (first, second)]  # fmt: skip
     near = nearest_neighbours(columns, 5)
@@ -195,5 +195,5 @@ def test_blocks_give_the_same_result_on_any_number_of_threads(monkeypatch: pytes
     results = []
     for number in ("1", "3"):
         monkeypatch.setenv("MICROVEIL_THREADS", number)
-        results.append(polish_groups(columns, start, 3, 40_000, rng(), silent, largest_block=90))
+        results.append(polish_groups(columns, start, 3, 40_000, rng(), silent, largest_chunk=90))
     assert (results[0] == results[1]).all()

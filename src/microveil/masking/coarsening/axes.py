@@ -16,7 +16,7 @@ from microveil.typing import FloatArray, IntArray
 class Axis:
     """An attribute as numbers that can be put in order: `values` with NaN where missing.
 
-    `span` is the width of all values that could be. Categories are their places in the list `names`: that of the
+    `span` is the width of all values that could be. Categories are their positions in the list `names`: that of the
     domain, or of the leaves of a `tree` from left to right; `heights` are then the levels of the tree at which a leaf
     and the one before have their first common ancestor.
     """
@@ -49,20 +49,20 @@ def axis_of(data: Microdata, name: str) -> Axis:
     if tree is not None:
         used = np.unique(codes[codes >= 0])
         leaves, heights = _leaves(tree, [names[code] for code in used], name)
-        place = np.full(len(names) + 1, -1, dtype=np.int64)
-        place[used[leaves]] = np.arange(len(used))
-        codes, names = place[codes], tuple(names[code] for code in used[leaves])
+        index = np.full(len(names) + 1, -1, dtype=np.int64)
+        index[used[leaves]] = np.arange(len(used))
+        codes, names = index[codes], tuple(names[code] for code in used[leaves])
     return Axis(attribute, np.where(codes < 0, np.nan, codes), float(len(names)), names, tree, heights)
 
 
 def _leaves(tree: Hierarchy, categories: Sequence[object], name: str) -> tuple[IntArray, IntArray]:
     """The categories in the order of the tree's leaves, and the level at which each meets the one before."""
     levels = [tree.positions(categories, level) for level in range(tree.levels)]
-    if any(places.min(initial=0) < 0 for places in levels):
+    if any(nodes.min(initial=0) < 0 for nodes in levels):
         raise DataError(f"attribute '{name}' has categories that its hierarchy lacks; add them to the hierarchy")
     order = np.lexsort(levels)  # the coarsest level decides first
     heights = np.full(len(order), tree.levels, dtype=np.int64)
     for level in range(tree.levels - 1, -1, -1):
-        places = levels[level][order]
-        heights[1:][places[1:] == places[:-1]] = level
+        nodes = levels[level][order]
+        heights[1:][nodes[1:] == nodes[:-1]] = level
     return order.astype(np.int64), heights

@@ -32,7 +32,7 @@ class Coarse:
     For numbers `ends` are the lower and upper end of each interval, NaN where it has none.
     """
 
-    places: IntArray
+    indices: IntArray
     labels: tuple[str, ...]
     ends: FloatArray | None = None
 
@@ -51,16 +51,16 @@ def merged(
 ) -> Coarse:
     """Categories in groups, in the order of the domain, given the group of each; unnamed ones list their members."""
     _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    place = np.empty(len(first), dtype=np.int64)
-    place[np.argsort(first, kind="stable")] = np.arange(len(first))
-    of_category = place[number.reshape(-1)] if len(groups) else groups
+    index = np.empty(len(first), dtype=np.int64)
+    index[np.argsort(first, kind="stable")] = np.arange(len(first))
+    of_category = index[number.reshape(-1)] if len(groups) else groups
     names = []
     for group in range(len(first)):
         members = np.flatnonzero(of_category == group)
         given = None if labels is None else labels[groups[members[0]]]
         names.append(given if given is not None else _joined([column.domain[m] for m in members], members, ordered))
-    places = np.append(of_category, -1)[column.codes]
-    return Coarse(places, _distinct(names))
+    indices = np.append(of_category, -1)[column.codes]
+    return Coarse(indices, _distinct(names))
 
 
 def _joined(members: Sequence[object], positions: IntArray, ordered: bool) -> str:
@@ -83,9 +83,9 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def refuse_unlisted(data: Microdata, name: str, places: IntArray, present: BoolArray) -> None:
+def refuse_unlisted(data: Microdata, name: str, indices: IntArray, present: BoolArray) -> None:
     """Refuse values for which a hierarchy has no place."""
-    outside = np.flatnonzero((places < 0) & present)
+    outside = np.flatnonzero((indices < 0) & present)
     if outside.size:
         raise DataError(
             f"attribute '{name}' has {count(outside.size, 'value')} that its hierarchy has no place for "
@@ -106,8 +106,8 @@ def published(
     if data[name].kind == "numeric":
         return data.number_column(name, centred(data, name, coarse, centre)), None
     column = valid_categories(data, name)
-    grouped = np.where(coarse.places < 0, -1, column.codes)
-    number = np.maximum(coarse.places, 0)
+    grouped = np.where(coarse.indices < 0, -1, column.codes)
+    number = np.maximum(coarse.indices, 0)
     in_common = median_by_group if data[name].kind == "ordinal" else plurality_by_group
     codes = np.where(grouped >= 0, in_common(grouped, number), -1)
     domain = data.categories(name).domain
@@ -117,10 +117,10 @@ def published(
 def centred(data: Microdata, name: str, coarse: Coarse, centre: Centre) -> FloatArray:
     """The centre of each record's interval; numbers without one stay."""
     values = data.numbers(name).values
-    inside = coarse.places >= 0
+    inside = coarse.indices >= 0
     if not inside.any():
         return values
-    number = np.where(inside, coarse.places, 0)
+    number = np.where(inside, coarse.indices, 0)
     grouped = np.where(inside, values, np.nan)
     if centre == "mean":
         centres = means_by_group(grouped[:, None], number)[:, 0]
@@ -150,8 +150,8 @@ def _middles(values: FloatArray, number: IntArray, ends: FloatArray | None, cent
 def _described(attribute: Attribute, column: Categories, codes: IntArray, coarse: Coarse) -> Attribute | None:
     """The attribute with the names of its groups as value labels of the categories that stand for them."""
     names = dict(attribute.value_labels)
-    for group in np.unique(coarse.places[coarse.places >= 0]):
-        chosen = column.domain[codes[int(np.argmax(coarse.places == group))]]
+    for group in np.unique(coarse.indices[coarse.indices >= 0]):
+        chosen = column.domain[codes[int(np.argmax(coarse.indices == group))]]
         if chosen is not None and node_text(chosen) != coarse.labels[group]:
             names[chosen] = coarse.labels[group]
     return attribute.changed(value_labels=names) if names != attribute.value_labels else None
@@ -160,13 +160,13 @@ def _described(attribute: Attribute, column: Categories, codes: IntArray, coarse
 def _labels(data: Microdata, name: str, coarse: Coarse) -> tuple[pa.Array, Attribute]:
     """The labels as text; a missing code becomes the same code as text."""
     attribute, before = data[name], data.arrow(name)
-    kept = coarse.places < 0
-    column = pa.array(coarse.labels, pa.string()).take(pa.array(np.maximum(coarse.places, 0)))
+    kept = coarse.indices < 0
+    column = pa.array(coarse.labels, pa.string()).take(pa.array(np.maximum(coarse.indices, 0)))
     held = pc.unique(before.filter(pa.array(kept))).drop_null()
     texts = [node_text(value) for value in held.to_pylist()]
     if kept.any():
-        places = pc.index_in(before, value_set=held) if len(held) else pa.nulls(len(before), pa.int32())
-        column = pc.if_else(pa.array(kept), pa.array(texts, pa.string()).take(places), column)
+        indices = pc.index_in(before, value_set=held) if len(held) else pa.nulls(len(before), pa.int32())
+        column = pc.if_else(pa.array(kept), pa.array(texts, pa.string()).take(indices), column)
     codes = dict.fromkeys([*(node_text(code) for code in attribute.missing_codes), *texts])
     known = {*coarse.labels, *codes}
     described = attribute.changed(

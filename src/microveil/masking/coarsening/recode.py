@@ -155,9 +155,9 @@ class Recode(Method):
             if self.level == 0:
                 return _as_they_are(numbers.values)
             if isinstance(hierarchy, Hierarchy):
-                places = hierarchy.positions_of_numbers(numbers.values, self.level)
-                refuse_unlisted(data, name, places, numbers.present)
-                return Coarse(places, hierarchy.categories(self.level))
+                indices = hierarchy.positions_of_numbers(numbers.values, self.level)
+                refuse_unlisted(data, name, indices, numbers.present)
+                return Coarse(indices, hierarchy.categories(self.level))
             return _in_intervals(numbers.values, hierarchy, self.level)
         return _in_intervals(numbers.values, self._intervals(data[name], numbers.values))
 
@@ -182,29 +182,29 @@ class Recode(Method):
         column, ordered = valid_categories(data, name), data[name].kind == "ordinal"
         hierarchy = data[name].hierarchy
         if self.by == "hierarchy" and isinstance(hierarchy, Hierarchy):
-            places = hierarchy.positions(column.domain, self.level)
-            refuse_unlisted(data, name, np.append(places, 0)[column.codes], column.present)
-            return merged(column, places, hierarchy.categories(self.level), ordered=ordered)
+            indices = hierarchy.positions(column.domain, self.level)
+            refuse_unlisted(data, name, np.append(indices, 0)[column.codes], column.present)
+            return merged(column, indices, hierarchy.categories(self.level), ordered=ordered)
         if self.by == "map":
             return self._mapped(column, ordered)
         return merged(column, rare_groups(column.frequencies, self.p), ordered=ordered)
 
     def _mapped(self, column: Categories, ordered: bool) -> Coarse:
-        place = {node_text(category): number for number, category in enumerate(column.domain)}
+        index = {node_text(category): number for number, category in enumerate(column.domain)}
         groups = np.arange(len(column.domain), dtype=np.int64)
         labels: list[str | None] = [None] * len(column.domain)
         taken: set[int] = set()
         for label, members in (self.map or {}).items():
             for member in members:
-                if node_text(member) not in place:
+                if node_text(member) not in index:
                     raise DataError(
                         f"attribute '{column.name}' has no category '{node_text(member)}', which the map names"
                     )
-                number = place[node_text(member)]
+                number = index[node_text(member)]
                 if number in taken:
                     raise ParameterError(f"recode: the map has the category '{node_text(member)}' twice")
                 taken.add(number)
-                groups[number] = place[node_text(members[0])]
+                groups[number] = index[node_text(members[0])]
                 labels[groups[number]] = label
         return merged(column, groups, labels, ordered=ordered)
 
@@ -261,9 +261,9 @@ class _Atoms:
 
     def _start_intervals(self, data: Microdata, name: str, values: FloatArray, groups: int) -> tuple[IntArray, int]:
         if isinstance(self.hierarchy, Hierarchy):
-            places = self.hierarchy.positions_of_numbers(values, 0)
-            refuse_unlisted(data, name, places, ~np.isnan(values))
-            return places, len(self.hierarchy.categories(0))
+            indices = self.hierarchy.positions_of_numbers(values, 0)
+            refuse_unlisted(data, name, indices, ~np.isnan(values))
+            return indices, len(self.hierarchy.categories(0))
         if isinstance(self.hierarchy, Intervals):
             self.intervals = self.hierarchy
         else:
@@ -297,8 +297,8 @@ class _Atoms:
         kept = np.flatnonzero(group[1:] != group[:-1])
         cuts = np.array(self.intervals.cuts[0])[kept].tolist()
         number = np.unique(group, return_inverse=True)[1].reshape(-1)
-        places = np.append(number, -1)[self.codes]
-        return Coarse(places, Intervals.of([cuts]).categories(1), _ends(tuple(cuts)))
+        indices = np.append(number, -1)[self.codes]
+        return Coarse(indices, Intervals.of([cuts]).categories(1), _ends(tuple(cuts)))
 
     def _branch_names(self, group: IntArray) -> list[str | None] | None:
         """For each code the name of the branch that is exactly its group; none where there is no such branch."""
@@ -329,8 +329,8 @@ def rare_groups(frequencies: IntArray, p: int) -> IntArray:
 
 
 def _in_intervals(values: FloatArray, intervals: Intervals, level: int = 1) -> Coarse:
-    places = intervals.positions_of_numbers(values, level)
-    return Coarse(places, intervals.categories(level), _ends(intervals.cuts[level - 1]))
+    indices = intervals.positions_of_numbers(values, level)
+    return Coarse(indices, intervals.categories(level), _ends(intervals.cuts[level - 1]))
 
 
 def _ends(cuts: tuple[float, ...]) -> FloatArray:
@@ -338,5 +338,5 @@ def _ends(cuts: tuple[float, ...]) -> FloatArray:
 
 
 def _as_they_are(values: FloatArray) -> Coarse:
-    distinct, places = np.unique(values, return_inverse=True)
-    return Coarse(np.where(np.isnan(values), -1, places.reshape(-1)), tuple(map(node_text, distinct)))
+    distinct, indices = np.unique(values, return_inverse=True)
+    return Coarse(np.where(np.isnan(values), -1, indices.reshape(-1)), tuple(map(node_text, distinct)))

@@ -60,8 +60,8 @@ class Sampling(Method):
         sizes = np.bincount(strata)
         wanted = self._wanted(sizes)
         order = np.lexsort((streams.generator("records").random(len(data)), strata))
-        place = np.arange(len(data)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = np.sort(order[place < wanted[strata[order]]])
+        position = np.arange(len(data)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = np.sort(order[position < wanted[strata[order]]])
         progress(0.9, f"{self.name}: records drawn")
         columns, changed = {}, []
         weight = data.schema.weight

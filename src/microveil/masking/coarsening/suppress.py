@@ -104,14 +104,14 @@ class Suppress(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         keys = self._with_policies(data, attributes)
         masses, targets = self._asked(data)
-        blanks = self._blanks(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
+        suppressed = self._cells_to_suppress(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
         columns, changed = {}, []
-        for name, cells in zip(attributes, blanks.T, strict=True):
+        for name, cells in zip(attributes, suppressed.T, strict=True):
             columns[name] = _emptied(data, name, cells)
             if keys[name].missing != data[name].missing and (cells.any() or data[name].missing != "refuse"):
                 changed.append(keys[name])
         self._check(data.with_columns(columns, changed), attributes, targets)
-        return Masked(columns, notes=(_note(self.name, attributes, blanks),), attributes=tuple(changed))
+        return Masked(columns, notes=(_note(self.name, attributes, suppressed),), attributes=tuple(changed))
 
     def _with_policies(self, data: Microdata, attributes: tuple[str, ...]) -> Microdata:
         """The table with the meaning that empty cells of the keys are to have; refused where it cannot be treated."""
@@ -151,7 +151,7 @@ class Suppress(Method):
             targets.append(1.0 / self.risk)
         return np.column_stack(masses), np.array(targets)
 
-    def _blanks(
+    def _cells_to_suppress(
         self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, targets: FloatArray, progress: Progress
     ) -> BoolArray:
         """Which cells are emptied, a row for each record and a column for each attribute."""
@@ -199,10 +199,10 @@ def _empty_code(data: Microdata, name: str, classes: Combinations, column: int) 
     return int(classes.codes[:, column].max(initial=-1)) + 1
 
 
-def _note(method: str, attributes: tuple[str, ...], blanks: BoolArray) -> Note:
-    cells = {name: int(column.sum()) for name, column in zip(attributes, blanks.T, strict=True)}
+def _note(method: str, attributes: tuple[str, ...], suppressed: BoolArray) -> Note:
+    cells = {name: int(column.sum()) for name, column in zip(attributes, suppressed.T, strict=True)}
     listed = tuple(CELLS_OF_ATTRIBUTE(attribute=name, cells=number) for name, number in cells.items() if number)
     if not listed:
         return NO_CELL_EMPTIED(method=method)
-    hit = int(blanks.any(axis=1).sum())
+    hit = int(suppressed.any(axis=1).sum())
     return CELLS_EMPTIED(method=method, cells=sum(cells.values()), records=hit, attributes=listed)

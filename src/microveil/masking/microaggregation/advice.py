@@ -52,9 +52,9 @@ def advise(data: Any, attributes: Sequence[str] | None = None) -> list[Advice]:
             name,
             "descending" if skewness(values) > 0 else "ascending",
             "median" if share_far_out(values) >= _MANY_FAR_OUT else "mean",
-            (*_remarks_on_values(values), *_remarks_on_others(values, columns[:place], names)),
+            (*_remarks_on_values(values), *_remarks_on_others(values, columns[:position], names)),
         )
-        for place, (name, values) in enumerate(zip(names, columns, strict=True))
+        for position, (name, values) in enumerate(zip(names, columns, strict=True))
     ]
 
 

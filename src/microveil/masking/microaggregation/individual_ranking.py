@@ -19,7 +19,7 @@ Direction = Literal["ascending", "descending", "auto"]
 
 
 def own_values(records: Records, position: int = 0) -> FloatArray:
-    """An attribute's values as they are in the file, or the places of its categories; a missing one as the mean.
+    """An attribute's values as they are in the file, or the positions of its categories; a missing one as the mean.
 
     In one dimension no scale changes what is near, but the rounding of a scale breaks ties; so none is used.
     """

@@ -107,7 +107,7 @@ class Projection(Microaggregation):
         if columns.shape[1] == 1:
             return columns[:, 0]
         if self.axis == "variable":
-            return own_values(records, self._place_of_variable(records))
+            return own_values(records, self._position_of_variable(records))
         if self.axis == "z-sum":
             return projections.sum_of_z_scores(columns)
         if self.axis == "component" and self.component_scale == "z":
@@ -119,7 +119,7 @@ class Projection(Microaggregation):
         ready = min_max(own) if self.component_scale == "minmax" else own
         return projections.first_component(ready - ready.mean(axis=0)).scores
 
-    def _place_of_variable(self, records: Records) -> int:
+    def _position_of_variable(self, records: Records) -> int:
         if self.variable is None:
             return 0
         if self.variable not in records.attributes:

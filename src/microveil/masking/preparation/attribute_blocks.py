@@ -152,8 +152,8 @@ def _aligned(layout: Layout, correlations: FloatArray) -> Layout:
 
     aligned = layout[:1]
     for block in layout[1:]:
-        _, places = linear_sum_assignment(-correlations[np.ix_(aligned[-1], block)])
-        assigned = [block[place] for place in places]
+        _, positions = linear_sum_assignment(-correlations[np.ix_(aligned[-1], block)])
+        assigned = [block[position] for position in positions]
         aligned.append(assigned + [x for x in block if x not in assigned])
     return aligned
 

@@ -24,18 +24,18 @@ def coordinates(data: Microdata, names: Sequence[str], scale: Scale) -> tuple[Fl
     numeric = [name for name in names if data[name].kind == "numeric"]
     numbers = scaled(data.matrix(numeric), scale) if numeric else None
     pieces = [
-        _category_columns(data, name, scale) if numbers is None or name not in numeric else numbers[:, [place]]
-        for name, place in zip(names, np.cumsum([name in numeric for name in names]) - 1, strict=True)
+        _category_columns(data, name, scale) if numbers is None or name not in numeric else numbers[:, [j]]
+        for name, j in zip(names, np.cumsum([name in numeric for name in names]) - 1, strict=True)
     ]
     ends = np.cumsum([piece.shape[1] for piece in pieces]).tolist()
-    places = [list(range(end - piece.shape[1], end)) for end, piece in zip(ends, pieces, strict=True)]
+    columns_of = [list(range(end - piece.shape[1], end)) for end, piece in zip(ends, pieces, strict=True)]
     if ends[-1] * len(data) > _MOST_CELLS:
-        widest = max(range(len(names)), key=lambda j: len(places[j]))
+        widest = max(range(len(names)), key=lambda j: len(columns_of[j]))
         raise DataError(
-            f"attribute '{names[widest]}' has {len(places[widest]):,} categories, too many to group {len(data):,} "
+            f"attribute '{names[widest]}' has {len(columns_of[widest]):,} categories, too many to group {len(data):,} "
             "records by; declare fewer categories or leave it out"
         )
-    return np.column_stack(pieces), places
+    return np.column_stack(pieces), columns_of
 
 
 def _category_columns(data: Microdata, name: str, scale: Scale) -> FloatArray:

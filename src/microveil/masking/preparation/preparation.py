@@ -15,7 +15,7 @@ from microveil.masking.preparation.coordinates import coordinates
 from microveil.masking.preparation.missing_patterns import rows_by_pattern
 from microveil.masking.preparation.strata import strata_of
 from microveil.microdata import Microdata
-from microveil.numerics.grouping.chunks import similar_blocks
+from microveil.numerics.grouping.chunks import similar_chunks
 from microveil.numerics.statistics.scaling import Scale
 from microveil.parameters import LARGEST_NUMBER, MOST_ATTRIBUTES, MOST_RECORDS, Settings, parameter, parameterised
 from microveil.typing import FloatArray, IntArray
@@ -129,7 +129,7 @@ class Preparation(Settings):
         if self.chunk is not None:
             largest = max(self.chunk, 2 * k)
             parts = [
-                rows[chunk] for rows in parts for chunk in similar_blocks(columns[rows], largest, k, self.chunk_axes)
+                rows[chunk] for rows in parts for chunk in similar_chunks(columns[rows], largest, k, self.chunk_axes)
             ]
         return parts
 

@@ -162,7 +162,7 @@ def modes_by_group(values: FloatArray, labels: IntArray) -> FloatArray:
     first, lengths = order[starts[frequent]], np.diff(starts, append=len(order))[frequent]
     ranked = first[np.lexsort((first, -lengths, labels[first]))]
     groups, best = np.unique(labels[ranked], return_index=True)
-    place = np.full(int(labels.max(initial=-1)) + 1, -1, dtype=np.int64)
-    place[groups] = ranked[best]
-    chosen = place[labels]
+    position = np.full(int(labels.max(initial=-1)) + 1, -1, dtype=np.int64)
+    position[groups] = ranked[best]
+    chosen = position[labels]
     return np.where(chosen >= 0, values[chosen], modes)

@@ -99,7 +99,7 @@ class Publishing(Settings):
 
 def publishings() -> Mapping[str, type[Publishing]]:
     """Every way of publishing, by name."""
-    found = [place.split(":") for place in _ALL]
+    found = [entry.split(":") for entry in _ALL]
     classes = [getattr(import_module(f"microveil.masking.publishing.{module}"), cls) for module, cls in found]
     return {cls.name: cls for cls in classes}
 

@@ -123,8 +123,8 @@ def mode_column(data: Microdata, axis: Axis, partition: Partition, suppressed: B
     return _category_column(data, axis, np.nan_to_num(values, nan=-1.0), suppressed)
 
 
-def _category_column(data: Microdata, axis: Axis, places: FloatArray, suppressed: BoolArray) -> pa.Array:
-    codes = np.where(np.isnan(axis.values), -1, places).astype(np.int64)
+def _category_column(data: Microdata, axis: Axis, positions: FloatArray, suppressed: BoolArray) -> pa.Array:
+    codes = np.where(np.isnan(axis.values), -1, positions).astype(np.int64)
     names = tuple(axis.names)
     column = data.category_column(Categories(axis.attribute.name, codes, names))  # type: ignore[arg-type]
     return without_cells(column, suppressed)
@@ -199,7 +199,7 @@ def _sets(axis: Axis, partition: Partition) -> tuple[IntArray, tuple[str, ...]]:
     group, code = pairs // max(1, len(found)), pairs % max(1, len(found))
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     members = [tuple(codes.tolist()) for codes in np.split(code, starts[1:])] if len(starts) else []
-    number = {codes: place for place, codes in enumerate(sorted(set(members)))}
+    number = {codes: position for position, codes in enumerate(sorted(set(members)))}
     of_group = np.zeros(len(partition), dtype=np.int64)
     of_group[group[starts]] = [number[codes] for codes in members]
     names = [_text(axis, value) for value in found]

@@ -53,20 +53,20 @@ class Lossy(Method):
         from microveil.numerics.perturbing.jpeg import compressed
 
         values = data.matrix(attributes)
-        places = self._places(values)
+        positions = self._positions(values)
         masked = values.copy()
-        if places:
-            pictured = values[:, places]
+        if positions:
+            pictured = values[:, positions]
             grey = np.round(255.0 * min_max(pictured))
             means = np.nanmean(grey, axis=0)
             progress(0.3, f"{self.name}: compressing the image")
             seen = compressed(np.where(np.isnan(grey), means, grey), self.quality)
             low, high = np.nanmin(pictured, axis=0), np.nanmax(pictured, axis=0)
-            masked[:, places] = np.clip(low + seen / 255.0 * (high - low), low, high)
+            masked[:, positions] = np.clip(low + seen / 255.0 * (high - low), low, high)
         progress(0.9, f"{self.name}: image decompressed")
         return Masked(columns_of(data, attributes, masked))
 
-    def _places(self, values: FloatArray) -> list[int]:
+    def _positions(self, values: FloatArray) -> list[int]:
         """The attributes in the image, in order; constants and those without any value are left out."""
         from microveil.numerics.perturbing.jpeg import correlated_order
 

@@ -109,18 +109,18 @@ def matrix_for(name: str, given: Given, labels: Sequence[str]) -> FloatArray:
             )
         matrix = np.array(given)
     else:
-        place = {label: i for i, label in enumerate(labels)}
+        position = {label: i for i, label in enumerate(labels)}
         matrix = np.eye(len(labels))
         for label, row in given.items():
             for known in (label, *row):
-                if _spelled(known, place) not in place:
+                if _spelled(known, position) not in position:
                     raise ParameterError(
                         f"the matrix given for '{name}' has a category '{known}', which is not in its domain"
                     )
-            origin = place[_spelled(label, place)]
+            origin = position[_spelled(label, position)]
             matrix[origin] = 0.0
             for to, cell in row.items():
-                matrix[origin, place[_spelled(to, place)]] = cell
+                matrix[origin, position[_spelled(to, position)]] = cell
     return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 

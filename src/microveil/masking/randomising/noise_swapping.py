@@ -15,7 +15,7 @@ from microveil.masking.randomising.noise import correlated_noise
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import combinations_of
 from microveil.microdata.microdata import check_records, count
-from microveil.numerics.grouping.chunks import similar_blocks
+from microveil.numerics.grouping.chunks import similar_chunks
 from microveil.numerics.statistics.moments import complete_rows, with_moments_of
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
@@ -106,7 +106,7 @@ class NoiseSwapping(Method):
             raise ParameterError(f"{self.name}: within = 'strata' is not allowed; no attribute has the role stratum")
         if self.within == "clusters":
             filled = np.nan_to_num(columns)  # a missing cell lies at the mean
-            return similar_blocks(filled, max(1, len(columns) // self.clusters), least)
+            return similar_chunks(filled, max(1, len(columns) // self.clusters), least)
         if self.within == "file" or not strata:
             return [np.arange(len(columns))]
         return pooled(Partition.of(combinations_of(data, strata).of_record).groups, least)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.notes import MOMENTS_RESTORED, Note
-from microveil.masking.post_masking import Mending
+from microveil.masking.post_masking import PostMasking
 from microveil.microdata import Microdata
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -15,7 +15,7 @@ from microveil.typing import FloatArray
 
 
 @parameterised
-class Restore(Mending):
+class Restore(PostMasking):
     """The records of a release are moved until its means, variances and covariances are those of the original, and
     none comes closer to its own original record than the release had it.
 
@@ -60,7 +60,7 @@ class Restore(Mending):
     )
     iterations: int = parameter(default=500, help="largest number of steps of the optimiser", ge=1, le=1_000_000)
 
-    def _mend(
+    def _corrected(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
     ) -> tuple[FloatArray, tuple[Note, ...]]:
         from microveil.numerics.statistics.moment_fit import fit_moments

@@ -105,9 +105,9 @@ class DataSwapping(Method):
         begins = np.flatnonzero(np.diff(cells[order], prepend=-1))
         sizes = np.diff(begins, append=len(order))
         half = np.repeat(sizes // 2, sizes)
-        place = np.arange(len(order)) - np.repeat(begins, sizes)
+        position = np.arange(len(order)) - np.repeat(begins, sizes)
         # the rarer half of a cell is paired with the other, and where one is left over it is the most frequent
-        lower = np.flatnonzero(place < half)
+        lower = np.flatnonzero(position < half)
         one, other = order[lower], order[lower + half[lower]]
         wanted = min(len(one), round(self.share * len(records) / 2))
         chosen = np.lexsort((rng.random(len(one)), frequencies[one]))[:wanted]

@@ -107,5 +107,5 @@ class RankSwappingDistribution(Method):
         if reach == 0 or values < 2:
             return np.arange(values)
         shares = shift_weights(self._weights, reach, values)
-        # every place is a bucket of its own
+        # every rank is a bucket of its own
         return swap_between_buckets(np.arange(values + 1), shares, False, False, self.fallback == "nearest", rng)

@@ -18,7 +18,7 @@ from microveil.typing import FloatArray, IntArray
 Keys = FloatArray | IntArray
 Unit = Literal["percent", "positions"]
 Ties = Literal["random", "stable"]
-# for so many values in ascending order: from which place each place receives its value
+# for so many values in ascending order: from which rank each rank receives its value
 Exchange = Callable[[int, np.random.Generator], IntArray]
 
 KINDS = ("numeric", "ordinal", "nominal")

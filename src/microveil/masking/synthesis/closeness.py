@@ -105,8 +105,8 @@ def _copies(pair: Tables) -> tuple[float, float]:
         else:
             cells = np.concatenate([column.codes for column in pair.categories(name)]).astype(np.float64)
         states = np.concatenate([data.missing_states(name) for data in (pair.original, pair.masked)])
-        distinct, place = np.unique(np.where(states > 0, 0.0, cells), return_inverse=True)
-        columns += [place.reshape(-1).astype(np.int64), states.astype(np.int64)]
+        distinct, position = np.unique(np.where(states > 0, 0.0, cells), return_inverse=True)
+        columns += [position.reshape(-1).astype(np.int64), states.astype(np.int64)]
         sizes += [len(distinct), int(states.max()) + 1]
     rows, _ = number_rows(columns, sizes)
     held = np.bincount(rows[:n], minlength=int(rows.max()) + 1)[rows[n:]]

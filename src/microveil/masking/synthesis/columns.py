@@ -81,29 +81,29 @@ class Smoothing:
     """
 
     def __init__(self, column: Column, common: int) -> None:
-        _, place, counts = np.unique(column.values, return_inverse=True, return_counts=True)
+        _, position, counts = np.unique(column.values, return_inverse=True, return_counts=True)
         self.values = column.values
-        self.kept = counts[place.reshape(-1)] >= common
+        self.kept = counts[position.reshape(-1)] >= common
         present = column.values[column.present]
         self.low, self.high = float(present.min(initial=np.inf)), float(present.max(initial=-np.inf))
         self.decimals = _decimals(present)
 
     def __call__(
-        self, rows: IntArray, places: IntArray, start: IntArray, end: IntArray, rng: np.random.Generator
+        self, rows: IntArray, positions: IntArray, start: IntArray, end: IntArray, rng: np.random.Generator
     ) -> FloatArray:
-        """New values for `rows[places]`, where rows[start:end] are the group of each in ascending order."""
-        drawn = self.values[rows[places]]
-        below = drawn - self.values[rows[np.maximum(places - 1, start)]]
-        above = self.values[rows[np.minimum(places + 1, end - 1)]] - drawn
+        """New values for `rows[positions]`, where rows[start:end] are the group of each in ascending order."""
+        drawn = self.values[rows[positions]]
+        below = drawn - self.values[rows[np.maximum(positions - 1, start)]]
+        above = self.values[rows[np.minimum(positions + 1, end - 1)]] - drawn
         # the first and last of a group have a neighbour on one side, and go as far to the other
-        below, above = np.where(places == start, above, below), np.where(places == end - 1, below, above)
-        shift = rng.uniform(-0.5, 0.5, len(places))
+        below, above = np.where(positions == start, above, below), np.where(positions == end - 1, below, above)
+        shift = rng.uniform(-0.5, 0.5, len(positions))
         moved = drawn + shift * np.where(shift < 0, below, above)
         moved = np.where(moved > self.high, 2 * self.high - moved, moved)
         moved = np.clip(np.where(moved < self.low, 2 * self.low - moved, moved), self.low, self.high)
         if self.decimals is not None:
             moved = np.round(moved, self.decimals)
-        return np.where(self.kept[rows[places]], drawn, moved)
+        return np.where(self.kept[rows[positions]], drawn, moved)
 
 
 def _decimals(values: FloatArray) -> int | None:

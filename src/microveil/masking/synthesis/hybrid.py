@@ -8,7 +8,7 @@ from typing import ClassVar
 from microveil.masking.base import Masked
 from microveil.masking.columns import restored_moments
 from microveil.masking.notes import Note
-from microveil.masking.post_masking import Mending
+from microveil.masking.post_masking import PostMasking
 from microveil.masking.synthesis.closeness import closeness
 from microveil.microdata import Microdata
 from microveil.parameters import parameterised
@@ -18,7 +18,7 @@ from microveil.typing import FloatArray
 
 
 @parameterised
-class Hybrid(Mending):
+class Hybrid(PostMasking):
     """A release is mapped linearly so that its means and covariances are exactly those of the original.
 
     With M the masked records, U'U the covariance of the original and W'W that of the masked records (Cholesky):
@@ -60,9 +60,9 @@ class Hybrid(Mending):
         found = closeness(original, released, attributes, streams=streams, progress=Part(progress, 0.6, 1.0))
         return replace(masked, notes=(*masked.notes, *found.notes))
 
-    def _mend(
+    def _corrected(
         self, data: Microdata, attributes: tuple[str, ...], original: FloatArray, masked: FloatArray, progress: Progress
     ) -> tuple[FloatArray, tuple[Note, ...]]:
-        mended, notes = restored_moments(data, attributes, original, masked, self.name)
+        corrected, notes = restored_moments(data, attributes, original, masked, self.name)
         progress(1.0, f"{self.name}: means and covariances restored")
-        return mended, notes
+        return corrected, notes

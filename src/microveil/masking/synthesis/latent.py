@@ -86,16 +86,16 @@ class CopulaModel:
         present = np.flatnonzero(column.present)
         rows = present[np.argsort(ordered[present], kind="stable")]
         if self.stratified:
-            places = np.empty(len(records), dtype=np.int64)
-            places[np.argsort(draws[records], kind="stable")] = np.arange(len(records))
+            positions = np.empty(len(records), dtype=np.int64)
+            positions[np.argsort(draws[records], kind="stable")] = np.arange(len(records))
         else:
-            places = np.minimum((ndtr(draws[records]) * len(rows)).astype(np.int64), len(rows) - 1)
-        donors[records] = rows[places]
+            positions = np.minimum((ndtr(draws[records]) * len(rows)).astype(np.int64), len(rows) - 1)
+        donors[records] = rows[positions]
         if column.kind != "numeric" or not self.smooth:
             return Drawn(donors)
         values = np.full(len(donors), np.nan)
-        start, end = np.zeros_like(places), np.full_like(places, len(rows))
-        values[records] = Smoothing(column, self.common)(rows, places, start, end, rng)
+        start, end = np.zeros_like(positions), np.full_like(positions, len(rows))
+        values[records] = Smoothing(column, self.common)(rows, positions, start, end, rng)
         return Drawn(donors, values)
 
 
@@ -121,10 +121,10 @@ def _ordered(columns: list[Column]) -> list[FloatArray]:
 def _by_mean(column: Column, axis: FloatArray) -> FloatArray:
     """The categories numbered in the order of their means on the axis."""
     present = column.present
-    _, place, counts = np.unique(column.codes[present], return_inverse=True, return_counts=True)
-    means = np.bincount(place.reshape(-1), weights=axis[present], minlength=len(counts)) / counts
+    _, position, counts = np.unique(column.codes[present], return_inverse=True, return_counts=True)
+    means = np.bincount(position.reshape(-1), weights=axis[present], minlength=len(counts)) / counts
     rank = np.empty(len(counts))
     rank[np.argsort(means, kind="stable")] = np.arange(len(counts))
     numbered = np.full(len(present), np.nan)
-    numbered[present] = rank[place.reshape(-1)]
+    numbered[present] = rank[position.reshape(-1)]
     return numbered

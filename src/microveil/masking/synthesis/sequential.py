@@ -76,15 +76,15 @@ class TreeModel:
         donors = np.arange(len(column.values))
         to_draw = column.present if column.missing_stays else np.ones(len(donors), dtype=np.bool_)
         if len(trees) == 2:
-            donors = trees[0].rows[_places(trees[0], before, rng)[0]]
+            donors = trees[0].rows[_positions(trees[0], before, rng)[0]]
             to_draw = column.present[donors]
         records = np.flatnonzero(to_draw)
-        places, start, end = _places(trees[-1], before[:, records], rng)
-        donors[records] = trees[-1].rows[places]
+        positions, start, end = _positions(trees[-1], before[:, records], rng)
+        donors[records] = trees[-1].rows[positions]
         if column.kind != "numeric" or not self.smooth:
             return Drawn(donors)
         values = np.full(len(donors), np.nan)
-        values[records] = Smoothing(column, self.leaf)(trees[-1].rows, places, start, end, rng)
+        values[records] = Smoothing(column, self.leaf)(trees[-1].rows, positions, start, end, rng)
         return Drawn(donors, values)
 
 
@@ -96,8 +96,8 @@ def _binned(column: Column) -> tuple[BinArray, Cuts | None]:
     return cuts.bins(column.values), cuts
 
 
-def _places(tree: Tree, bins: BinArray, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
-    """For each record a place drawn among the rows of its leaf, and where these begin and end."""
+def _positions(tree: Tree, bins: BinArray, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
+    """For each record a position drawn among the rows of its leaf, and where these begin and end."""
     leaves = leaves_of(tree, np.ascontiguousarray(bins))
     start, end = tree.start[leaves], tree.end[leaves]
     return start + (rng.random(len(leaves)) * (end - start)).astype(np.int64), start, end

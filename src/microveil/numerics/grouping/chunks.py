@@ -1,4 +1,4 @@
-"""Dividing records into blocks of similar ones, after the blocking of Solanas et al. (2006)."""
+"""Dividing records into chunks of similar ones, after the blocking of Solanas et al. (2006)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from microveil.typing import FloatArray, IntArray
 
 
-def similar_blocks(columns: FloatArray, largest: int, smallest: int = 1, axes: int = 1) -> list[IntArray]:
-    """Divide records at the medians of the attributes with the widest spread until no block exceeds `largest`.
+def similar_chunks(columns: FloatArray, largest: int, smallest: int = 1, axes: int = 1) -> list[IntArray]:
+    """Divide records at the medians of the attributes with the widest spread until no chunk exceeds `largest`.
 
     With `axes` = d every division is made at the medians of d attributes at once, into 2^d boxes; of these boxes one
-    with fewer than `smallest` records joins the nearest. No block gets fewer than `smallest` records. Record numbers
-    within a block ascend.
+    with fewer than `smallest` records joins the nearest. No chunk gets fewer than `smallest` records. Record numbers
+    within a chunk ascend.
 
     >>> corners = np.array([[0.0, 0.0], [9.0, 9.0], [0.0, 9.0], [9.0, 0.0]])
-    >>> [block.tolist() for block in similar_blocks(corners, 1, axes=2)]
+    >>> [chunk.tolist() for chunk in similar_chunks(corners, 1, axes=2)]
     [[0], [2], [3], [1]]
     """
     ready: list[IntArray] = []

@@ -267,16 +267,16 @@ def _nearest_first(tree: _Partial, u: int, low: int, high: int, take: int) -> No
                 continue
         else:
             found += 1
-        place = found - 1
-        while place > 0:
-            before = tree.queue[low + place - 1]
-            if nearest[place - 1] < square or (nearest[place - 1] == square and before < vertex):
+        position = found - 1
+        while position > 0:
+            before = tree.queue[low + position - 1]
+            if nearest[position - 1] < square or (nearest[position - 1] == square and before < vertex):
                 break
-            nearest[place] = nearest[place - 1]
-            tree.queue[low + place] = before
-            place -= 1
-        nearest[place] = square
-        tree.queue[low + place] = vertex
+            nearest[position] = nearest[position - 1]
+            tree.queue[low + position] = before
+            position -= 1
+        nearest[position] = square
+        tree.queue[low + position] = vertex
 
 
 # --- growing with the composite lengths of the moment ----------------------------------------------------------------
@@ -426,15 +426,15 @@ def _fill(tree: _Partial, lists: _Lists, u: int, c: int, rule: _Rule) -> None:
                 continue
         else:
             found += 1
-        place = found - 1
-        while place > 0 and (
-            nearest[place - 1] > square or (nearest[place - 1] == square and near[place - 1] > vertex)
+        position = found - 1
+        while position > 0 and (
+            nearest[position - 1] > square or (nearest[position - 1] == square and near[position - 1] > vertex)
         ):
-            nearest[place] = nearest[place - 1]
-            near[place] = near[place - 1]
-            place -= 1
-        nearest[place] = square
-        near[place] = vertex
+            nearest[position] = nearest[position - 1]
+            near[position] = near[position - 1]
+            position -= 1
+        nearest[position] = square
+        near[position] = vertex
         if found == kept:
             border = nearest[kept - 1]
     lists.held[u, c] = found

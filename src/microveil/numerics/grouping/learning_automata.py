@@ -297,9 +297,9 @@ def _add_up(groups: _Groups) -> None:
     columns, order, starts, sums = groups.columns, groups.order, groups.starts, groups.sums
     sums[:] = 0.0
     for g in range(len(starts) - 1):
-        for place in range(starts[g], starts[g + 1]):
+        for position in range(starts[g], starts[g + 1]):
             for c in range(columns.shape[1]):
-                sums[g, c] += columns[order[place], c]
+                sums[g, c] += columns[order[position], c]
 
 
 @kernel
@@ -307,9 +307,9 @@ def _sum_of_squares(groups: _Groups) -> float:
     columns, order, starts, sums = groups.columns, groups.order, groups.starts, groups.sums
     total = 0.0
     for g in range(len(starts) - 1):
-        for place in range(starts[g], starts[g + 1]):
+        for position in range(starts[g], starts[g + 1]):
             for c in range(columns.shape[1]):
-                total += (columns[order[place], c] - sums[g, c] / (starts[g + 1] - starts[g])) ** 2
+                total += (columns[order[position], c] - sums[g, c] / (starts[g + 1] - starts[g])) ** 2
     return total
 
 
@@ -367,8 +367,8 @@ def _best_exchange(groups: _Groups, host: int, entering: int) -> tuple[int, floa
     u, v = groups.group[host], groups.group[entering]
     size_u, size_v = starts[u + 1] - starts[u], starts[v + 1] - starts[v]
     best, least = -1, np.inf
-    for place in range(starts[u], starts[u + 1]):
-        record = order[place]
+    for position in range(starts[u], starts[u + 1]):
+        record = order[position]
         if record == host:
             continue
         at_u = at_v = length = 0.0
@@ -391,13 +391,13 @@ def _exchange(groups: _Groups, leaving: int, entering: int) -> None:
         step = columns[entering, c] - columns[leaving, c]
         sums[u, c] += step
         sums[v, c] -= step
-    for place in range(starts[u], starts[u + 1]):
-        if order[place] == leaving:
-            order[place] = entering
+    for position in range(starts[u], starts[u + 1]):
+        if order[position] == leaving:
+            order[position] = entering
             break
-    for place in range(starts[v], starts[v + 1]):
-        if order[place] == entering:
-            order[place] = leaving
+    for position in range(starts[v], starts[v + 1]):
+        if order[position] == entering:
+            order[position] = leaving
             break
     group[leaving], group[entering] = v, u
 

@@ -94,15 +94,15 @@ def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
     unit = max(float(np.abs(alive).max()) / _LARGEST, 1e-290)
     alive /= unit
     radius = np.sqrt(np.einsum("ij,ij->i", alive, alive))
-    places, counts = _leaf_places(alive, radius)
-    cells = np.ascontiguousarray(alive.astype(np.float32)[places].transpose(0, 2, 1))
+    positions, counts = _leaf_positions(alive, radius)
+    cells = np.ascontiguousarray(alive.astype(np.float32)[positions].transpose(0, 2, 1))
     low = np.ascontiguousarray(cells.min(axis=2).T)
     high = np.ascontiguousarray(cells.max(axis=2).T)
-    rim = radius[places].max(axis=1).astype(np.float32)
-    numbers = ids[places]
+    rim = radius[positions].max(axis=1).astype(np.float32)
+    numbers = ids[positions]
     slots = np.empty(len(columns), dtype=np.int64)
-    slots[numbers[:, ::-1].ravel()] = np.arange(places.size).reshape(places.shape)[:, ::-1].ravel()
-    bound = np.zeros(places.shape)
+    slots[numbers[:, ::-1].ravel()] = np.arange(positions.size).reshape(positions.shape)[:, ::-1].ravel()
+    bound = np.zeros(positions.shape)
     anchor, peak = np.full(d, np.nan), np.zeros(len(counts))
     error = np.float32(2.0 * _HALF_STEP * (d + 6.0))
     point, screen, bounds = (np.empty(size, dtype=np.float32) for size in (d, LEAF, len(counts)))
@@ -112,7 +112,7 @@ def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
     )  # fmt: skip
 
 
-def _leaf_places(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, IntArray]:
+def _leaf_positions(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, IntArray]:
     """The positions in every leaf, and how many they are; all leaves but the last are full.
 
     Shells of records with a similar distance from the centre, the outermost first, are cut into leaves.
@@ -126,10 +126,10 @@ def _leaf_places(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, IntAr
             _cut(alive, order[start : start + shell])
             start += shell
     counts = np.diff(np.append(np.arange(0, len(order), LEAF), len(order)))
-    places = np.full((len(counts), LEAF), -1, dtype=np.int64)
-    places.reshape(-1)[: len(order)] = order
-    # empty places repeat a record of the leaf, so that they never stretch a bound
-    return np.where(places < 0, places[:, :1], places), counts
+    positions = np.full((len(counts), LEAF), -1, dtype=np.int64)
+    positions.reshape(-1)[: len(order)] = order
+    # empty slots repeat a record of the leaf, so that they never stretch a bound
+    return np.where(positions < 0, positions[:, :1], positions), counts
 
 
 @kernel
@@ -234,7 +234,7 @@ def square_between(columns: FloatArray, record: int, point: FloatArray) -> float
 
 @kernel
 def screen_leaf(leaves: Leaves, leaf: int) -> None:
-    """Squared distances of a leaf's places to a point, in single precision."""
+    """Squared distances of a leaf's records to a point, in single precision."""
     cells, point, screen = leaves.cells, leaves.point, leaves.screen
     d = cells.shape[1]
     for i in range(LEAF):
@@ -397,15 +397,15 @@ def close_group_in_leaves(leaves: Leaves, labels: IntArray, members: IntArray, s
     d = columns.shape[1]
     for record in members:
         labels[record] = group
-        leaf, place = slots[record] // LEAF, slots[record] % LEAF
+        leaf, position = slots[record] // LEAF, slots[record] % LEAF
         counts[leaf] -= 1
         last = counts[leaf]
         for j in range(d):
             add_exactly(total, j, -columns[record, j])
-            cells[leaf, j, place] = cells[leaf, j, last]
-            if place == last:
-                cells[leaf, j, place] = cells[leaf, j, 0]
-        ids[leaf, place] = ids[leaf, last]
-        bound[leaf, place] = bound[leaf, last]
-        slots[ids[leaf, place]] = leaf * LEAF + place
+            cells[leaf, j, position] = cells[leaf, j, last]
+            if position == last:
+                cells[leaf, j, position] = cells[leaf, j, 0]
+        ids[leaf, position] = ids[leaf, last]
+        bound[leaf, position] = bound[leaf, last]
+        slots[ids[leaf, position]] = leaf * LEAF + position
     return size - len(members)

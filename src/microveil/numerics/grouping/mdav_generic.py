@@ -40,8 +40,8 @@ def mdav_generic(matrix: FloatArray, axes: Axes, k: int, progress: Progress, lab
 class _Left(NamedTuple):
     """The rows in no group yet. The rows `members[head[u]:end[u]]` are equal to point u, the first of them first.
 
-    `values[first[j]:first[j + 1]]` are the values of column j, `held` how many rows have each, `place[u, j]` where that
-    of point u stands; `sums` are the sums of the columns.
+    `values[first[j]:first[j + 1]]` are the values of column j, `held` how many rows have each, `position[u, j]` where
+    that of point u stands; `sums` are the sums of the columns.
     """
 
     points: FloatArray
@@ -50,7 +50,7 @@ class _Left(NamedTuple):
     end: IntArray
     values: FloatArray
     first: IntArray
-    place: IntArray
+    position: IntArray
     held: IntArray
     sums: FloatArray
 
@@ -59,8 +59,8 @@ def _all_left(distinct: Distinct) -> _Left:
     points, counts = distinct.points, distinct.counts
     columns = [np.unique(column, return_inverse=True) for column in points.T]
     first = np.cumsum([0, *(len(values) for values, _ in columns)])
-    place = np.column_stack([place.reshape(-1) for _, place in columns]).astype(np.int64) + first[:-1]
-    held = sum(np.bincount(places, weights=counts, minlength=first[-1]) for places in place.T)
+    position = np.column_stack([position.reshape(-1) for _, position in columns]).astype(np.int64) + first[:-1]
+    held = sum(np.bincount(positions, weights=counts, minlength=first[-1]) for positions in position.T)
     return _Left(
         points,
         members=np.argsort(distinct.of_row, kind="stable"),
@@ -68,7 +68,7 @@ def _all_left(distinct: Distinct) -> _Left:
         end=np.cumsum(counts),
         values=np.concatenate([values for values, _ in columns]),
         first=first,
-        place=place,
+        position=position,
         held=np.asarray(held).astype(np.int64),
         sums=counts @ points,
     )
@@ -150,7 +150,7 @@ def _take(left_over: _Left, u: int, labels: IntArray, label: int) -> None:
     labels[left_over.members[left_over.head[u]]] = label
     left_over.head[u] += 1
     for j in range(left_over.points.shape[1]):
-        left_over.held[left_over.place[u, j]] -= 1
+        left_over.held[left_over.position[u, j]] -= 1
         left_over.sums[j] -= left_over.points[u, j]
 
 
@@ -188,13 +188,13 @@ def _distance_of_the_last(left_over: _Left, active: IntArray, away: FloatArray, 
         here = end[u] - head[u]
         if here == 0 or (inside >= wanted and away[u] >= away[heap[0]]):
             continue
-        place = size
+        position = size
         size += 1
         inside += here
-        while place > 0 and away[heap[(place - 1) // 2]] < away[u]:
-            heap[place] = heap[(place - 1) // 2]
-            place = (place - 1) // 2
-        heap[place] = u
+        while position > 0 and away[heap[(position - 1) // 2]] < away[u]:
+            heap[position] = heap[(position - 1) // 2]
+            position = (position - 1) // 2
+        heap[position] = u
         while inside - (end[heap[0]] - head[heap[0]]) >= wanted:
             inside -= end[heap[0]] - head[heap[0]]
             size -= 1
@@ -205,13 +205,13 @@ def _distance_of_the_last(left_over: _Left, active: IntArray, away: FloatArray, 
 @kernel
 def _sink(heap: IntArray, size: int, u: int, away: FloatArray) -> None:
     """Put a point in the place of the first of a heap."""
-    place = 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
+    position = 0
+    while 2 * position + 1 < size:
+        child = 2 * position + 1
         if child + 1 < size and away[heap[child + 1]] > away[heap[child]]:
             child += 1
         if away[heap[child]] <= away[u]:
             break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = u
+        heap[position] = heap[child]
+        position = child
+    heap[position] = u

@@ -93,10 +93,10 @@ def _cut_some(
         for i in range(len(part)):
             starts[child[i] + 1] += 1
         starts = np.cumsum(starts)
-        places = starts[:-1].copy()
+        positions = starts[:-1].copy()
         for i in range(len(part)):  # within each child the rows stay in their order
-            sorted_part[places[child[i]]] = part[i]
-            places[child[i]] += 1
+            sorted_part[positions[child[i]]] = part[i]
+            positions[child[i]] += 1
         part[:] = sorted_part[: len(part)]
         for c in range(children):
             if starts[c + 1] > starts[c]:

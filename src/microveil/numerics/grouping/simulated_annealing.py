@@ -6,9 +6,9 @@ lies with them, and a step either sends a record to the group of one of its neig
 The change of the loss follows from group sums in O(d). Random numbers come from a small generator of its own, so that a
 run can be cut into slices (for progress and cancelling) and gives the same result on any number of threads.
 
-A long table is polished in blocks of near groups, which fit into the processor's cache and have few neighbours to find.
-The blocks are cut anew in every round, elsewhere, so that groups on both sides of a border meet in the next round; and
-because a block keeps what it had unless the search finds better, no round can raise the loss.
+A long table is polished in chunks of near groups, which fit into the processor's cache and have few neighbours to find.
+The chunks are cut anew in every round, elsewhere, so that groups on both sides of a border meet in the next round; and
+because a chunk keeps what it had unless the search finds better, no round can raise the loss.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _SLICES = 20
 _SLACK = (0.0, 0.01, 0.02, 0.05)
 _FINALISTS = 2
 _FEW_STEPS = 5_000  # for each record: with fewer, one run that starts cooler finds more than restarts
-_LARGEST_BLOCK = 3_000
+_LARGEST_CHUNK = 3_000
 _FEWEST_ROUNDS, _MOST_ROUNDS = 2, 10
 _STEPS_OF_A_ROUND = 4_000  # for each record, once there are more rounds than the fewest
 _CUTS = (1 / 2, 1 / 3, 2 / 3, 2 / 5, 3 / 5)  # where the rounds cut, so that no border is one for long
 _MOST_PASSES = 200  # of a descent; it comes to rest long before
 # What `best` spends by itself. A step on d columns was measured to take about 1.6 (40 + d) nanoseconds where all
-# records fit into the fast cache, and twice as long in a block of the largest size. So this many units of 1.6
+# records fit into the fast cache, and twice as long in a chunk of the largest size. So this many units of 1.6
 # nanoseconds are some 40 seconds of one processor or 20 of two, whatever the number of records and columns. The rest of
 # the work (neighbours, descents) grows in proportion to the records, while that of MDAV grows faster.
 _UNITS_BY_DEFAULT = 23_500_000_000
@@ -51,25 +51,25 @@ _MOST_STEPS_BY_DEFAULT = 300_000  # for each record: beyond, hardly anything is 
 
 
 class _Groups(NamedTuple):
-    """A partition as the kernels work on it: members by group, sizes, places within the group, sums by group."""
+    """A partition as the kernels work on it: members by group, sizes, slots within the group, sums by group."""
 
     labels: IntArray
     members: IntArray
     sizes: IntArray
-    places: IntArray
+    slots: IntArray
     sums: FloatArray
 
     @classmethod
     def of(cls, columns: FloatArray, labels: IntArray, k: int) -> _Groups:
         sizes = np.bincount(labels)
         members = np.full((len(sizes), 2 * k - 1), -1, dtype=np.int64)
-        places = np.empty(len(labels), dtype=np.int64)
+        slots = np.empty(len(labels), dtype=np.int64)
         order = np.argsort(labels, kind="stable")
-        places[order] = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        members[labels, places] = np.arange(len(labels))
+        slots[order] = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        members[labels, slots] = np.arange(len(labels))
         sums = np.zeros((len(sizes), columns.shape[1]))
         np.add.at(sums, labels, columns)
-        return cls(labels.copy(), members, sizes.astype(np.int64), places, sums)
+        return cls(labels.copy(), members, sizes.astype(np.int64), slots, sums)
 
 
 def default_steps(records: int, columns: int, runs: int = 1) -> int:
@@ -78,7 +78,7 @@ def default_steps(records: int, columns: int, runs: int = 1) -> int:
     >>> [default_steps(n, 13) for n in (1000, 10_000, 1_000_000)]
     [300000, 22169, 221]
     """
-    units = (40 + columns) * (1.0 + min(records, _LARGEST_BLOCK) / _LARGEST_BLOCK)
+    units = (40 + columns) * (1.0 + min(records, _LARGEST_CHUNK) / _LARGEST_CHUNK)
     return max(1, min(_MOST_STEPS_BY_DEFAULT, int(_UNITS_BY_DEFAULT / (units * max(1, records) * max(1, runs)))))
 
 
@@ -90,21 +90,21 @@ def polish_groups(
     rng: np.random.Generator,
     progress: Progress,
     *,
-    largest_block: int = _LARGEST_BLOCK,
+    largest_chunk: int = _LARGEST_CHUNK,
 ) -> IntArray:
     """A partition with at most the loss of the one given and groups of k to 2k-1 records.
 
-    `evaluations` steps are tried in all. With none, the given partition only descends. More than `largest_block`
-    records are polished in blocks.
+    `evaluations` steps are tried in all. With none, the given partition only descends. More than `largest_chunk`
+    records are polished in chunks.
     """
     columns = np.ascontiguousarray(columns)
     start = split_large(columns, numbered(labels), k)
     made = start
     if start.max() > 0 and loss_within(columns, start) > 0:
-        if len(columns) <= max(largest_block, 4 * k):
+        if len(columns) <= max(largest_chunk, 4 * k):
             made = _polished(columns, start, k, evaluations, rng, progress)
         else:
-            made = _polished_in_blocks(columns, start, k, evaluations, rng, progress, max(largest_block, 4 * k))
+            made = _polished_in_blocks(columns, start, k, evaluations, rng, progress, max(largest_chunk, 4 * k))
     progress(1.0, "polishing")
     return min((start, made), key=lambda found: loss_within(columns, found))
 
@@ -148,35 +148,35 @@ def _polished_in_blocks(
     made = start
     rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, evaluations // (_STEPS_OF_A_ROUND * len(columns))))
     for number, part in enumerate(parts(progress, rounds)):
-        blocks = blocks_of_groups(columns, made, largest, _CUTS[number % len(_CUTS)])
+        chunks = chunks_of_groups(columns, made, largest, _CUTS[number % len(_CUTS)])
         slack = _SLACK[-1] if number == 0 else 0.0  # room that is made once stays
-        made = _round(columns, made, blocks, k, evaluations // rounds, slack, rng, part)
+        made = _round(columns, made, chunks, k, evaluations // rounds, slack, rng, part)
     return made
 
 
 def _round(
     columns: FloatArray,
     labels: IntArray,
-    blocks: list[IntArray],
+    chunks: list[IntArray],
     k: int,
     evaluations: int,
     slack: float,
     rng: np.random.Generator,
     progress: Progress,
 ) -> IntArray:
-    """Every block polished by itself, with more of the steps where more of the loss lies."""
-    sizes = np.array([len(rows) for rows in blocks])
-    lost = np.array([loss_within(columns[rows], numbered(labels[rows])) for rows in blocks])
+    """Every chunk polished by itself, with more of the steps where more of the loss lies."""
+    sizes = np.array([len(rows) for rows in chunks])
+    lost = np.array([loss_within(columns[rows], numbered(labels[rows])) for rows in chunks])
     shares = 0.3 * sizes / len(columns) + 0.7 * lost / max(float(lost.sum()), np.finfo(float).tiny)
-    seeds = rng.integers(0, 2**63, size=len(blocks), dtype=np.int64)
+    seeds = rng.integers(0, 2**63, size=len(chunks), dtype=np.int64)
 
-    def polished(block: int, _: int) -> IntArray:
-        rows, steps = blocks[block], int(evaluations * shares[block])
-        own = np.random.default_rng(int(seeds[block]))
+    def polished(chunk: int, _: int) -> IntArray:
+        rows, steps = chunks[chunk], int(evaluations * shares[chunk])
+        own = np.random.default_rng(int(seeds[chunk]))
         return _polished_block(columns[rows], numbered(labels[rows]), k, steps, slack, own)
 
     made, used = np.empty_like(labels), 0
-    for rows, found in zip(blocks, over_chunks(polished, len(blocks), 1, progress, "polishing"), strict=True):
+    for rows, found in zip(chunks, over_chunks(polished, len(chunks), 1, progress, "polishing"), strict=True):
         made[rows] = used + found
         used += int(found.max()) + 1
     return made
@@ -197,10 +197,10 @@ def _polished_block(
     return min(results, key=lambda made: loss_within(columns, made))
 
 
-def blocks_of_groups(columns: FloatArray, labels: IntArray, largest: int, cut: float) -> list[IntArray]:
-    """The records in blocks of whole groups that lie near each other, at most `largest` where groups allow it.
+def chunks_of_groups(columns: FloatArray, labels: IntArray, largest: int, cut: float) -> list[IntArray]:
+    """The records in chunks of whole groups that lie near each other, at most `largest` where groups allow it.
 
-    A block is cut where this share of its groups lies below, along the attribute in which their means differ most.
+    A chunk is cut where this share of its groups lies below, along the attribute in which their means differ most.
     """
     sizes = np.bincount(labels)
     means = group_centres(columns, labels, len(sizes))
@@ -342,8 +342,8 @@ def _descend_once(
                 change = _move_change(columns, sums, sizes, i, a, b)
                 if change < best:
                     best, best_other, best_group = change, -1, b
-            for place in range(sizes[b]):
-                j = members[b, place]
+            for slot in range(sizes[b]):
+                j = members[b, slot]
                 change = _swap_change(columns, sums, sizes, i, j, a, b)
                 if change < best:
                     best, best_other, best_group = change, j, b
@@ -429,14 +429,14 @@ def _swap_change(columns: FloatArray, sums: FloatArray, sizes: IntArray, i: int,
 
 @kernel
 def _move(columns: FloatArray, groups: _Groups, i: int, b: int) -> None:
-    members, sizes, places, sums = groups.members, groups.sizes, groups.places, groups.sums
+    members, sizes, slots, sums = groups.members, groups.sizes, groups.slots, groups.sums
     a = groups.labels[i]
     last = members[a, sizes[a] - 1]
-    members[a, places[i]] = last
-    places[last] = places[i]
+    members[a, slots[i]] = last
+    slots[last] = slots[i]
     sizes[a] -= 1
     members[b, sizes[b]] = i
-    places[i] = sizes[b]
+    slots[i] = sizes[b]
     sizes[b] += 1
     groups.labels[i] = b
     for c in range(columns.shape[1]):
@@ -446,10 +446,10 @@ def _move(columns: FloatArray, groups: _Groups, i: int, b: int) -> None:
 
 @kernel
 def _swap(columns: FloatArray, groups: _Groups, i: int, j: int) -> None:
-    labels, members, places, sums = groups.labels, groups.members, groups.places, groups.sums
+    labels, members, slots, sums = groups.labels, groups.members, groups.slots, groups.sums
     a, b = labels[i], labels[j]
-    members[a, places[i]], members[b, places[j]] = j, i
-    places[i], places[j] = places[j], places[i]
+    members[a, slots[i]], members[b, slots[j]] = j, i
+    slots[i], slots[j] = slots[j], slots[i]
     labels[i], labels[j] = b, a
     for c in range(columns.shape[1]):
         step = columns[j, c] - columns[i, c]

@@ -22,7 +22,7 @@ _BLOCK = 512
 
 
 class RecordsLeft(NamedTuple):
-    """The records that are not grouped yet, in the first places, and what kernels carry from group to group.
+    """The records that are not grouped yet, in the first positions, and what kernels carry from group to group.
 
     `total` is the sum of the records left (`exact_sums`). `bound` belongs to the records and moves with them: as a rule
     their distances to `anchor`, an earlier centre. `distances` are those to the last seed. `labels` has the groups by
@@ -256,16 +256,16 @@ def close_group(left: RecordsLeft, members: IntArray, size: int, group: int) -> 
     """Label the members and move records from the end into their places; return how many are left."""
     alive, ids, bound, total = left.alive, left.ids, left.bound, left.total
     d = alive.shape[0]
-    for place in members:
+    for index in members:
         for j in range(d):
-            add_exactly(total, j, -alive[j, place])
-    for place in np.sort(members)[::-1]:
-        left.labels[ids[place]] = group
+            add_exactly(total, j, -alive[j, index])
+    for index in np.sort(members)[::-1]:
+        left.labels[ids[index]] = group
         size -= 1
         for j in range(d):
-            alive[j, place] = alive[j, size]
-        ids[place] = ids[size]
-        bound[place] = bound[size]
+            alive[j, index] = alive[j, size]
+        ids[index] = ids[size]
+        bound[index] = bound[size]
     return size
 
 

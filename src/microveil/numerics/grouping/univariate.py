@@ -301,8 +301,8 @@ def _offspring(
     rate = 1.0 / n if evolution.mutation is None else evolution.mutation
     flips = np.asarray(rng.binomial(n, rate, count))
     for child in range(count):
-        places = rng.integers(0, n, flips[child])
-        children[child, places] = ~children[child, places]
+        positions = rng.integers(0, n, flips[child])
+        children[child, positions] = ~children[child, positions]
     return children
 
 

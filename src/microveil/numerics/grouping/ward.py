@@ -96,7 +96,7 @@ def recursive_k_ward_groups(
 
 
 def _divided(ordered: FloatArray, k: int, threshold: float | None, parts: int) -> tuple[list[tuple[int, int]], str]:
-    """The parts, from and to which place each, that kWR leaves to k-Ward, and the tree of divisions."""
+    """The parts, from and to which position each, that kWR leaves to k-Ward, and the tree of divisions."""
     pieces: list[tuple[int, int]] = []
 
     def divide(start: int, end: int, limit: float) -> str:
@@ -315,20 +315,20 @@ def _merge_any(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
     nearest = np.full(m, -1)
     distance = np.full(m, np.inf)
     small = int(np.sum(sizes < k))
-    for place in range(m):
-        _find_nearest(level, k, m, place, nearest, distance)
+    for index in range(m):
+        _find_nearest(level, k, m, index, nearest, distance)
     while small > 0:
         at = 0
-        for place in range(m):
-            if distance[alive[place]] < distance[alive[at]]:
-                at = place
+        for index in range(m):
+            if distance[alive[index]] < distance[alive[at]]:
+                at = index
         i, j = alive[at], nearest[alive[at]]
         gone = np.searchsorted(alive[:m], j)
         small, m = _join(level, k, m, at, gone, small)
-        for place in range(gone):
-            row = alive[place]
+        for index in range(gone):
+            row = alive[index]
             if row == i or nearest[row] == i or nearest[row] == j:
-                _find_nearest(level, k, m, place, nearest, distance)
+                _find_nearest(level, k, m, index, nearest, distance)
             elif row < i and (sizes[row] < k or sizes[i] < k):
                 to_new = _ward_distance(sums, sizes, row, i)
                 if to_new < distance[row] or (to_new == distance[row] and i < nearest[row]):
@@ -337,12 +337,12 @@ def _merge_any(sums: FloatArray, sizes: IntArray, k: int) -> IntArray:
 
 
 @kernel
-def _find_nearest(level: _Level, k: int, m: int, place: int, nearest: IntArray, distance: FloatArray) -> None:
-    """The nearest admissible group among those behind a place."""
+def _find_nearest(level: _Level, k: int, m: int, index: int, nearest: IntArray, distance: FloatArray) -> None:
+    """The nearest admissible group among those behind an index."""
     sums, sizes, alive = level.sums, level.sizes, level.alive
-    row = alive[place]
+    row = alive[index]
     nearest[row], distance[row] = -1, np.inf
-    for behind in range(place + 1, m):
+    for behind in range(index + 1, m):
         other = alive[behind]
         if sizes[row] < k or sizes[other] < k:
             to_other = _ward_distance(sums, sizes, row, other)
@@ -365,28 +365,28 @@ def _merge_over_complete(sums: FloatArray, sizes: IntArray, k: int, both_ways: b
     while small > 0:
         at, partner, least = -1, -1, np.inf
         next_small = -1
-        for place in range(m - 2, -1, -1):
-            if sizes[alive[place + 1]] < k:
-                next_small = place + 1
-            is_small = sizes[alive[place]] < k
-            nearest = place + 1 if is_small else next_small
+        for index in range(m - 2, -1, -1):
+            if sizes[alive[index + 1]] < k:
+                next_small = index + 1
+            is_small = sizes[alive[index]] < k
+            nearest = index + 1 if is_small else next_small
             if nearest < 0:
                 continue
-            distance = _ward_distance(sums, sizes, alive[place], alive[nearest])
+            distance = _ward_distance(sums, sizes, alive[index], alive[nearest])
             if both_ways and is_small:
-                for other in range(place + 2, (next_small if next_small >= 0 else m - 1) + 1):
-                    to_other = _ward_distance(sums, sizes, alive[place], alive[other])
+                for other in range(index + 2, (next_small if next_small >= 0 else m - 1) + 1):
+                    to_other = _ward_distance(sums, sizes, alive[index], alive[other])
                     if to_other < distance:
                         nearest, distance = other, to_other
             if distance <= least:
-                at, partner, least = place, nearest, distance
+                at, partner, least = index, nearest, distance
         small, m = _join(level, k, m, at, partner, small)
     return _final(level.parent)
 
 
 @kernel
 def _join(level: _Level, k: int, m: int, at: int, partner: int, small: int) -> tuple[int, int]:
-    """Merge the group at one place with one behind it; return how many groups are too small and how many there are."""
+    """Merge the group at one index with one behind it; return how many groups are too small and how many there are."""
     sums, sizes, alive = level.sums, level.sizes, level.alive
     i, j = alive[at], alive[partner]
     small -= int(sizes[i] < k) + int(sizes[j] < k)
@@ -394,8 +394,8 @@ def _join(level: _Level, k: int, m: int, at: int, partner: int, small: int) -> t
     sizes[i] += sizes[j]
     small += int(sizes[i] < k)
     level.parent[j] = i
-    for place in range(partner, m - 1):
-        alive[place] = alive[place + 1]
+    for index in range(partner, m - 1):
+        alive[index] = alive[index + 1]
     return small, m - 1
 
 
@@ -445,7 +445,7 @@ def _empty_line(n: int) -> _Line:
 
 @kernel
 def _merge_neighbours(ordered: FloatArray, start: int, end: int, k: int, line: _Line) -> None:
-    """One level: merge until every group between two places has k values; `behind` then leads from group to group."""
+    """One level: merge until every group from start to end has k values; `behind` then leads from group to group."""
     before, behind, size, total = line.before, line.behind, line.size, line.total
     _line_up(ordered, start, end, k, line)
     small = end - start - 2 * k if k > 1 else 0
