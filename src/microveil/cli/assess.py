@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from microveil.cli.options import (
+    Compared,
     Json,
     Known,
+    Masked,
     MatchBy,
+    Original,
     TableOptions,
     Threshold,
     columns,
@@ -38,20 +41,9 @@ EXAMPLE = (
 
 @with_table_options
 def assess(
-    original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
-    masked: Annotated[
-        Path,
-        typer.Argument(
-            help="The masked table: the same records in the same order, or matched with --match-by.", metavar="MASKED"
-        ),
-    ],
-    attributes: Annotated[
-        str | None,
-        columns(
-            "Columns to compare; default: those in the manifest beside MASKED, else the keys and the changed "
-            "columns, else all numeric columns."
-        ),
-    ] = None,
+    original: Original,
+    masked: Masked,
+    attributes: Compared = None,
     known: Known = None,
     attacks: Annotated[
         str | None,

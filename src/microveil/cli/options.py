@@ -29,6 +29,20 @@ def columns(help: str) -> Any:  # noqa: A002
     return typer.Option(help=help, metavar="A,B,...")
 
 
+Original = Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")]
+Masked = Annotated[
+    Path,
+    typer.Argument(
+        help="The masked table: the same records in the same order, or matched with --match-by.", metavar="MASKED"
+    ),
+]
+Compared = Annotated[
+    str | None,
+    columns(
+        "Columns to compare; default: those in the manifest beside MASKED, else the keys and the changed columns, "
+        "else all numeric columns."
+    ),
+]
 Keys = Annotated[str | None, columns("Attributes an intruder may know (quasi-identifiers).")]
 Confidential = Annotated[str | None, columns("Attributes an intruder wants to learn.")]
 Identifiers = Annotated[str | None, columns("Direct identifiers; they are left out of the release.")]

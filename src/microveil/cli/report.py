@@ -10,10 +10,13 @@ from typing import Annotated
 import typer
 
 from microveil.cli.options import (
+    Compared,
     Force,
     Json,
     Known,
+    Masked,
     MatchBy,
+    Original,
     TableOptions,
     Threshold,
     columns,
@@ -36,13 +39,8 @@ class Attacks(StrEnum):
 
 @with_table_options
 def report(
-    original: Annotated[Path, typer.Argument(help="The original table.", metavar="ORIGINAL")],
-    masked: Annotated[
-        Path,
-        typer.Argument(
-            help="The masked table: the same records in the same order, or matched with --match-by.", metavar="MASKED"
-        ),
-    ],
+    original: Original,
+    masked: Masked,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write; it needs no network.")],
     public: Annotated[
         bool, typer.Option("--public", help="Write the public report, without anything that would help an intruder.")
@@ -53,13 +51,7 @@ def report(
             help="Attacks to run; 'all': also attacks by an intruder who knows the method, which takes longer."
         ),
     ] = Attacks.general,
-    attributes: Annotated[
-        str | None,
-        columns(
-            "Columns to compare; default: those in the manifest beside MASKED, else the keys and the changed "
-            "columns, else all numeric columns."
-        ),
-    ] = None,
+    attributes: Compared = None,
     known: Known = None,
     losses: Annotated[
         str | None, columns("Losses to measure; default: the usual ones that apply to the columns.")
