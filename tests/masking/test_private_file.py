@@ -218,7 +218,7 @@ def read_back(path: Path, digest: str = "d") -> PrivateContent:
 
 CONTENT = PrivateContent(
     {("age", "pay"): Partition.of([0, 0, 1, 1, 1])},
-    {"job": np.array([[0.9, 0.1], [0.2, 0.8]])},
+    {("job",): np.array([[0.9, 0.1], [0.2, 0.8]])},
     np.array([7, 0, 3, 2, 5]),
     {"rooms": np.array([True, False, True, True, False])},
 )
@@ -229,7 +229,7 @@ def test_content_comes_back_as_it_was(tmp_path: Path) -> None:
     place.write_text(CONTENT.to_text("d"))
     back = read_back(place)
     assert back.partitions == CONTENT.partitions
-    assert back.matrices["job"].tolist() == [[0.9, 0.1], [0.2, 0.8]]
+    assert back.matrices[("job",)].tolist() == [[0.9, 0.1], [0.2, 0.8]]
     assert back.rows is not None
     assert back.rows.tolist() == [7, 0, 3, 2, 5]
     assert back.agreed["rooms"].tolist() == [True, False, True, True, False]

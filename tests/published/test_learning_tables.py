@@ -17,6 +17,7 @@ from microveil.microdata.datasets.simulated_tables import simulated
 from microveil.numerics.grouping.centroid_groups import centroid_groups
 from microveil.numerics.grouping.sums_of_squares import squares
 from microveil.numerics.statistics.scaling import standardise
+from microveil.parameters import parameter_names
 from microveil.registry import find, names
 from microveil.reporting.risk_utility import Spot, risk_utility_chart
 
@@ -281,7 +282,7 @@ def test_the_page_about_open_ends_names_all_of_them_and_only_what_exists() -> No
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page, flags=re.MULTILINE)[1:]  # without the heading
     assert len(rows) == 22
     known = {name for kind in ("method", "loss", "attack") for name in names(kind)}
-    known |= set(find("method", "omma").__dataclass_fields__)
+    known |= set(parameter_names(find("method", "omma")))
     known |= {"centroid = recomputed", "microveil assess"}
     for _, state in rows:
         mentioned = re.findall(r"`([^`]+)`", state)

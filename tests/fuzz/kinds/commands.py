@@ -105,7 +105,8 @@ def make(rng: random.Random, folder: Path) -> Attempt:
     # an output may be any name that is no original, or one that --force has named
     originals = ("people.csv", "safe.csv", "people.toml", "grid.toml", "odd [bold] name.csv")
     named = {word for word in words if word and word not in originals and not word.startswith("-")}
-    outputs = {*named, *(f"{word}.manifest.json" for word in named), "grid-results"}
+    beside = (f"{word}.{ending}.json" for word in named for ending in ("manifest", "private"))
+    outputs = {*named, *beside, "grid-results"}
     if "--force" in words and "--schema-out" in words:
         outputs |= {word for word in words if word.endswith(".toml")}
     return Attempt(" ".join(map(repr, words))[:600], lambda: command(words), tuple(outputs))

@@ -208,7 +208,7 @@ def test_a_truncated_file_is_refused(survey: Microdata, tmp_path: Path, ending: 
     ("name", "columns", "attribute", "words"),
     [
         ("t.sav", {"a b": [1]}, None, "SPSS names"),
-        ("t.sav", {"a": [1], "A": [1]}, None, "tell it apart"),
+        ("t.sav", {"a": [1], "A": [1]}, None, "does not distinguish it from"),
         ("t.sav", {"a": ["x" * 40_000]}, None, "32,767"),
         ("t.sav", {"a": [2**60 + 1]}, None, "2\\^53"),
         ("t.sav", {"a": [1]}, Attribute(name="a", kind="numeric", missing_codes=(1, 2, 3, 4)), "three missing codes"),
