@@ -4,8 +4,8 @@
 `python tests/golden/releases.py` compares. Cases are named by registry names and parameters alone, so that they outlive
 every move of a module. Each method runs with parameters that keep it short, and once more for every choice of every
 parameter that has choices or is true or false; a combination that is refused is recorded as refused. Attacks and losses
-are measured in the same way on five releases, and with their defaults on one release of every family. All of this is done
-with the sample survey and with a small table of awkward columns (edges).
+are measured in the same way on five releases, and with their defaults on one release of every family. All of this is
+done with the sample survey and with a small table of awkward columns (edges).
 
 A case is compared by its numbers to eight significant digits, which every machine gives. The exact bytes of releases
 are on record too; they are compared only on the kind of machine that they were recorded on, for the last digits of a
