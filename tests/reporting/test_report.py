@@ -731,3 +731,12 @@ def test_only_their_owner_reads_internal_pages(folder: Path, tmp_path: Path) -> 
         assert stat.S_IMODE(out.stat().st_mode) == 0o600
     finally:
         os.umask(before)
+
+
+def test_the_page_says_what_groups_publish_where_it_is_not_the_usual() -> None:
+    people = survey(60, seed=3)
+    parameters = {"k": 3, "publishing": "span", "publish": "interval"}
+    release = protect(people, Plan((Step("mdav", parameters, ("age",)),), seed=2**100))
+    page = report(people, release, ["age"])
+    assert "k similar records publish their mean; here a group publishes its median" in page
+    assert "publishing = span, publish = interval<" in page

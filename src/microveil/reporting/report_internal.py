@@ -17,7 +17,7 @@ from microveil.masking.guarantees import listed
 from microveil.microdata.description import describe_attributes
 from microveil.microdata.microdata import count
 from microveil.numerics.statistics.summary import Summary, summarise
-from microveil.parameters import describe_parameters, shown
+from microveil.parameters import describe_parameters, settings_for, shown
 from microveil.registry import find
 from microveil.reporting.charts import bars
 from microveil.reporting.pages import render
@@ -90,9 +90,14 @@ def _done(release: Release) -> dict[str, Any]:
     for step in made.steps:
         method = find("method", step.method)
         usual = {parameter["name"]: parameter["default"] for parameter in describe_parameters(method)}
+        named = [
+            settings for settings in settings_for(method, step.parameters) if settings.name in step.parameters.values()
+        ]
+        usual |= {name: value for settings in named for name, value in settings.parameters().items()}
+        summary = "; here ".join([method.summary, *(settings.summary for settings in named)])
         every = {name: _cut(shown(v)) for name, v in step.parameters.items() if v is not None}
         changed = [f"{name} = {text}" for name, text in every.items() if step.parameters[name] != usual.get(name)]
-        steps.append((step.method, method.summary, ", ".join(changed), ", ".join(step.attributes or ()), every))
+        steps.append((step.method, summary, ", ".join(changed), ", ".join(step.attributes or ()), every))
     return {
         "steps": steps,
         "input_records": made.input_records,
