@@ -126,7 +126,7 @@ def _with_settings(cls: type, label: str, given: Mapping[str, Any]) -> dict[str,
     """What is given, with the parameters of settings put into them."""
     values = dict(given)
     for name, usual in settings_of(cls).items():
-        chosen = _chosen_settings(f"{label}: {name}", values.pop(name), usual) if name in values else usual
+        chosen = _chosen_settings(label, name, values.pop(name), usual) if name in values else usual
         inside = {key: values.pop(key) for key in own_names(type(chosen)) if key in values}
         if inside and isinstance(given.get(name), Settings):
             raise ParameterError(f"{label}: {next(iter(inside))} is given twice, in {name} and beside it")
@@ -134,7 +134,7 @@ def _with_settings(cls: type, label: str, given: Mapping[str, Any]) -> dict[str,
     return values
 
 
-def _chosen_settings(where: str, given: Any, usual: Settings) -> Settings:
+def _chosen_settings(label: str, field: str, given: Any, usual: Settings) -> Settings:
     """Settings as they are given: themselves, or the name of some that have their usual values then."""
     offered = type(usual).offered()
     if isinstance(given, str) and given in offered:
@@ -143,9 +143,9 @@ def _chosen_settings(where: str, given: Any, usual: Settings) -> Settings:
         return typing.cast(Settings, given)
     if isinstance(given, Settings) and isinstance(usual, type(given)):  # the general form of what is offered here
         own = {name: getattr(given, name) for name in own_names(type(given))}
-        general = {name: field.default for name, field in type(given).__pydantic_fields__.items()}  # type: ignore[attr-defined]
-        return _changed(usual, where.partition(":")[0], {k: v for k, v in own.items() if v != general[k]})
-    raise ParameterError(f"{where} = {brief(given)} is not allowed; it must be {_listed(offered)}")
+        general = {entry["name"]: entry["default"] for entry in describe_parameters(type(given))}
+        return _changed(usual, label, {k: v for k, v in own.items() if v != general[k]})
+    raise ParameterError(f"{label}: {field} = {brief(given)} is not allowed; it must be {_listed(offered)}")
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -329,10 +329,9 @@ def _settings_of(cls: Hashable) -> Mapping[str, Settings]:
 
 def settings_for(cls: type, parameters: Mapping[str, Any]) -> list[Settings]:
     """The settings of a component for which these parameters are meant: the usual ones unless others are named."""
+    label = getattr(cls, "name", cls.__name__)
     return [
-        _chosen_settings(f"{getattr(cls, 'name', cls.__name__)}: {name}", parameters[name], usual)
-        if name in parameters
-        else usual
+        _chosen_settings(label, name, parameters[name], usual) if name in parameters else usual
         for name, usual in settings_of(cls).items()
     ]
 
