@@ -257,7 +257,7 @@ def test_few_different_numbers_are_keys_like_any_other() -> None:
 
 def test_nothing_is_released_that_falls_short(monkeypatch: pytest.MonkeyPatch) -> None:
     data = table(np.array([[0, 0], [0, 0], [0, 1]]))
-    monkeypatch.setattr(Suppress, "_blanks", lambda *arguments: np.zeros((3, 2), dtype=bool))
+    monkeypatch.setattr(Suppress, "_cells_to_suppress", lambda *arguments: np.zeros((3, 2), dtype=bool))
     with pytest.raises(GuaranteeError, match="k at least 2"):
         Suppress(k=2).mask(data)
 
