@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from microveil.comparison.drawing import in_drawn_order
 from microveil.errors import ParameterError
+from microveil.losses import LossMeasure
 from microveil.losses.numeric.moments import GIL, IL, IL1, IL2, IL3, IL4, IL5, Moments
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.cbfs import CBFS
@@ -350,3 +351,7 @@ def test_nearest_records_of_a_long_table_are_sought_for_a_sample() -> None:
     rows = in_drawn_order(np.hstack([cells, masked]).T, 0, "il")[:300]
     of_all = IL(correspondence="nearest", sample=300).measure(before, after).details["standard_error"]
     assert of_all == pytest.approx(changes[rows].std() * np.sqrt(1 / 300 - 1 / 3000) / 5)
+
+
+def test_a_loss_is_not_among_the_usual_ones_unless_it_says_so() -> None:
+    assert LossMeasure.usual is False

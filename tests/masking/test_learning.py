@@ -824,3 +824,10 @@ def test_an_impossible_choice_of_attributes_is_refused() -> None:
         chosen_attributes(values, ["a", "b", "c"], 2, "emim")
     constant = np.column_stack([values[:, 0], np.full(20, 1.0), values[:, 0]])
     assert chosen_attributes(constant, ["a", "b", "c"], 2) == [("a", "c")]
+
+
+@pytest.mark.parametrize("width", [0.0, -0.5, None])
+def test_intervals_without_a_positive_width_are_refused(width: float | None) -> None:
+    matrix = np.arange(20.0).reshape(10, 2)
+    with pytest.raises(ParameterError, match="emim needs a positive width of intervals"):
+        chosen_attributes(matrix, ["a", "b"], 1, "emim", width)

@@ -259,3 +259,10 @@ def test_a_matrix_can_be_given_for_a_compound() -> None:
     )
     assert release.frame["a"].to_pylist() == ["y", "x", "x", None]
     assert release.frame["b"].to_pylist() == [2, 2, 1, 1]
+
+
+def test_one_cell_that_is_no_probability_is_enough_to_refuse_a_row() -> None:
+    rows = [[0.6, 0.6, -0.2], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    data = Microdata.of({"job": ["a", "b", "c"]})
+    with pytest.raises(ParameterError, match="row 1 has a number that is no probability"):
+        PRAM(given={"job": rows}).mask(data, ["job"])
