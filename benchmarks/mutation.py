@@ -392,20 +392,29 @@ def measure(scratch: Path, file: str, into: Path) -> None:
     part.rename(into)
 
 
-def tests_of(mutant: Mutant, known: dict[str, Any], functions: set[int], budget: float) -> list[str]:
-    """The tests that execute its line, unit tests and quick ones first; those of the file for lines run at import."""
+def tests_of(mutant: Mutant, known: dict[str, Any], functions: set[int], budgets: list[float]) -> list[list[str]]:
+    """The tests that execute its line, unit tests and quick ones first; those of the file for lines run at import.
+
+    They come in as many batches as there are budgets of seconds: a batch runs where the one before noticed nothing.
+    """
     chosen = []
     for name, test in known.items():
         lines = test["lines"].get(mutant.path, ())
         if mutant.line in lines or (lines and mutant.line not in functions):
             chosen.append(("contracts" in name, test["seconds"], name))
-    kept: list[str] = []
-    spent = 0.0
-    for _, seconds, name in sorted(chosen):
-        if spent + seconds <= budget or not kept:
-            kept.append(name)
-            spent += seconds
-    return kept if mutant.line in functions else [*kept, PAGES]
+    left = sorted(chosen)
+    batches: list[list[str]] = []
+    for budget in budgets:
+        kept, later, spent = [], [], 0.0
+        for one in left:
+            fits = spent + one[1] <= budget or not kept
+            (kept if fits else later).append(one)
+            spent += one[1] if fits else 0.0
+        batches.append([name for _, _, name in kept])
+        left = later
+    if mutant.line not in functions:
+        batches[0].append(PAGES)
+    return [batch for batch in batches if batch]
 
 
 def function_lines(source: bytes) -> set[int]:
@@ -562,7 +571,7 @@ class Worker:
             found |= json.loads(into.read_text())
         return found
 
-    def judged(self, sample: list[Mutant], known: dict[str, Any], budget: float) -> Counter[str]:
+    def judged(self, sample: list[Mutant], known: dict[str, Any], budgets: list[float]) -> Counter[str]:
         """How many mutants of its part of the sample were killed, hung, survived or are equivalent."""
         same = equivalents()
         counts: Counter[str] = Counter()
@@ -570,17 +579,21 @@ class Worker:
             source = (self.scratch / mutant.path).read_bytes()
             before, after = mutant.diff(source)
             fate = "equivalent"
-            tests: list[str] = []
+            tried = 0
             if mutant.key(source) not in same:
                 line = statement_line(mutant, source)
                 placed = Mutant(mutant.path, line, mutant.start, mutant.end, mutant.text)
-                tests = tests_of(placed, known, function_lines(source), budget)
-                seconds = sum(known[name]["seconds"] for name in tests if name != PAGES)
-                fate = run(placed, self.scratch, tests, 30 + 5 * seconds) if tests else "survived"
+                fate = "survived"
+                for tests in tests_of(placed, known, function_lines(source), budgets):
+                    tried += len(tests)
+                    seconds = sum(known[name]["seconds"] for name in tests if name != PAGES)
+                    fate = run(placed, self.scratch, tests, 30 + 5 * seconds)
+                    if fate != "survived":
+                        break
             counts[fate] += 1
-            print(fate, mutant.path, mutant.line, before, "->", after, len(tests), flush=True)
+            print(fate, mutant.path, mutant.line, before, "->", after, tried, flush=True)
             if fate == "survived":
-                print(f"{mutant.path}:{mutant.line} ({len(tests)} tests)\n  - {before}\n  + {after}", file=self.told)
+                print(f"{mutant.path}:{mutant.line} ({tried} tests)\n  - {before}\n  + {after}", file=self.told)
             if i % 20 == 19:
                 print(f"... worker {self.number}, {i + 1}: {dict(counts)}", file=self.told)
         return counts
@@ -601,6 +614,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "microveil-mutation")
     parser.add_argument("--keep-map", action="store_true", help="do not measure again which test executes which line")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests, as measured, per mutant")
+    parser.add_argument("--patience", type=float, default=100.0, help="seconds of more tests for survivors")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--line", type=int, help="all mutants of this line (with --only)")
     asked = parser.parse_args()
@@ -629,7 +643,7 @@ def main() -> None:
             try:
                 worker.prepared()
                 known = worker.known(test_files(worker.scratch))
-                counts = worker.judged(sample, known, asked.budget)
+                counts = worker.judged(sample, known, [asked.budget, asked.patience])
                 (folder / f"counts-{worker.number}.json").write_text(json.dumps(counts))
                 status = 0
             except BaseException:
