@@ -329,7 +329,7 @@ class Comparison:
 
 
 def _records(table: Table, records: IntArray) -> Table:
-    return Table(np.ascontiguousarray(table.cells[:, records]), np.ascontiguousarray(table.states[:, records]))
+    return table.at(records).contiguous()
 
 
 def _distinct(tables: Sequence[Table]) -> tuple[IntArray, IntArray]:

@@ -56,7 +56,7 @@ class Scheme:
     def table(self, table: Table) -> Table:
         """A column for each limit of each attribute."""
         columns = np.repeat(np.arange(len(self.limits)), [len(limits) for limits in self.limits])
-        return Table(np.ascontiguousarray(table.cells[columns]), np.ascontiguousarray(table.states[columns]))
+        return table.of(columns).contiguous()
 
     def terms(self, costs: Sequence[FloatArray], lookup: FloatArray | None = None) -> Terms:
         """What each level of each attribute adds to a distance; the sums may be indices into a table."""
@@ -124,12 +124,11 @@ def count_patterns(
     if rows > most:
         chosen = np.sort(generator.choice(rows, size=most, replace=False))
     terms, laid_targets = scheme.pattern_terms(), scheme.table(targets)
-    laid_sources = scheme.table(Table(sources.cells[:, chosen], sources.states[:, chosen]))
+    laid_sources = scheme.table(sources.at(chosen))
     step = max(1, _AT_ONCE // width)
     found = []
     for low in range(0, len(chosen), step):
-        part = Table(laid_sources.cells[:, low : low + step], laid_sources.states[:, low : low + step])
-        sums = distances(part, laid_targets, terms, silent, label)
+        sums = distances(laid_sources.at(slice(low, low + step)), laid_targets, terms, silent, label)
         weights = (source_counts[chosen[low : low + step], None] * target_counts).astype(np.float64)
         compared = np.isfinite(sums)
         found.append(counted(sums[compared].astype(np.int64), weights[compared], scheme.patterns))

@@ -25,19 +25,27 @@ MEAN, MEDIAN, MODE = 0, 1, 2
 _GRID = 2.0**40  # sums that differ only by rounding are equal on it
 StateArray = npt.NDArray[np.uint8]
 SQUARED, ABSOLUTE, CATEGORY, STEP = 0, 1, 2, 3
+Source = tuple[FloatArray, StateArray]  # the cells of one record, and their states
 Settings = tuple[IntArray, FloatArray, FloatArray, BoolArray | FloatArray, FloatArray, BoolArray]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Columns by attribute: `cells[j, i]` and `states[j, i]` of record i; 0 is the state of a present cell."""
 
     cells: FloatArray
     states: StateArray
 
-    def of(self, chosen: list[int]) -> Table:
+    def of(self, chosen: list[int] | IntArray) -> Table:
         """Some of the attributes."""
         return Table(self.cells[chosen], self.states[chosen])
+
+    def at(self, records: IntArray | slice) -> Table:
+        """Some of the records."""
+        return Table(self.cells[:, records], self.states[:, records])
+
+    def contiguous(self) -> Table:
+        """The same with each column in one piece, which kernels read fastest."""
+        return Table(np.ascontiguousarray(self.cells), np.ascontiguousarray(self.states))
 
 
 @dataclass(frozen=True)
@@ -88,19 +96,14 @@ class Terms:
 
 @kernel
 def distances_from(
-    source: tuple[FloatArray, StateArray],
-    target_cells: FloatArray,
-    target_states: StateArray,
-    begin: int,
-    settings: Settings,
-    sums: FloatArray,
-    in_common: FloatArray,
+    source: Source, targets: Table, begin: int, settings: Settings, sums: FloatArray, in_common: FloatArray
 ) -> None:
     """Distances of one record to the targets from `begin` on, as many as there are sums.
 
     Whole contiguous columns at a time, so that the compiler can use vector units.
     """
     cells, states = source
+    target_cells, target_states = targets
     form, start, slope, wildcard, penalty, incomplete = settings
     d, size = target_cells.shape[0], sums.shape[0]
     end = begin + size

@@ -8,6 +8,7 @@ same ties.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from microveil.numerics.neighbours.mixed_distance import (
     ABSOLUTE,
     SQUARED,
     Settings,
-    StateArray,
+    Source,
     Table,
     Terms,
     distances_from,
@@ -45,7 +46,7 @@ class Links:
 
 def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progress: Progress, label: str) -> Links:
     """Link each of the named source records to the nearest target records; record i's own target is record i."""
-    source_rows, source_of = distinct(Table(sources.cells[:, records], sources.states[:, records]))
+    source_rows, source_of = distinct(sources.at(records))
     target_rows, target_of = distinct(targets)
     count = np.bincount(target_of)
     lowest = np.full(len(count), np.iinfo(np.int64).max)
@@ -65,23 +66,10 @@ def _by_chunks(
     settings, tolerance = terms.between(sources, targets), _rounding(sources, targets)
 
     def work(start: int, end: int) -> Found:
-        return _nearest_of(
-            sources.cells[:, start:end],
-            sources.states[:, start:end],
-            targets.cells,
-            targets.states,
-            settings,
-            terms.lookup,
-            count,
-            lowest,
-            tolerance,
-            terms.is_squared,
-        )
+        part = sources.at(slice(start, end))
+        return _nearest_of(part, targets, settings, terms.lookup, count, lowest, tolerance, terms.is_squared)
 
-    queries = sources.cells.shape[1]
-    results = over_chunks(work, queries, max(1, min(2048, queries // 64)), progress, label)
-    border, ties, first, nearest = (np.concatenate(parts) for parts in zip(*results, strict=True))
-    return border, ties, first, nearest
+    return _over_sources(work, sources, progress, label)
 
 
 def _tree_wins(sources: Table, targets: Table, terms: Terms) -> bool:
@@ -121,7 +109,11 @@ def _by_tree(
             np.minimum.at(first, who[tied], lowest[candidates[tied]])
         return border, ties, first, best
 
-    queries = len(points)
+    return _over_sources(work, sources, progress, label)
+
+
+def _over_sources(work: Callable[[int, int], Found], sources: Table, progress: Progress, label: str) -> Found:
+    queries = sources.cells.shape[1]
     results = over_chunks(work, queries, max(1, min(2048, queries // 64)), progress, label)
     border, ties, first, nearest = (np.concatenate(parts) for parts in zip(*results, strict=True))
     return border, ties, first, nearest
@@ -129,13 +121,10 @@ def _by_tree(
 
 def distances(sources: Table, targets: Table, terms: Terms, progress: Progress, label: str) -> FloatArray:
     """The distance of every source record to every target record; infinite where nothing can be compared."""
-    settings = terms.between(sources, targets)
-    source_cells, source_states = sources.cells, sources.states
-    target_cells, target_states = np.ascontiguousarray(targets.cells), np.ascontiguousarray(targets.states)
+    settings, laid = terms.between(sources, targets), targets.contiguous()
 
     def work(start: int, end: int) -> FloatArray:
-        cells, states = source_cells[:, start:end], source_states[:, start:end]
-        return _all_distances(cells, states, target_cells, target_states, settings, terms.lookup)
+        return _all_distances(sources.at(slice(start, end)), laid, settings, terms.lookup)
 
     queries = sources.cells.shape[1]
     return np.concatenate(over_chunks(work, queries, max(1, min(256, queries // 16)), progress, label))
@@ -143,10 +132,7 @@ def distances(sources: Table, targets: Table, terms: Terms, progress: Progress, 
 
 def _between(sources: Table, targets: Table, terms: Terms, these: IntArray, those: IntArray) -> FloatArray:
     """The distances of pairs of records."""
-    settings = terms.between(sources, targets)
-    return _distances_between(
-        sources.cells, sources.states, targets.cells, targets.states, settings, terms.lookup, these, those
-    )
+    return _distances_between(sources, targets, terms.between(sources, targets), terms.lookup, these, those)
 
 
 @dataclass(frozen=True)
@@ -164,14 +150,11 @@ def ranks_of_own(
 ) -> OwnRanks:
     """The rank of target record i among the targets nearest to source record i, for each of the named records."""
     settings, tolerance, squared = terms.between(sources, targets), _rounding(sources, targets), terms.is_squared
-    target_cells, target_states = np.ascontiguousarray(targets.cells), np.ascontiguousarray(targets.states)
+    laid = targets.contiguous()
 
     def work(start: int, end: int) -> tuple[IntArray, IntArray, IntArray]:
         rows = records[start:end]
-        cells, states = sources.cells[:, rows], sources.states[:, rows]
-        return _own_ranks(
-            cells, states, target_cells, target_states, settings, terms.lookup, rows, enough, tolerance, squared
-        )
+        return _own_ranks(sources.at(rows), laid, settings, terms.lookup, rows, enough, tolerance, squared)
 
     chunk = max(1, min(2048, len(records) // 16))
     results = over_chunks(work, len(records), chunk, progress, label)
@@ -196,16 +179,13 @@ def distinct(table: Table) -> tuple[Table, IntArray]:
         _, first, inverse = np.unique(
             np.vstack([table.cells, table.states]).T, axis=0, return_index=True, return_inverse=True
         )
-    rows = Table(np.ascontiguousarray(table.cells[:, first]), np.ascontiguousarray(table.states[:, first]))
-    return rows, inverse.reshape(-1)
+    return table.at(first).contiguous(), inverse.reshape(-1)
 
 
 @kernel
 def _nearest_of(
-    source_cells: FloatArray,
-    source_states: StateArray,
-    target_cells: FloatArray,
-    target_states: StateArray,
+    sources: Table,
+    targets: Table,
     settings: Settings,
     lookup: FloatArray,
     count: IntArray,
@@ -219,7 +199,8 @@ def _nearest_of(
     Targets are taken in chunks that stay in the processor's cache while all sources pass over them. The least distance
     in each chunk is kept; only chunks that reach the border are then searched again, for the ties.
     """
-    queries, size = source_cells.shape[1], target_cells.shape[1]
+    cells, states = sources
+    queries, size = cells.shape[1], targets.cells.shape[1]
     chunks = (size + _CHUNK - 1) // _CHUNK
     least = np.empty((queries, chunks))
     distances, shared = np.empty(_CHUNK), np.empty(_CHUNK)
@@ -227,8 +208,8 @@ def _nearest_of(
         begin, end = chunk * _CHUNK, min(size, (chunk + 1) * _CHUNK)
         sums, in_common = distances[: end - begin], shared[: end - begin]
         for q in range(queries):
-            source = source_cells[:, q], source_states[:, q]
-            _measure_from(source, target_cells, target_states, begin, settings, lookup, sums, in_common)
+            source = cells[:, q], states[:, q]
+            _measure_from(source, targets, begin, settings, lookup, sums, in_common)
             least[q, chunk] = sums.min()
     border = np.empty(queries)
     ties = np.zeros(queries, dtype=np.int64)
@@ -246,8 +227,8 @@ def _nearest_of(
                 continue
             begin, end = chunk * _CHUNK, min(size, (chunk + 1) * _CHUNK)
             sums, in_common = distances[: end - begin], shared[: end - begin]
-            source = source_cells[:, q], source_states[:, q]
-            _measure_from(source, target_cells, target_states, begin, settings, lookup, sums, in_common)
+            source = cells[:, q], states[:, q]
+            _measure_from(source, targets, begin, settings, lookup, sums, in_common)
             for i in range(end - begin):
                 if sums[i] <= border[q]:
                     ties[q] += count[begin + i]
@@ -258,10 +239,8 @@ def _nearest_of(
 
 @kernel
 def _own_ranks(
-    source_cells: FloatArray,
-    source_states: StateArray,
-    target_cells: FloatArray,
-    target_states: StateArray,
+    sources: Table,
+    targets: Table,
     settings: Settings,
     lookup: FloatArray,
     own: IntArray,
@@ -270,12 +249,13 @@ def _own_ranks(
     squared: bool,
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each source how many targets are closer than its own, tie with it, and tie and come before it."""
-    queries, size = len(own), target_cells.shape[1]
+    cells, states = sources
+    queries, size = len(own), targets.cells.shape[1]
     closer, ties, earlier = np.zeros_like(own), np.zeros_like(own), np.zeros_like(own)
     distances, shared = np.empty(_CHUNK), np.empty(_CHUNK)
     for q in range(queries):
-        source = source_cells[:, q], source_states[:, q]
-        _measure_from(source, target_cells, target_states, own[q], settings, lookup, distances[:1], shared[:1])
+        source = cells[:, q], states[:, q]
+        _measure_from(source, targets, own[q], settings, lookup, distances[:1], shared[:1])
         reached = distances[0]
         if reached == np.inf:
             closer[q], ties[q] = enough, 1  # nothing in common with its own: never linked
@@ -287,7 +267,7 @@ def _own_ranks(
         for begin in range(0, size, _CHUNK):
             end = min(size, begin + _CHUNK)
             sums = distances[: end - begin]
-            _measure_from(source, target_cells, target_states, begin, settings, lookup, sums, shared[: end - begin])
+            _measure_from(source, targets, begin, settings, lookup, sums, shared[: end - begin])
             for i in range(end - begin):
                 if sums[i] < low:
                     closer[q] += 1
@@ -302,47 +282,34 @@ def _own_ranks(
 
 @kernel
 def _distances_between(
-    source_cells: FloatArray,
-    source_states: StateArray,
-    target_cells: FloatArray,
-    target_states: StateArray,
-    settings: Settings,
-    lookup: FloatArray,
-    sources: IntArray,
-    targets: IntArray,
+    sources: Table, targets: Table, settings: Settings, lookup: FloatArray, these: IntArray, those: IntArray
 ) -> FloatArray:
     """The distance of each source record to one target record."""
+    cells, states = sources
     out, shared = np.empty(1), np.empty(1)
-    result = np.empty(len(sources))
-    for r in range(len(sources)):
-        source = source_cells[:, sources[r]], source_states[:, sources[r]]
-        _measure_from(source, target_cells, target_states, targets[r], settings, lookup, out, shared)
+    result = np.empty(len(these))
+    for r in range(len(these)):
+        source = cells[:, these[r]], states[:, these[r]]
+        _measure_from(source, targets, those[r], settings, lookup, out, shared)
         result[r] = out[0]
     return result
 
 
 @kernel
-def _all_distances(
-    source_cells: FloatArray,
-    source_states: StateArray,
-    target_cells: FloatArray,
-    target_states: StateArray,
-    settings: Settings,
-    lookup: FloatArray,
-) -> FloatArray:
-    queries, size = source_cells.shape[1], target_cells.shape[1]
+def _all_distances(sources: Table, targets: Table, settings: Settings, lookup: FloatArray) -> FloatArray:
+    cells, states = sources
+    queries, size = cells.shape[1], targets.cells.shape[1]
     found, shared = np.empty((queries, size)), np.empty(size)
     for q in range(queries):
-        source = source_cells[:, q], source_states[:, q]
-        _measure_from(source, target_cells, target_states, 0, settings, lookup, found[q], shared)
+        source = cells[:, q], states[:, q]
+        _measure_from(source, targets, 0, settings, lookup, found[q], shared)
     return found
 
 
 @kernel
 def _measure_from(
-    source: tuple[FloatArray, StateArray],
-    target_cells: FloatArray,
-    target_states: StateArray,
+    source: Source,
+    targets: Table,
     begin: int,
     settings: Settings,
     lookup: FloatArray,
@@ -350,7 +317,7 @@ def _measure_from(
     in_common: FloatArray,
 ) -> None:
     """Distances of one record to the targets from `begin` on, looked up where sums are indices into a table."""
-    distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
+    distances_from(source, targets, begin, settings, sums, in_common)
     if len(lookup) > 0:
         for i in range(len(sums)):
             if sums[i] < len(lookup):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel, over_chunks
-from microveil.numerics.neighbours.mixed_distance import Settings, StateArray, Table, Terms, distances_from
+from microveil.numerics.neighbours.mixed_distance import Settings, Table, Terms, distances_from
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -27,37 +27,28 @@ def two_nearest(
 
     With `others` the tables are one, and a record is not its own neighbour.
     """
-    settings = terms.between(sources, targets)
-    target_cells, target_states = np.ascontiguousarray(targets.cells), np.ascontiguousarray(targets.states)
+    settings, laid = terms.between(sources, targets), targets.contiguous()
 
     def work(start: int, end: int) -> FloatArray:
         rows = records[start:end]
         left_out = rows if others else np.full(len(rows), -1)
-        cells, states = sources.cells[:, rows], sources.states[:, rows]
-        return _two_nearest_of(cells, states, target_cells, target_states, settings, left_out)
+        return _two_nearest_of(sources.at(rows), laid, settings, left_out)
 
     return np.concatenate(over_chunks(work, len(records), _QUERIES, progress, label))
 
 
 @kernel
-def _two_nearest_of(
-    source_cells: FloatArray,
-    source_states: StateArray,
-    target_cells: FloatArray,
-    target_states: StateArray,
-    settings: Settings,
-    left_out: IntArray,
-) -> FloatArray:
+def _two_nearest_of(sources: Table, targets: Table, settings: Settings, left_out: IntArray) -> FloatArray:
     """Targets are taken in chunks that stay in the processor's cache while all sources pass over them."""
-    size = target_cells.shape[1]
+    cells, states = sources
+    size = targets.cells.shape[1]
     nearest = np.full((len(left_out), 2), np.inf)
     distances, shared = np.empty(_CHUNK), np.empty(_CHUNK)
     for begin in range(0, size, _CHUNK):
         end = min(size, begin + _CHUNK)
         sums, in_common = distances[: end - begin], shared[: end - begin]
         for q in range(len(left_out)):
-            source = source_cells[:, q], source_states[:, q]
-            distances_from(source, target_cells, target_states, begin, settings, sums, in_common)
+            distances_from((cells[:, q], states[:, q]), targets, begin, settings, sums, in_common)
             if begin <= left_out[q] < end:
                 sums[left_out[q] - begin] = np.inf
             if sums.min() < nearest[q, 1]:

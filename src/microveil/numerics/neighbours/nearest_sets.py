@@ -70,7 +70,7 @@ def nearest_rows(
     if len(terms.form) == 0:
         everyone = np.zeros(len(records), dtype=np.int64)
         return NearestRows(np.arange(len(records)), everyone, row_of, len(records))
-    _, alike = distinct(Table(sources.cells[:, records], sources.states[:, records]))
+    _, alike = distinct(sources.at(records))
     _, first = np.unique(alike, return_index=True)
     links = link(sources, targets, terms, records[first], Part(progress, 0.0, 0.9), label)
     row = np.where(links.first >= 0, row_of[links.first], -1)
@@ -97,7 +97,7 @@ def _tied(
     queries, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for start in range(0, len(records), chunk):
         these = records[start : start + chunk]
-        apart = distances(Table(sources.cells[:, these], sources.states[:, these]), rows, terms, silent, label)
+        apart = distances(sources.at(these), rows, terms, silent, label)
         best = apart.min(axis=1, keepdims=True)
         border = (np.sqrt(best) + tolerance) ** 2 if terms.is_squared else best + tolerance
         query, row = np.nonzero(apart <= border)
