@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import ClassVar
 
@@ -47,8 +48,22 @@ class _PairwiseLoss(LossMeasure):
         crossed = [(name, other) for name in attributes for other in others if other != name]
         return crossed or [(name, name) for name in attributes]
 
-    def _columns(self, pair: Pair, crossed: list[tuple[str, str]]) -> dict[str, Coded]:
-        return {name: coded(pair, name) for name in dict.fromkeys(name for both in crossed for name in both)}
+    def _columns(self, pair: Pair, crossed: list[tuple[str, str]], progress: Progress) -> Iterator[tuple[Coded, Coded]]:
+        """The columns of two attributes at a time; there is progress when the next two are asked for."""
+        columns = {name: coded(pair, name) for name in dict.fromkeys(name for both in crossed for name in both)}
+        for number, (one, other) in enumerate(crossed, start=1):
+            yield columns[one], columns[other]
+            progress(number / len(crossed), f"{self.name}: tables")
+
+    def _mean(
+        self,
+        crossed: list[tuple[str, str]],
+        changes: list[float],
+        attributes: tuple[str, ...],
+        details: dict[str, float],
+    ) -> Loss:
+        per_attribute = mean_by_attribute(crossed, [100 * change for change in changes], attributes)
+        return Loss.of(self.name, sum(changes) / len(changes), attributes, per_attribute=per_attribute, details=details)
 
 
 @parameterised
@@ -71,20 +86,11 @@ class BivariateCounts(_PairwiseLoss):
         from microveil.numerics.counting.contingency import cell_counts
 
         crossed = self._pairs(pair, attributes)
-        columns = self._columns(pair, crossed)
         shares = []
-        for number, both in enumerate(crossed, start=1):
-            one, other = (columns[name] for name in both)
+        for one, other in self._columns(pair, crossed, progress):
             before, after = cell_counts([one.before, other.before], [one.after, other.after], [one.size, other.size])
             shares.append(float(abs(before - after).sum()) / (2 * len(pair)))
-            progress(number / len(crossed), f"{self.name}: tables")
-        return Loss.of(
-            self.name,
-            sum(shares) / len(shares),
-            attributes,
-            per_attribute=mean_by_attribute(crossed, [100 * share for share in shares], attributes),
-            details={"pairs": float(len(crossed))},
-        )
+        return self._mean(crossed, shares, attributes, {"pairs": float(len(crossed))})
 
 
 @parameterised
@@ -110,29 +116,20 @@ class ChiSquare(_PairwiseLoss):
         from microveil.numerics.counting.contingency import chi_square
 
         crossed = self._pairs(pair, attributes)
-        columns = self._columns(pair, crossed)
         changes: list[float] = []
         defined: list[tuple[str, str]] = []
-        for number, both in enumerate(crossed, start=1):
-            one, other = (columns[name] for name in both)
+        for both, (one, other) in zip(crossed, self._columns(pair, crossed, progress), strict=True):
             before, after = chi_square(one.before, other.before), chi_square(one.after, other.after)
             if before > 0 or after == 0:
                 defined.append(both)
                 changes.append(abs(after - before) / before if before > 0 else 0.0)
-            progress(number / len(crossed), f"{self.name}: tables")
         if not defined:
             raise DataError(
                 f"{' and '.join(crossed[0])} are not associated in the original, so {self.name} has nothing to compare "
                 "their association with"
             )
         details = {"pairs": float(len(crossed)), "undefined": float(len(crossed) - len(defined))}
-        return Loss.of(
-            self.name,
-            sum(changes) / len(changes),
-            attributes,
-            per_attribute=mean_by_attribute(defined, [100 * change for change in changes], attributes),
-            details=details,
-        )
+        return self._mean(defined, changes, attributes, details)
 
 
 def mean_by_attribute(
