@@ -27,6 +27,18 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
+class Tables:
+    """What is masked, and the original of the same records beside it, if that is known."""
+
+    data: Microdata
+    original: Microdata | None
+
+    def take(self, rows: IntArray) -> Tables:
+        """Some of the records of both."""
+        return Tables(self.data.take(rows), None if self.original is None else self.original.take(rows))
+
+
+@dataclass(frozen=True)
 class Masked:
     """What a method's own work gives: the new columns, and what it used to make them.
 
@@ -184,7 +196,7 @@ class Method(Parameterised, ABC):
             },
         )
         streams = provenance.streams_of_step(table, joint=self.is_joint)
-        masked = self._mask_beside(_beside(data, original), table, chosen, streams, progress)
+        masked = self._mask_beside(Tables(table, _beside(data, original)), chosen, streams, progress)
         progress(1.0, self.name)
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
         kept = data if isinstance(data, Release) else None
@@ -215,16 +227,9 @@ class Method(Parameterised, ABC):
             return earlier.seed
         return draw_seed() if seed is None else check_seed(seed)
 
-    def _mask_beside(
-        self,
-        original: Microdata | None,
-        data: Microdata,
-        attributes: tuple[str, ...],
-        streams: Streams,
-        progress: Progress,
-    ) -> Masked:
-        """What a method that looks at the original too replaces; it gets the original of the same records, if known."""
-        return self._mask(data, attributes, streams, progress)
+    def _mask_beside(self, tables: Tables, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        """What a method that looks at the original too replaces."""
+        return self._mask(tables.data, attributes, streams, progress)
 
     @abstractmethod
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
@@ -235,15 +240,8 @@ class MethodBesideOriginal(Method):
     """A method that looks at the original table beside what it masks, or hands it on to a method inside it."""
 
     @abstractmethod
-    def _mask_beside(
-        self,
-        original: Microdata | None,
-        data: Microdata,
-        attributes: tuple[str, ...],
-        streams: Streams,
-        progress: Progress,
-    ) -> Masked:
-        """The masked columns, given the original of the same records, if it is known."""
+    def _mask_beside(self, tables: Tables, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        """The masked columns, made with a look at the original."""
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        return self._mask_beside(data, data, attributes, streams, progress)
+        return self._mask_beside(Tables(data, data), attributes, streams, progress)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microveil.errors import ParameterError
-from microveil.masking.base import Masked, Method, MethodBesideOriginal
+from microveil.masking.base import Masked, Method, MethodBesideOriginal, Tables
 from microveil.masking.households import BY_HOUSEHOLD, agreement, household_of, shared_attributes, units_of
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.notes import MASKED_ALIKE, MEMBERS_DIFFER, NO_HOUSEHOLD, NO_SHARED_ATTRIBUTE, Note
@@ -74,25 +74,19 @@ class ByHousehold(MethodBesideOriginal):
     def draws(self) -> bool:
         return self.method.draws
 
-    def _mask_beside(
-        self,
-        original: Microdata | None,
-        data: Microdata,
-        attributes: tuple[str, ...],
-        streams: Streams,
-        progress: Progress,
-    ) -> Masked:
+    def _mask_beside(self, tables: Tables, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        data = tables.data
         household = household_of(data)
         shared = shared_attributes(data, attributes)
         own = tuple(name for name in attributes if name not in shared)
         if household is None or not shared:
             why = NO_HOUSEHOLD() if household is None else NO_SHARED_ATTRIBUTE(attributes=attributes)
-            masked = self.method._mask_beside(original, data, attributes, streams, progress)
+            masked = self.method._mask_beside(tables, attributes, streams, progress)
             return replace(masked, notes=(why, *masked.notes))
-        made = [self._of_households(original, data, household, shared, streams, Part(progress, 0.0, 0.5))]
+        made = [self._of_households(tables, household, shared, streams, Part(progress, 0.0, 0.5))]
         if own:
             persons = _PersonStreams(streams.seed, streams.step)
-            made.append(self.method._mask_beside(original, data, own, persons, Part(progress, 0.5, 1.0)))
+            made.append(self.method._mask_beside(tables, own, persons, Part(progress, 0.5, 1.0)))
         if any(masked.rows is not None for masked in made):
             raise ParameterError(
                 f"{self.name}: method = '{self.method.name}' is not allowed; it releases only some of the records"
@@ -106,25 +100,18 @@ class ByHousehold(MethodBesideOriginal):
         )
 
     def _of_households(
-        self,
-        original: Microdata | None,
-        data: Microdata,
-        household: IntArray,
-        attributes: tuple[str, ...],
-        streams: Streams,
-        progress: Progress,
+        self, tables: Tables, household: IntArray, attributes: tuple[str, ...], streams: Streams, progress: Progress
     ) -> Masked:
         """What the method makes of the table of households, given to every member."""
-        units = units_of(data, household, attributes)
+        units = units_of(tables.data, household, attributes)
         _, first = np.unique(units, return_index=True)
-        beside = None if original is None else original.take(first)
-        masked = self.method._mask_beside(beside, data.take(first), attributes, streams, progress)
+        masked = self.method._mask_beside(tables.take(first), attributes, streams, progress)
         members = pa.array(units)
         return replace(
             masked,
             columns={name: column.take(members) for name, column in masked.columns.items()},
             partitions={block: Partition.of(found.labels[units]) for block, found in masked.partitions.items()},
-            notes=(*_said(data, household, attributes), *masked.notes),
+            notes=(*_said(tables.data, household, attributes), *masked.notes),
         )
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.base import Masked, Method, MethodBesideOriginal
+from microveil.masking.base import Masked, Method, MethodBesideOriginal, Tables
 from microveil.masking.columns import columns_of
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.notes import MASKED_FIRST, SOME_MASKED_FIRST, Note
@@ -53,14 +53,8 @@ class PostMasking(MethodBesideOriginal):
     ) -> tuple[FloatArray, tuple[Note, ...]]:
         """The corrected values of these attributes, and what is to be said about them."""
 
-    def _mask_beside(
-        self,
-        original: Microdata | None,
-        data: Microdata,
-        attributes: tuple[str, ...],
-        streams: Streams,
-        progress: Progress,
-    ) -> Masked:
+    def _mask_beside(self, tables: Tables, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        data, original = tables.data, tables.original
         if original is None:
             raise DataError(
                 f"{self.name} corrects a release and needs the original as well: mask(release, original=...)"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import ParameterError, TooFewRecordsError
-from microveil.masking.base import Masked, Method, MethodBesideOriginal
+from microveil.masking.base import Masked, Method, MethodBesideOriginal, Tables
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
 from microveil.masking.notes import CLUSTERS, FEWER_CLUSTERS, LABELS_LEFT_OUT, MATRICES_OF_PARTS, Note, merged
 from microveil.masking.partition import Partition
@@ -103,24 +103,17 @@ class Within(MethodBesideOriginal):
     def is_joint(self) -> bool:
         return self.by == "clusters" or self.method.is_joint
 
-    def _mask_beside(
-        self,
-        original: Microdata | None,
-        data: Microdata,
-        attributes: tuple[str, ...],
-        streams: Streams,
-        progress: Progress,
-    ) -> Masked:
-        data = _with_domains(data, attributes)
+    def _mask_beside(self, tables: Tables, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        data = _with_domains(tables.data, attributes)
+        tables = Tables(data, tables.original)
         rows_of_parts, notes = self._parts(data, attributes, streams, Part(progress, 0.0, 0.3))
         made = []
         for number, (rows, part) in enumerate(
             zip(rows_of_parts, parts(Part(progress, 0.3, 1.0), len(rows_of_parts)), strict=True)
         ):
             own = streams if len(rows_of_parts) == 1 else _PartStreams(streams.seed, streams.step, number)
-            beside = None if original is None else original.take(rows)
             try:
-                made.append(self.method._mask_beside(beside, data.take(rows), attributes, own, part))
+                made.append(self.method._mask_beside(tables.take(rows), attributes, own, part))
             except TooFewRecordsError as problem:
                 if len(rows_of_parts) == 1:
                     raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from microveil.masking.base import Masked
+from microveil.masking.base import Masked, Tables
 from microveil.masking.columns import restored_moments
 from microveil.masking.notes import Note
 from microveil.masking.post_masking import PostMasking
@@ -47,17 +47,10 @@ class Hybrid(PostMasking):
     )
     source: ClassVar[str] = "Dandekar, Domingo-Ferrer and Sebé (2002); Fayyoumi (2008), section 2.5"
 
-    def _mask_beside(
-        self,
-        original: Microdata | None,
-        data: Microdata,
-        attributes: tuple[str, ...],
-        streams: Streams,
-        progress: Progress,
-    ) -> Masked:
-        masked = super()._mask_beside(original, data, attributes, streams, Part(progress, 0.0, 0.6))
-        released = data.with_columns(masked.columns)
-        found = closeness(original, released, attributes, streams=streams, progress=Part(progress, 0.6, 1.0))
+    def _mask_beside(self, tables: Tables, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        masked = super()._mask_beside(tables, attributes, streams, Part(progress, 0.0, 0.6))
+        released = tables.data.with_columns(masked.columns)
+        found = closeness(tables.original, released, attributes, streams=streams, progress=Part(progress, 0.6, 1.0))
         return replace(masked, notes=(*masked.notes, *found.notes))
 
     def _corrected(
