@@ -106,9 +106,9 @@ def _initialise(component: Parameterised, label: str, given: Mapping[str, Any]) 
     """Check what is given and fill the component with it; errors speak of `label`."""
     cls = type(component)
     values = _with_settings(cls, label, given)
-    known = [*own_names(cls), *settings_of(cls)]
+    own, settings = own_names(cls), settings_of(cls)
     for name in values:
-        if name not in known:
+        if name not in own and name not in settings:
             everything = parameter_names(cls)
             raise ParameterError(f"{label} has no parameter '{shortened(name)}'{nearest_name(name, everything)}")
     limited = _limited_above(typing.cast(Hashable, cls))
@@ -118,7 +118,7 @@ def _initialise(component: Parameterised, label: str, given: Mapping[str, Any]) 
         cls._validated_init(component, **{name: _as_python(value) for name, value in values.items()})  # type: ignore[attr-defined]
     except pydantic.ValidationError as problem:
         raise ParameterError(_sentence(label, problem)) from None
-    for name in settings_of(cls):
+    for name in settings:
         getattr(component, name).check(label)
 
 
@@ -304,10 +304,15 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def own_names(cls: type) -> list[str]:
+def own_names(cls: type) -> tuple[str, ...]:
     """The names of a component's own parameters, in order."""
-    settings = settings_of(cls)
-    return [field.name for field in dataclasses.fields(cls) if field.name not in settings]
+    return _own_names(typing.cast(Hashable, cls))
+
+
+@functools.cache
+def _own_names(cls: Hashable) -> tuple[str, ...]:
+    settings = _settings_of(cls)
+    return tuple(field.name for field in dataclasses.fields(cls) if field.name not in settings)  # type: ignore[arg-type]
 
 
 def parameter_names(cls: type) -> list[str]:
@@ -382,7 +387,7 @@ def describe_settings(cls: type[Parameterised]) -> tuple[dict[str, Any], ...]:
             "field": field,
             "usual": usual.name,
             "offered": {
-                name: {"summary": offered.summary, "parameters": own_names(offered)}
+                name: {"summary": offered.summary, "parameters": list(own_names(offered))}
                 for name, offered in type(usual).offered().items()
             },
         }
