@@ -19,6 +19,10 @@ from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
 Zero = Literal["ignore", "skip", "scale", "released"]
+_ZERO = (
+    "relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is divided by the "
+    "standard deviation (scale) or by the released value (released)"
+)
 _ROUNDING = 1e-12  # of what a moment is made of: a smaller one is rounding, and counts as 0
 
 
@@ -140,17 +144,14 @@ def moments_of(pair: Pair, attributes: tuple[str, ...]) -> tuple[Moments, Moment
 @parameterised
 class _MomentLoss(LossMeasure):
     family: ClassVar[str] = "numeric"
+    usual: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "moments are taken over the cells present in each file; a suppressed cell counts as a loss of 100 %"
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001b); Nin (2008), section 2.5.1"
 
-    zero: Zero = parameter(
-        default="ignore",
-        help="relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is "
-        "divided by the standard deviation (scale) or by the released value (released)",
-    )
+    zero: Zero = parameter(default="ignore", help=_ZERO)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         before, after = moments_of(pair, attributes)
@@ -217,7 +218,6 @@ class IL1(_ValueLoss):
     """Mean relative change of the values."""
 
     name: ClassVar[str] = "il1"
-    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the values"
     meaning: ClassVar[str] = "mean relative change of the values, at most 100 %; lower is better"
     route: ClassVar[Route] = "data"
@@ -228,7 +228,6 @@ class IL2(_MomentLoss):
     """Mean relative change of the attributes' means."""
 
     name: ClassVar[str] = "il2"
-    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the means"
     meaning: ClassVar[str] = "mean relative change of the means, at most 100 %; lower is better"
 
@@ -238,7 +237,6 @@ class IL3(_MomentLoss):
     """Mean relative change of the covariances, variances included."""
 
     name: ClassVar[str] = "il3"
-    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the covariances"
     meaning: ClassVar[str] = "mean relative change of the covariances, at most 100 %; lower is better"
 
@@ -248,7 +246,6 @@ class IL4(_MomentLoss):
     """Mean relative change of the variances."""
 
     name: ClassVar[str] = "il4"
-    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean relative change of the variances"
     meaning: ClassVar[str] = "mean relative change of the variances, at most 100 %; lower is better"
 
@@ -258,7 +255,6 @@ class IL5(_MomentLoss):
     """Mean change of the correlations; a difference, so that zeros need no rule."""
 
     name: ClassVar[str] = "il5"
-    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean change of the correlations"
     meaning: ClassVar[str] = "mean change of the correlations; lower is better"
 
@@ -274,7 +270,6 @@ class IL(_ValueLoss):
     """
 
     name: ClassVar[str] = "il"
-    usual: ClassVar[bool] = True
     summary: ClassVar[str] = "mean of IL1 to IL5: changes of values, means, covariances, variances and correlations"
     meaning: ClassVar[str] = "changes of values, means, covariances, variances and correlations; lower is better"
     route: ClassVar[Route] = "data"
@@ -305,16 +300,13 @@ class GIL(_MomentLoss):
     """
 
     name: ClassVar[str] = "g-il"
+    usual: ClassVar[bool] = False
     summary: ClassVar[str] = "plain mean of the changes of values, means, variances, covariances and correlations"
     meaning: ClassVar[str] = "changes of values and moments, dominated by small values; lower is better"
     route: ClassVar[Route] = "data"
     source: ClassVar[str] = "Fayyoumi (2008), section 4.4, Table 4.1, there called G_IL"
 
-    zero: Zero = parameter(
-        default="released",
-        help="relative change of an original value of 0: counts as no change (ignore), is left out (skip), or is "
-        "divided by the standard deviation (scale) or by the released value (released)",
-    )
+    zero: Zero = parameter(default="released", help=_ZERO)
     decimals: int | None = parameter(
         default=None,
         help="first round each of the five fractions to this number of decimals, as in the tables of Fayyoumi (2008)",
