@@ -8,13 +8,12 @@ publishing.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.masking.base import Masked, Method
@@ -98,9 +97,7 @@ class Microaggregation(Method):
         partitions, emptied = {}, Emptied()
         blocks = self.preparation.blocks(data, attributes, self.name)
         for block, part in zip(blocks, parts(progress, len(blocks)), strict=True):
-            states = np.column_stack([data.missing_states(name) for name in block])
-            rng = streams.generator("groups", *block)
-            found = self._partitions(data, block, states, rng, part, runs=len(blocks))
+            found = self._partitions(data, block, streams.generator("groups", *block), part, runs=len(blocks))
             partition = self._least_loss(data, block, found, streams)
             published = self.publishing.of_groups(data, block, partition, self._fewest(), streams, self.name)
             emptied += published.emptied
@@ -127,14 +124,7 @@ class Microaggregation(Method):
         return min(found, key=lost)
 
     def _partitions(
-        self,
-        data: Microdata,
-        names: tuple[str, ...],
-        states: npt.NDArray[np.uint8],
-        rng: np.random.Generator,
-        progress: Progress,
-        *,
-        runs: int,
+        self, data: Microdata, names: tuple[str, ...], rng: np.random.Generator, progress: Progress, *, runs: int
     ) -> list[Partition]:
         """The partition on some attributes, and where it is polished the one before as well.
 
@@ -144,6 +134,7 @@ class Microaggregation(Method):
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
         choices = self.preparation.choices(data, names, self.name)
         partitioner = self._partitioner(data)
+        rows_of_parts = self.preparation.parts_of_the_file(data, names, filled, self.k)
         steps = self.polish
         if steps is None:
             from microveil.numerics.grouping.simulated_annealing import default_steps
@@ -154,7 +145,7 @@ class Microaggregation(Method):
             chosen = tuple(names[j] for j in choice)
             taken = [column for j in choice for column in columns_of[j]]
             group = partial(self._polished_groups, partitioner, data, chosen, filled, taken, rng, steps)
-            made.append(self._labels(data, names, filled, states, group, part))
+            made.append(self._labels(rows_of_parts, group, part))
         return [
             Partition.of(min(found, key=lambda labels: _loss(filled, labels)) if len(found) > 1 else found[0])
             for found in zip(*made, strict=True)
@@ -162,18 +153,16 @@ class Microaggregation(Method):
 
     def _labels(
         self,
-        data: Microdata,
-        names: tuple[str, ...],
-        columns: FloatArray,
-        states: npt.NDArray[np.uint8],
+        rows_of_parts: Sequence[IntArray],
         group: Callable[[IntArray, Progress], list[IntArray]],
         progress: Progress,
     ) -> list[IntArray]:
         """The groups of all records, part of the file by part; several where `group` makes several."""
-        labels = [np.empty(len(data), dtype=np.int64) for _ in range(1 if self.polish == 0 else 2)]
+        records = sum(map(len, rows_of_parts))
+        labels = [np.empty(records, dtype=np.int64) for _ in range(1 if self.polish == 0 else 2)]
         done, used = 0, [0] * len(labels)
-        for rows in self.preparation.parts_of_the_file(data, names, columns, states, self.k):
-            found = group(rows, Part(progress, done / len(data), (done + len(rows)) / len(data)))
+        for rows in rows_of_parts:
+            found = group(rows, Part(progress, done / records, (done + len(rows)) / records))
             for j, made in enumerate(found):
                 labels[j][rows] = used[j] + made
                 used[j] += int(made.max()) + 1

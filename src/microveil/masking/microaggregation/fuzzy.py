@@ -153,11 +153,10 @@ class Fuzzy(Microaggregation):
         values = np.column_stack([column.values for column in numbers])
         columns = scaled(values, self.preparation.scale)
         filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
-        states = np.column_stack([column.state for column in numbers])
         names = tuple(column.name for column in numbers)
         choice = self.preparation.choices(data, names, self.name)[0]
         drawn, together, done = np.empty_like(values), np.empty(len(values), dtype=np.int64), 0
-        for number, rows in enumerate(self.preparation.parts_of_the_file(data, names, filled, states, self.k)):
+        for number, rows in enumerate(self.preparation.parts_of_the_file(data, names, filled, self.k)):
             part = Part(progress, done / len(values), (done + len(rows)) / len(values))
             pulls, degrees = self._clusters(np.ascontiguousarray(filled[rows][:, choice]), part)
             if weights is not None:

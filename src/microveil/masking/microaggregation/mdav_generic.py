@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.partition import Partition
@@ -52,14 +51,7 @@ class Generic(Microaggregation):
         )
 
     def _partitions(
-        self,
-        data: Microdata,
-        names: tuple[str, ...],
-        states: npt.NDArray[np.uint8],
-        rng: np.random.Generator,
-        progress: Progress,
-        *,
-        runs: int,
+        self, data: Microdata, names: tuple[str, ...], rng: np.random.Generator, progress: Progress, *, runs: int
     ) -> list[Partition]:
         columns, axes = self._mixed_columns(data, names)
 
@@ -67,7 +59,8 @@ class Generic(Microaggregation):
             return [self._mixed_groups(columns[rows], axes, rng, part)]
 
         alike = columns / np.where(axes.size > 0, axes.size, 1.0)
-        return [Partition.of(labels) for labels in self._labels(data, names, alike, states, group, progress)]
+        rows_of_parts = self.preparation.parts_of_the_file(data, names, alike, self.k)
+        return [Partition.of(labels) for labels in self._labels(rows_of_parts, group, progress)]
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         mixed, axes = self._mixed_columns(records.data, records.attributes)

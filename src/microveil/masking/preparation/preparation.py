@@ -7,7 +7,6 @@ from math import comb
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.preparation.attribute_blocks import consecutive_blocks, correlated_blocks, spread_blocks
@@ -117,13 +116,12 @@ class Preparation(Settings):
         choices = chosen_attributes(matrix, attributes, self.selected, self.select, self.width)
         return [[attributes.index(name) for name in choice] for choice in choices[:_MOST_CHOICES]]
 
-    def parts_of_the_file(
-        self, data: Microdata, names: tuple[str, ...], columns: FloatArray, states: npt.NDArray[np.uint8], k: int
-    ) -> list[IntArray]:
+    def parts_of_the_file(self, data: Microdata, names: tuple[str, ...], columns: FloatArray, k: int) -> list[IntArray]:
         """The records that are grouped by themselves: strata, patterns of missing cells, chunks."""
         parts = [np.arange(len(data))]
         if self.strata:
             parts = strata_of(data, k)
+        states = np.column_stack([data.missing_states(name) for name in names])
         apart = np.array([data[name].missing != "wildcard" for name in names])
         parts = [rows[pattern] for rows in parts for pattern in rows_by_pattern(states[rows], k, apart)]
         if self.chunk is not None:
