@@ -6,28 +6,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from microveil.masking.base import Masked, Method
-from microveil.masking.swapping.ranks import (
-    KINDS,
-    MISSING,
-    TIES,
-    UNIT,
-    WEIGHTS,
-    Ties,
-    Unit,
-    check_ranks,
-    ranks,
-    swap_by_rank,
-)
-from microveil.microdata import Microdata
+from microveil.masking.swapping.ranks import TIES, UNIT, SwapByRank, Ties, Unit, check_ranks, ranks
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress
-from microveil.randomness import Streams
 from microveil.typing import IntArray
 
 
 @parameterised
-class RankSwapping(Method):
+class RankSwapping(SwapByRank):
     """Each attribute by itself: in the order of its values, a value not swapped yet changes places with one drawn
     from those at most p ranks above it that are not swapped yet either; both are then done.
 
@@ -36,25 +21,19 @@ class RankSwapping(Method):
     were swapped can be swapped again: they drift, and p is no bound any more. A nominal attribute is swapped in the
     order of its declared domain.
 
-    >>> from microveil.microdata import Microdata
-    >>> people = Microdata.of({"age": [31, 45, 62, 70]})
+    >>>     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
     >>> sorted(RankSwapping(p=1, unit="positions").mask(people, seed=1).frame["age"].to_pylist())
     [31, 45, 62, 70]
     """
 
     name: ClassVar[str] = "rank-swapping"
-    family: ClassVar[str] = "swapping"
     summary: ClassVar[str] = "values are swapped with values of a similar rank, attribute by attribute"
-    kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = MISSING
-    weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Moore (1996); Nin (2008), section 2.4.1; Marés (2013), section 2.3.4"
 
     p: float = parameter(
         default=5.0,
         help="largest difference in rank between swapped values, as a percentage of the records, or as a "
-        "number of ranks "
-        "with unit=positions",
+        "number of ranks with unit=positions",
         ge=0,
         le=100,
     )
@@ -74,9 +53,6 @@ class RankSwapping(Method):
         """The farthest move in ranks among so many values: at least 1, unless p is 0."""
         reach = ranks(self.p, self.unit, values)
         return min(values, round(reach) if self.rounding == "round" else int(reach))
-
-    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_partners, swap_repeatedly

@@ -8,18 +8,14 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 import pydantic
 
-from microveil.masking.base import Masked, Method
-from microveil.masking.swapping.ranks import KINDS, MISSING, TIES, WEIGHTS, Ties, check_weights, swap_by_rank
-from microveil.microdata import Microdata
+from microveil.masking.swapping.ranks import TIES, SwapByRank, Ties, check_weights
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, bucket_shares, tabulated
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress
-from microveil.randomness import Streams
 from microveil.typing import IntArray
 
 
 @parameterised
-class RankSwappingBuckets(Method):
+class RankSwappingBuckets(SwapByRank):
     """Each attribute by itself: its values in order are divided into buckets of equal size; a value not swapped yet
     draws a bucket, its own with probability 1/2, the next with 1/4 and so on, and changes places with one of the values
     of that bucket that are not swapped yet (in its own, with one above it). A bucket without such a value is drawn
@@ -32,18 +28,13 @@ class RankSwappingBuckets(Method):
     the next and so on; in Python also a function of the number of buckets between, of which a table is kept. Where
     there are too few values, the buckets are made fewer, so that each has two at least.
 
-    >>> from microveil.microdata import Microdata
-    >>> people = Microdata.of({"age": [31, 45, 62, 70]})
+    >>>     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
     >>> sorted(RankSwappingBuckets(buckets=2).mask(people, seed=1).frame["age"].to_pylist())
     [31, 45, 62, 70]
     """
 
     name: ClassVar[str] = "rank-swapping-buckets"
-    family: ClassVar[str] = "swapping"
     summary: ClassVar[str] = "rank swapping within and between buckets of ranks, near buckets being likelier"
-    kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = MISSING
-    weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), section 4.1.2"
 
     buckets: int = parameter(default=25, help="number of buckets that the ranks are divided into", ge=1, le=1_000_000)
@@ -77,9 +68,6 @@ class RankSwappingBuckets(Method):
     @property
     def _weights(self) -> Weights:
         return cast("Weights", self.bucket_weights)  # a function has become a table
-
-    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_between_buckets

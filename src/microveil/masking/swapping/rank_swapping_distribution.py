@@ -8,32 +8,16 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 import pydantic
 
-from microveil.masking.base import Masked, Method
-from microveil.masking.swapping.ranks import (
-    KINDS,
-    MISSING,
-    TIES,
-    UNIT,
-    WEIGHTS,
-    Ties,
-    Unit,
-    check_ranks,
-    check_weights,
-    ranks,
-    swap_by_rank,
-)
-from microveil.microdata import Microdata
+from microveil.masking.swapping.ranks import TIES, UNIT, SwapByRank, Ties, Unit, check_ranks, check_weights, ranks
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, shift_weights, tabulated
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress
-from microveil.randomness import Streams
 from microveil.typing import IntArray
 
 _PLACES = [(part + 0.5) / 200 for part in range(200)]  # where a function is looked at, as shares of p
 
 
 @parameterised
-class RankSwappingDistribution(Method):
+class RankSwappingDistribution(SwapByRank):
     """Rank swapping in which a value may move any way: each attribute by itself, in the order of its values, a value
     not swapped yet changes places with the one so many ranks above it as a random number says; both are then done.
 
@@ -43,8 +27,7 @@ class RankSwappingDistribution(Method):
     geometric with mean p/2, or a list of weights for equal parts of the way up to p; in Python also a function of the
     move as a share of p, of which a table is kept.
 
-    >>> from microveil.microdata import Microdata
-    >>> people = Microdata.of({"age": [31, 45, 62, 70]})
+    >>>     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
     >>> sorted(RankSwappingDistribution(p=50).mask(people, seed=1).frame["age"].to_pylist())
     [31, 45, 62, 70]
     >>> RankSwappingDistribution(shift=(3, 2, 1)).mask(people, seed=1).provenance.steps[0].parameters["shift"]
@@ -52,20 +35,15 @@ class RankSwappingDistribution(Method):
     """
 
     name: ClassVar[str] = "rank-swapping-distribution"
-    family: ClassVar[str] = "swapping"
     summary: ClassVar[str] = (
         "rank swapping in which the distance in ranks is drawn at random, short ones being likelier"
     )
-    kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = MISSING
-    weights: ClassVar[str] = WEIGHTS
     source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), section 4.1.2"
 
     p: float = parameter(
         default=5.0,
         help="twice the mean difference in rank between swapped values, as a percentage of the records, or as "
-        "a number of "
-        "ranks with unit=positions",
+        "a number of ranks with unit=positions",
         ge=0,
         le=100,
     )
@@ -96,9 +74,6 @@ class RankSwappingDistribution(Method):
     @property
     def _weights(self) -> Weights:
         return cast("Weights", self.shift)  # a function has become a table
-
-    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_between_buckets

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from abc import abstractmethod
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.base import Masked
+from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Weights
 from microveil.progress import Progress, parts
@@ -18,8 +18,6 @@ from microveil.typing import FloatArray, IntArray
 Keys = FloatArray | IntArray
 Unit = Literal["percent", "positions"]
 Ties = Literal["random", "stable"]
-# for so many values in ascending order: from which rank each rank receives its value
-Exchange = Callable[[int, np.random.Generator], IntArray]
 
 KINDS = ("numeric", "ordinal", "nominal")
 UNIT = "whether p is a percentage of the values or a number of ranks"
@@ -52,26 +50,30 @@ def ranks(p: float, unit: Unit, values: int) -> float:
     return max(1.0, p if unit == "positions" else p * values / 100)
 
 
-def swap_by_rank(
-    data: Microdata,
-    attributes: tuple[str, ...],
-    exchange: Exchange,
-    ties: Ties,
-    streams: Streams,
-    progress: Progress,
-    method: str,
-) -> Masked:
-    """Each attribute by itself: sort its values, exchange them, and undo the sort."""
-    columns = {}
-    for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-        rng = streams.generator(name)
-        keys, present = _sort_keys(data, name, method)
-        order = present[_ascending(keys[present], ties, rng)]
-        receives = np.arange(len(data))
-        receives[order] = order[exchange(len(order), rng)]
-        columns[name] = data.reordered_column(name, receives)
-        part(1.0, f"{method}: {name}")
-    return Masked(columns)
+class SwapByRank(Method):
+    """Each attribute by itself: sort its values, exchange them, undo the sort; a subclass has the parameter `ties`."""
+
+    family: ClassVar[str] = "swapping"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = MISSING
+    weights: ClassVar[str] = WEIGHTS
+    ties: Ties
+
+    @abstractmethod
+    def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
+        """For so many values in ascending order: from which rank each rank receives its value."""
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        columns = {}
+        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+            rng = streams.generator(name)
+            keys, present = _sort_keys(data, name, self.name)
+            order = present[_ascending(keys[present], self.ties, rng)]
+            receives = np.arange(len(data))
+            receives[order] = order[self._exchange(len(order), rng)]
+            columns[name] = data.reordered_column(name, receives)
+            part(1.0, f"{self.name}: {name}")
+        return Masked(columns)
 
 
 def _ascending(keys: Keys, ties: Ties, rng: np.random.Generator) -> IntArray:
