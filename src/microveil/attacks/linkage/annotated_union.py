@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import ceil
 from typing import ClassVar
 
-from microveil.attacks.base import Attack, Risk
-from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
-from microveil.attacks.linkage.windows import is_swapped, reach_text, reaches, window
+from microveil.attacks.base import Risk
+from microveil.attacks.linkage.candidates import METRIC, RECORDS, attacked, risk_of, steps_of
+from microveil.attacks.linkage.windows import WindowLinkage, reach_text, reaches, window
 from microveil.comparison.columns import Columns, Metric
 from microveil.comparison.pairs import Pair
-from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
+from microveil.masking.swapping.ranks import UNIT, Unit
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 
 
 @parameterised
-class AnnotatedUnionLinkage(Attack):
+class AnnotatedUnionLinkage(WindowLinkage):
     """Each released record is annotated with the number of known attributes in whose window it lies; of the records
     with the highest number the nearest is linked.
 
@@ -34,15 +34,12 @@ class AnnotatedUnionLinkage(Attack):
     """
 
     name: ClassVar[str] = "annotated-union-linkage"
-    family: ClassVar[str] = "linkage"
     summary: ClassVar[str] = "links the nearest of the released records that lie in the largest number of rank windows"
     meaning: ClassVar[str] = "records linked to the right person by the largest number of rank windows; lower is safer"
     assumes: ClassVar[str] = (
         "the true values of some attributes of everyone in the file, and about how far values moved"
     )
     formula: ClassVar[str] = "link = nearest l with most attributes j such that x'_lj is within h ranks of x_ij"
-    kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Nin (2008), section 4.1.4"
 
     p: float | None = parameter(
@@ -56,14 +53,6 @@ class AnnotatedUnionLinkage(Attack):
     metric: Metric = parameter(default="euclidean", help=METRIC)
     records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
-
-    def __post_init__(self) -> None:
-        if self.p is not None:
-            check_ranks(self.name, self.p, self.unit)
-
-    @classmethod
-    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        return super().suited(pair) if is_swapped(pair) else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.neighbours.range_search import Boxes, Order, link_inside

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from microveil.attacks.base import Attack, Risk, Variant
-from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, attacked, risk_of, steps_of
-from microveil.attacks.linkage.windows import Reach, is_swapped, reach_text, reaches, shares_of, window
+from microveil.attacks.base import Risk, Variant
+from microveil.attacks.linkage.candidates import METRIC, RECORDS, attacked, risk_of, steps_of
+from microveil.attacks.linkage.windows import Reach, WindowLinkage, reach_text, reaches, shares_of, window
 from microveil.comparison.columns import Columns, Metric
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
-from microveil.masking.swapping.ranks import KINDS, UNIT, Unit, check_ranks
+from microveil.masking.swapping.ranks import UNIT, Unit
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.typing import FloatArray, IntArray
@@ -25,7 +25,7 @@ _QUICKLY_PROPAGATED = 20_000  # records whose links are followed up in seconds
 
 
 @parameterised
-class RankSwappingLinkage(Attack):
+class RankSwappingLinkage(WindowLinkage):
     """Rank swapping moves no value by more than p ranks, so only the released records within p ranks of the known value
     can be the person's; of those within reach in every known attribute the nearest is linked.
 
@@ -53,15 +53,12 @@ class RankSwappingLinkage(Attack):
     """
 
     name: ClassVar[str] = "rank-swapping-linkage"
-    family: ClassVar[str] = "linkage"
     summary: ClassVar[str] = "intersects the windows within which rank swapping can have moved the known values"
     meaning: ClassVar[str] = "records linked to the right person by the windows of rank swapping; lower is safer"
     assumes: ClassVar[str] = (
         "the true values of some attributes of everyone in the file, and how far values were swapped"
     )
     formula: ClassVar[str] = "B_i = ∩_j { l : x'_lj within p ranks of x_ij }; link = nearest record of B_i"
-    kinds: ClassVar[tuple[str, ...]] = KINDS
-    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), sections 4.1.1 and 4.1.3"
 
     p: float | None = parameter(
@@ -85,18 +82,13 @@ class RankSwappingLinkage(Attack):
     seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def __post_init__(self) -> None:
-        if self.p is not None:
-            check_ranks(self.name, self.p, self.unit)
+        super().__post_init__()
         if self.propagate and self.records is not None:
             raise ParameterError(
                 f"{self.name}: records = {self.records} is not allowed with propagate, which needs all"
             )
 
     variants: ClassVar[tuple[Variant, ...]] = (Variant({"propagate": True}, most_records=_QUICKLY_PROPAGATED),)
-
-    @classmethod
-    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        return super().suited(pair) if is_swapped(pair) else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.neighbours.range_search import Boxes, Order, link_inside

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from microveil.attacks.base import Attack
+from microveil.attacks.linkage.candidates import MISSING
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
-from microveil.masking.swapping.ranks import Unit, ranks
+from microveil.masking.swapping.ranks import KINDS, Unit, check_ranks, ranks
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -39,6 +41,24 @@ class Reach:
 def is_swapped(pair: Pair) -> bool:
     """Whether the provenance says that some attribute was rank-swapped."""
     return pair.release is not None and any(step.method in SWAPPING for step in pair.release.provenance.steps)
+
+
+class WindowLinkage(Attack):
+    """Linkage by how far rank swapping can have moved values; a subclass has the parameters `p` and `unit`."""
+
+    family: ClassVar[str] = "linkage"
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    missing: ClassVar[str] = MISSING
+    p: float | None
+    unit: Unit
+
+    def __post_init__(self) -> None:
+        if self.p is not None:
+            check_ranks(self.name, self.p, self.unit)
+
+    @classmethod
+    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
+        return super().suited(pair) if is_swapped(pair) else ()
 
 
 def reaches(pair: Pair, attributes: tuple[str, ...], p: float | None, unit: Unit, name: str) -> list[Reach]:
