@@ -20,8 +20,11 @@ from microveil.progress import Progress, parts
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from microveil.attacks.linkage.comparison import Comparison
     from microveil.comparison.labels import Labels
+    from microveil.numerics.neighbours.assignment import Mixture
     from microveil.numerics.neighbours.mixed_distance import Table
+    from microveil.numerics.neighbours.nearest import Links
 
 Standardisation = Literal["separate", "joint", "minmax", "none"]
 # for each record attacked and each counter, the chance that its link is right
@@ -84,6 +87,13 @@ class Linkage(Attack):
             raise ParameterError(
                 f"{self.name}: known_sizes = {self.known_sizes} is not allowed; each must be at least 1"
             )
+
+    def _is_blocking(self, name: str) -> bool:
+        return self.block is not None and name in self.block
+
+    def _known(self, attributes: tuple[str, ...]) -> str:
+        """What the intruder knows, for the scenario."""
+        return f"the true values of {'' if self.known_sizes is None else 'some of '}{', '.join(attributes)}"
 
     @abstractmethod
     def _linker(self, pair: Pair, attributes: tuple[str, ...]) -> Linker:
@@ -179,7 +189,47 @@ def labelled_of(pair: Pair, attributes: Sequence[str]) -> dict[int, Labels]:
     return {number: labels for number, labels in found.items() if labels is not None}
 
 
-def refuse_long_assignment(name: str, *different: int) -> None:
+def hits_of_links(links: Links, attacked: IntArray) -> Hits:
+    """By every convention for ties, the chance that each record is linked to its own."""
+    return {
+        "expected": np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0),
+        "first": (links.first == attacked).astype(np.float64),
+        "optimistic": links.own.astype(np.float64),
+        "strict": (links.own & (links.ties == 1)).astype(np.float64),
+    }
+
+
+def hits_of_chances(own: FloatArray) -> Hits:
+    """The same of records that are assigned to their own with some chance."""
+    return {
+        "expected": own,
+        "optimistic": (own > 0).astype(np.float64),
+        "strict": (own > 1 - 1e-6).astype(np.float64),
+    }
+
+
+class Assigned(NamedTuple):
+    """The even mixture of the one-to-one assignments with the least sum of distances, the distances of the distinct
+    records, and which of these each known and each released record is."""
+
+    mixture: Mixture
+    cost: FloatArray
+    row_of: IntArray
+    column_of: IntArray
+
+    @classmethod
+    def of(cls, comparison: Comparison, name: str, comparing: Progress, assigning: Progress) -> Assigned:
+        from microveil.numerics.neighbours.assignment import even_assignment
+
+        (rows, _), (columns, _) = comparison.distinct_records
+        _refuse_long_assignment(name, len(rows), len(columns))
+        label = f"{name}: assigning records"
+        cost, row_of, column_of = comparison.distances(comparing, label)
+        mixture = even_assignment(cost, np.bincount(row_of), np.bincount(column_of), assigning, label)
+        return cls(mixture, cost, row_of, column_of)
+
+
+def _refuse_long_assignment(name: str, *different: int) -> None:
     """A one-to-one assignment compares all pairs of distinct records at once."""
     if max(different) > MOST_PAIRED:
         raise ParameterError(

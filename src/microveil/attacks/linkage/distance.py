@@ -10,13 +10,15 @@ import numpy as np
 from microveil.attacks.base import Variant
 from microveil.attacks.linkage.base import (
     EFFORT_OF_LABELS,
+    Assigned,
     Hits,
     Linkage,
     Linker,
     Standardisation,
     columns_of,
+    hits_of_chances,
+    hits_of_links,
     labelled_of,
-    refuse_long_assignment,
     scaled,
     unit_of,
 )
@@ -180,13 +182,7 @@ class DistanceLinkage(Linkage):
         """For each record attacked, by every convention for ties, the chance that its link is right."""
         label = f"{self.name}: linking records"
         if self.neighbours == 1:
-            links = comparison.link(attacked, progress, label)
-            return {
-                "expected": np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0),
-                "first": (links.first == attacked).astype(np.float64),
-                "optimistic": links.own.astype(np.float64),
-                "strict": (links.own & (links.ties == 1)).astype(np.float64),
-            }
+            return hits_of_links(comparison.link(attacked, progress, label), attacked)
         ranks = comparison.ranks_of_own(attacked, self.neighbours, progress, label)
         within = [np.clip((count - ranks.closer) / ranks.ties, 0.0, 1.0) for count in (1, self.neighbours)]
         return {
@@ -200,22 +196,11 @@ class DistanceLinkage(Linkage):
 
     def _assigned(self, comparison: Comparison, attacked: IntArray, progress: Progress) -> Hits:
         """The same for the even mixture of the assignments with the least sum of distances."""
-        from microveil.numerics.neighbours.assignment import even_assignment
-
-        (rows, _), (columns, _) = comparison.distinct_records
-        refuse_long_assignment(self.name, len(rows), len(columns))
-        label, (first, second) = f"{self.name}: assigning records", parts(progress, 2)
-        cost, row_of, column_of = comparison.distances(first, label)
-        mixture = even_assignment(cost, np.bincount(row_of), np.bincount(column_of), second, label)
-        own = mixture.of_pairs(row_of[attacked], column_of[attacked])
-        return {
-            "expected": own,
-            "optimistic": (own > 0).astype(np.float64),
-            "strict": (own > 1 - 1e-6).astype(np.float64),
-        }
+        mixture, _, row_of, column_of = Assigned.of(comparison, self.name, *parts(progress, 2))
+        return hits_of_chances(mixture.of_pairs(row_of[attacked], column_of[attacked]))
 
     def _scenario(self, attributes: tuple[str, ...]) -> str:
-        known = f"the true values of {'' if self.known_sizes is None else 'some of '}{', '.join(attributes)}"
+        known = self._known(attributes)
         if self.one_to_one:
             return (
                 f"An intruder knows {known} of everyone in the file and gives each person a released record of their "
@@ -324,9 +309,6 @@ class DistanceLinkage(Linkage):
             weight * self._unlike,
             squared=self._squares,
         )
-
-    def _is_blocking(self, name: str) -> bool:
-        return self.block is not None and name in self.block
 
     @property
     def _squares(self) -> bool:

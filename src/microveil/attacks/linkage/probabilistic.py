@@ -10,13 +10,15 @@ import numpy as np
 
 from microveil.attacks.linkage.base import (
     EFFORT_OF_LABELS,
+    Assigned,
     Hits,
     Linkage,
     Linker,
     Standardisation,
     columns_of,
+    hits_of_chances,
+    hits_of_links,
     labelled_of,
-    refuse_long_assignment,
     scaled,
     unit_of,
 )
@@ -170,44 +172,37 @@ class ProbabilisticLinkage(Linkage):
 
     def _hits(self, comparison: Comparison, model: Model, attacked: IntArray, progress: Progress) -> Hits:
         links = comparison.link(attacked, progress, f"{self.name}: linking records")
-        expected = np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0)
+        hits = hits_of_links(links, attacked)
+        expected = hits["expected"]
         weight = model.highest - links.nearest
         linked, clerical = weight >= model.upper, (weight > model.lower) & (weight < model.upper)
         return {
+            **hits,
             "expected": expected * linked if self.assignment == "threshold" else expected,
-            "first": (links.first == attacked).astype(np.float64),
-            "optimistic": links.own.astype(np.float64),
-            "strict": (links.own & (links.ties == 1)).astype(np.float64),
             "linked": expected * linked,
             "clerical": expected * clerical,
             "wrong": (1.0 - expected) * linked,
         }
 
     def _assigned(self, comparison: Comparison, model: Model, attacked: IntArray, progress: Progress) -> Hits:
-        from microveil.numerics.neighbours.assignment import even_assignment
-
-        (rows, _), (columns, _) = comparison.distinct_records
-        refuse_long_assignment(self.name, len(rows), len(columns))
-        label, (first, second) = f"{self.name}: assigning records", (Part(progress, 0.0, 0.3), Part(progress, 0.3, 1.0))
-        cost, row_of, column_of = comparison.distances(first, label)
-        demand = np.bincount(column_of)
-        mixture = even_assignment(cost, np.bincount(row_of), demand, second, label)
+        comparing, assigning = Part(progress, 0.0, 0.3), Part(progress, 0.3, 1.0)
+        mixture, cost, row_of, column_of = Assigned.of(comparison, self.name, comparing, assigning)
         these, those = row_of[attacked], column_of[attacked]
         own, weight = mixture.of_pairs(these, those), model.highest - cost[these, those]
         above = model.highest - cost[mixture.rows, mixture.columns] >= model.upper
-        links = np.bincount(mixture.rows, mixture.chance * demand[mixture.columns] * above, minlength=cost.shape[0])
+        links = np.bincount(
+            mixture.rows, mixture.chance * np.bincount(column_of)[mixture.columns] * above, minlength=cost.shape[0]
+        )
         linked = own * (weight >= model.upper)
         return {
-            "expected": own,
-            "optimistic": (own > 0).astype(np.float64),
-            "strict": (own > 1 - 1e-6).astype(np.float64),
+            **hits_of_chances(own),
             "linked": linked,
             "clerical": own * ((weight > model.lower) & (weight < model.upper)),
             "wrong": np.clip(links[these] - linked, 0.0, 1.0),
         }
 
     def _scenario(self, attributes: tuple[str, ...]) -> str:
-        known = f"the true values of {'' if self.known_sizes is None else 'some of '}{', '.join(attributes)}"
+        known = self._known(attributes)
         if self.assignment == "one-to-one":
             return (
                 f"An intruder knows {known} of everyone in the file and gives each person a released record of their "
@@ -233,7 +228,7 @@ class ProbabilisticLinkage(Linkage):
         for j, found in labels.items():
             incomplete[j] = found.states.any() or (found.codes < 0).any()
         wildcard = np.array([pair.masked[name].missing == "wildcard" for name in attributes]) & incomplete
-        blocking = np.array([self.block is not None and name in self.block for name in attributes])
+        blocking = np.array([self._is_blocking(name) for name in attributes])
         scheme = Scheme(tuple(limits), wildcard, blocking)
         if not scheme.fits:
             raise ParameterError(
@@ -254,8 +249,7 @@ class ProbabilisticLinkage(Linkage):
         """Up to which gaps a value agrees with a label; 0 is inside."""
         kind = pair.original[name].kind
         if kind == "numeric":
-            blocking = self.block is not None and name in self.block
-            beyond = self.tolerances if self.agreement == "tolerance" and not blocking else ()
+            beyond = self.tolerances if self.agreement == "tolerance" and not self._is_blocking(name) else ()
             return (_EQUAL, *(limit for limit in beyond if limit > _EQUAL))
         return tuple(map(float, self.steps)) if kind == "ordinal" else (0.0,)
 
@@ -265,7 +259,7 @@ class ProbabilisticLinkage(Linkage):
             before, after = (column.codes.astype(np.float64) for column in pair.categories(name))
             return before, after, self._limits(pair, name)
         before, after = (column.values for column in pair.numbers(name))
-        if self.block is not None and name in self.block:
+        if self._is_blocking(name):
             return before, after, (0.0,)
         before, after = scaled(before, after, self.standardisation)
         if self.agreement == "tolerance":

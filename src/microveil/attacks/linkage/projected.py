@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from microveil.attacks.base import Attack, Risk
+from microveil.attacks.linkage.base import hits_of_links
 from microveil.attacks.linkage.candidates import RECORDS, attacked
 from microveil.comparison.columns import Columns
 from microveil.comparison.pairs import Pair
@@ -123,18 +124,12 @@ class ProjectedLinkage(Attack):
             mode: self._linked(mode, columns, blocks, own, part)
             for mode, part in zip(modes, parts(progress, len(modes)), strict=True)
         }
-        expected = {mode: np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0) for mode, links in found.items()}
+        hits = {mode: hits_of_links(links, own) for mode, links in found.items()}
+        expected = {mode: chances["expected"] for mode, chances in hits.items()}
         best = max(modes, key=lambda mode: float(expected[mode].mean()))
-        links = found[best]
         per_record = np.full(len(pair), np.nan)
         per_record[own] = expected[best]
-        shares = {
-            "expected": expected[best],
-            "first": links.first == own,
-            "optimistic": links.own,
-            "strict": links.own & (links.ties == 1),
-            **{str(mode): expected[mode] for mode in modes},
-        }
+        shares = {**hits[best], **{str(mode): expected[mode] for mode in modes}}
         counters = {key: 100 * float(np.mean(share)) for key, share in shares.items()}
         scenario = (
             f"An intruder knows the true values of {', '.join(attributes)} for a person in the file, makes one score "
