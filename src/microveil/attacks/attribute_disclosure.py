@@ -7,16 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.attacks.base import Risk
-from microveil.attacks.confidential import (
-    CONFIDENTIAL,
-    MISSING,
-    WIDTH,
-    ConfidentialAttack,
-    mean_over,
-    percent,
-    shares_of_candidates,
-)
-from microveil.attacks.linkage.candidates import RECORDS, attacked
+from microveil.attacks.confidential import CONFIDENTIAL, MISSING, WIDTH, CandidateAttack, mean_over, percent
+from microveil.attacks.linkage.candidates import RECORDS
 from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
@@ -24,7 +16,7 @@ from microveil.progress import Progress
 
 
 @parameterised
-class AttributeDisclosure(ConfidentialAttack):
+class AttributeDisclosure(CandidateAttack):
     """The candidates for a person are the released records nearest to what is known of them, all that tie; the risk is
     the share of the candidates that have the person's confidential value.
 
@@ -58,17 +50,9 @@ class AttributeDisclosure(ConfidentialAttack):
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         targets = self.targets(pair, attributes)
-        drawn = attacked(
-            pair,
-            (*attributes, *(target.name for target in targets)),
-            self.records,
-            10.0 * len(pair) * len(attributes),
-            self.seed,
-            self.name,
-        )
         reach = [target.reach(self.width) for target in targets]
         label = f"{self.name}: finding candidates"
-        shares, sizes = shares_of_candidates(pair, targets, reach, drawn, progress, label)
+        shares, sizes = self.shares_of_candidates(pair, attributes, targets, reach, progress, label)
         missed = np.isnan(shares)
         baseline = np.stack([target.share_right(self.width) for target in targets])
         counters = {

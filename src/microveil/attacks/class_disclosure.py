@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from microveil.attacks.base import Risk
-from microveil.attacks.confidential import (
-    CONFIDENTIAL,
-    MISSING,
-    ConfidentialAttack,
-    Target,
-    mean_over,
-    percent,
-    shares_of_candidates,
-)
-from microveil.attacks.linkage.candidates import RECORDS, attacked
+from microveil.attacks.confidential import CONFIDENTIAL, MISSING, CandidateAttack, Target, mean_over, percent
+from microveil.attacks.linkage.candidates import RECORDS
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.microdata.schema import KINDS
@@ -46,7 +38,7 @@ class ClassRisk(Risk):
 
 
 @parameterised
-class ClassDisclosure(ConfidentialAttack):
+class ClassDisclosure(CandidateAttack):
     """The share of records whose group shows their class, because all its members have it.
 
     The groups are those the release was made with (with several blocks, the records that share all their groups), and
@@ -102,16 +94,9 @@ class ClassDisclosure(ConfidentialAttack):
             )
         labels = [_equal_values(pair, target.known) if made is None else made for target in targets]
         if made is None:
-            drawn = attacked(
-                pair,
-                (*attributes, *(target.name for target in targets)),
-                self.records,
-                10.0 * len(pair) * len(attributes),
-                self.seed,
-                self.name,
-            )
             label = f"{self.name}: finding groups"
-            shares, _ = shares_of_candidates(pair, targets, [0.0] * len(targets), drawn, progress, label)
+            exactly = [0.0] * len(targets)
+            shares, _ = self.shares_of_candidates(pair, attributes, targets, exactly, progress, label)
             disclosed = np.where(np.isnan(shares), np.nan, shares == 1.0)
         else:
             disclosed = np.stack([_in_one_class(made, target) for target in targets])

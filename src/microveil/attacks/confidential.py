@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from microveil.attacks.base import Attack
+from microveil.attacks.linkage.candidates import attacked
 from microveil.comparison.columns import Columns
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.progress import Progress, parts
-from microveil.typing import BoolArray, FloatArray, IntArray
+from microveil.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.mixed_distance import Table, Terms
@@ -98,6 +99,44 @@ class ConfidentialAttack(Attack):
         return found
 
 
+class CandidateAttack(ConfidentialAttack):
+    """One whose candidates for a person are all released records nearest to what is known; a subclass has the
+    parameters `records` and `seed`."""
+
+    records: int | None
+    seed: int
+
+    def shares_of_candidates(
+        self,
+        pair: Pair,
+        attributes: tuple[str, ...],
+        targets: Sequence[Target],
+        reach: Sequence[float],
+        progress: Progress,
+        label: str,
+    ) -> tuple[FloatArray, FloatArray]:
+        """For each target (rows) and record (columns) the share of the candidates that have the true value, and the
+        share of the file that are candidates.
+
+        Records that are not drawn, or have no true value, have NaN.
+        """
+        from microveil.numerics.neighbours.nearest_sets import nearest_rows
+
+        named = (*attributes, *(target.name for target in targets))
+        drawn = attacked(pair, named, self.records, 10.0 * len(pair) * len(attributes), self.seed, self.name)
+        shares, sizes = (np.full((len(targets), len(pair)), np.nan) for _ in range(2))
+        knowledge = list(dict.fromkeys(target.known for target in targets))
+        for known, part in zip(knowledge, parts(progress, len(knowledge)), strict=True):
+            candidates = nearest_rows(*known_tables(pair, known), drawn, part, label)
+            many = candidates.many
+            for t, target in enumerate(targets):
+                if target.known == known:
+                    hit = target.attacked[drawn]
+                    right = candidates.within(target.after, target.before[drawn], reach[t])
+                    shares[t, drawn[hit]], sizes[t, drawn[hit]] = (right / many)[hit], (many / len(pair))[hit]
+        return shares, sizes
+
+
 def _sought(pair: Pair) -> tuple[str, ...]:
     """The attributes an intruder is after: the confidential ones, or without any, those masked that are not known."""
     masked = () if pair.release is None else (name for name in pair.compared if name not in pair.knowledge.attributes)
@@ -128,29 +167,6 @@ def known_tables(pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table,
     every = np.ones(len(attributes), dtype=np.bool_)
     terms = Terms(cells.form, cells.start, cells.slope, every, np.zeros(len(attributes)))
     return tables[0], tables[1], terms
-
-
-def shares_of_candidates(
-    pair: Pair, targets: Sequence[Target], reach: Sequence[float], drawn: IntArray, progress: Progress, label: str
-) -> tuple[FloatArray, FloatArray]:
-    """The candidates for a person are all released records nearest to what is known. For each target (rows) and record
-    (columns) the share of the candidates that have the true value, and the share of the file that are candidates.
-
-    Records that are not drawn, or have no true value, have NaN.
-    """
-    from microveil.numerics.neighbours.nearest_sets import nearest_rows
-
-    shares, sizes = (np.full((len(targets), len(pair)), np.nan) for _ in range(2))
-    knowledge = list(dict.fromkeys(target.known for target in targets))
-    for known, part in zip(knowledge, parts(progress, len(knowledge)), strict=True):
-        candidates = nearest_rows(*known_tables(pair, known), drawn, part, label)
-        many = candidates.many
-        for t, target in enumerate(targets):
-            if target.known == known:
-                hit = target.attacked[drawn]
-                right = candidates.within(target.after, target.before[drawn], reach[t])
-                shares[t, drawn[hit]], sizes[t, drawn[hit]] = (right / many)[hit], (many / len(pair))[hit]
-    return shares, sizes
 
 
 def mean_over(columns: Sequence[FloatArray] | FloatArray) -> FloatArray:
