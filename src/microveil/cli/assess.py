@@ -25,7 +25,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, console, fail, note, print_json, say, warn
-from microveil.cli.tables import manifest_beside, read_masked, read_table
+from microveil.cli.tables import manifest_beside, read_masked, read_original
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
 from microveil.errors import ParameterError
 from microveil.units import THRESHOLD
@@ -112,15 +112,11 @@ def assess(
     check_versions(masked, others, link)
     manifest = manifest_beside(masked)
     chosen = split(attributes)
-    wishes = table.reading
     with bar_for(f"assessing {masked.name}") as bar:
-        before = read_table(
-            original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
-            **wishes, **table.described,
-        )  # fmt: skip
+        before = read_original(original, table, manifest, Part(bar, 0.0, 0.1))
         readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
         releases = [
-            read_masked(file, before, beside, part, **wishes)
+            read_masked(file, before, beside, part, **table.reading)
             for file, beside, part in zip(
                 (masked, *others), (manifest, *map(manifest_beside, others)), readings, strict=True
             )

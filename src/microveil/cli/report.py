@@ -24,7 +24,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, print_json, say
-from microveil.cli.tables import manifest_beside, read_masked, read_table
+from microveil.cli.tables import manifest_beside, read_masked, read_original
 from microveil.units import THRESHOLD
 
 EXAMPLE = "Example: microveil report people.csv safe.csv --out report.html"
@@ -83,13 +83,9 @@ def report(
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     manifest = manifest_beside(masked)
     chosen = split(attributes)
-    wishes = table.reading
     with bar_for(f"reporting on {masked.name}") as bar:
-        before = read_table(
-            original, table.schema or (manifest.plan.schema if manifest else None), Part(bar, 0.0, 0.1),
-            **wishes, **table.described,
-        )  # fmt: skip
-        release = read_masked(masked, before, manifest, Part(bar, 0.1, 0.2), **wishes)
+        before = read_original(original, table, manifest, Part(bar, 0.0, 0.1))
+        release = read_masked(masked, before, manifest, Part(bar, 0.1, 0.2), **table.reading)
         words = ["microveil", "protect", str(original), "--plan", str(manifest_path(masked)), "--out", "again.csv"]
         again = "" if manifest is None else shlex.join(words)
         page = write_report(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from microveil.cli.printing import note
 
 if TYPE_CHECKING:
+    from microveil.cli.options import TableOptions
     from microveil.masking import Release
     from microveil.masking.manifest import Manifest
     from microveil.microdata import Microdata
@@ -20,6 +21,12 @@ def read_table(path: Path, schema: Any, progress: Progress, **options: Any) -> M
 
     recover(path.parent)  # a run that was killed may have left the table, or a seed, under another name
     return read(path, schema=schema, progress=progress, **options)
+
+
+def read_original(path: Path, table: TableOptions, manifest: Manifest | None, progress: Progress) -> Microdata:
+    """The table that was masked, with its schema from the manifest where none is given."""
+    schema = table.schema or (manifest.plan.schema if manifest else None)
+    return read_table(path, schema, progress, **table.reading, **table.described)
 
 
 def read_masked(
