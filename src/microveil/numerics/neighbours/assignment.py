@@ -8,6 +8,7 @@ kind, and over all best assignments the mixture of greatest entropy is given, wh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +55,7 @@ def even_assignment(cost: FloatArray, supply: IntArray, demand: IntArray, progre
     greatest = float(cost.max(initial=0.0, where=finite))
     passable = np.where(finite, cost, 4 * greatest + 1.0)
     first, second = parts(progress, 2)
-    flow, row_price, column_price = _least_cost(passable, supply, demand, first, label)
+    flow, row_price, column_price, *_ = _least_cost(passable, supply, demand, first, label)
     rows, columns = _tight(passable, row_price, column_price, _ROUNDING * max(1.0, greatest))
     used = _in_some_best(rows, columns, flow)
     rows, columns = rows[used], columns[used]
@@ -63,33 +64,35 @@ def even_assignment(cost: FloatArray, supply: IntArray, demand: IntArray, progre
     return Mixture(rows, columns, np.where(finite[rows, columns], chance, 0.0))
 
 
-def _least_cost(
-    cost: FloatArray, supply: IntArray, demand: IntArray, progress: Progress, label: str
-) -> tuple[npt.NDArray[np.int32], FloatArray, FloatArray]:
-    """A best flow between the distinct records, and prices under which no pair costs less than its two prices
-    together."""
+class _Flow(NamedTuple):
+    """What is assigned between the distinct records (by column and row), prices under which no pair costs less than its
+    two prices together, and what is left of each row and column."""
+
+    flow: npt.NDArray[np.int32]
+    row_price: FloatArray
+    column_price: FloatArray
+    left: IntArray
+    unassigned: IntArray
+
+
+def _least_cost(cost: FloatArray, supply: IntArray, demand: IntArray, progress: Progress, label: str) -> _Flow:
+    """A best flow, of which nothing is left."""
     row_price = cost.min(axis=1)
     column_price = (cost - row_price[:, None]).min(axis=0)
     flow = np.zeros((cost.shape[1], cost.shape[0]), dtype=np.int32)
-    left, unassigned = supply.astype(np.int64), demand.astype(np.int64)
-    _fill_free_pairs(cost, row_price, column_price, flow, left, unassigned)
+    state = _Flow(flow, row_price, column_price, supply.astype(np.int64), demand.astype(np.int64))
+    _fill_free_pairs(cost, state)
     bounds = np.linspace(0, len(supply), min(_STRETCHES, len(supply)) + 1).astype(np.int64)
     for start, end, part in zip(bounds[:-1], bounds[1:], parts(progress, len(bounds) - 1), strict=True):
-        _assign_rows(cost, row_price, column_price, flow, left, unassigned, start, end)
+        _assign_rows(cost, state, start, end)
         part(1.0, label)
-    return flow, row_price, column_price
+    return state
 
 
 @kernel
-def _fill_free_pairs(
-    cost: FloatArray,
-    row_price: FloatArray,
-    column_price: FloatArray,
-    flow: npt.NDArray[np.int32],
-    left: IntArray,
-    unassigned: IntArray,
-) -> None:
+def _fill_free_pairs(cost: FloatArray, state: _Flow) -> None:
     """A start: pairs that cost no more than their prices."""
+    flow, row_price, column_price, left, unassigned = state
     for a in range(cost.shape[0]):
         for b in range(cost.shape[1]):
             if left[a] == 0:
@@ -102,17 +105,9 @@ def _fill_free_pairs(
 
 
 @kernel
-def _assign_rows(
-    cost: FloatArray,
-    row_price: FloatArray,
-    column_price: FloatArray,
-    flow: npt.NDArray[np.int32],
-    left: IntArray,
-    unassigned: IntArray,
-    start: int,
-    end: int,
-) -> None:
+def _assign_rows(cost: FloatArray, state: _Flow, start: int, end: int) -> None:
     """Send what is left of these rows along shortest paths, on which others may be moved on (Edmonds and Karp)."""
+    flow, row_price, column_price, left, unassigned = state
     rows, columns = cost.shape
     distance, from_row, done = np.empty(columns), np.empty(columns, dtype=np.int64), np.empty(columns, dtype=np.bool_)
     row_distance, from_column = np.empty(rows), np.empty(rows, dtype=np.int64)
