@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
-from types import ModuleType
 
+import generate
 import numpy as np
 
 import microveil
@@ -17,17 +16,8 @@ from microveil.registry import describe, names
 ROOT = Path(__file__).parents[1]
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
-    return generate
-
-
 def test_the_generated_pages_are_up_to_date() -> None:
-    for path, text in generator().pages().items():
+    for path, text in generate.pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run make docs"
 
 
@@ -41,7 +31,6 @@ def test_the_readme_has_a_row_for_every_entry_that_leads_to_its_reference() -> N
 
 
 def test_the_tables_of_the_readme_are_made_anew_and_the_rest_of_it_is_kept() -> None:
-    generate = generator()
     marked = "before\n<!-- {0}: written by docs/generate.py -->\nOUTDATED\n<!-- end of {0} -->\nafter\n"
     made = generate.readme("".join(marked.format(plural) for plural in generate.FILES.values()))
     assert "OUTDATED" not in made

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
-from types import ModuleType
 
+import generate
 import pytest
 
 from microveil.entries import ENTRIES
@@ -18,17 +17,7 @@ YEAR = re.compile(r"\w+ \((?:19|20)\d\d[a-z]?\)")
 
 
 @pytest.fixture(scope="module")
-def generate() -> ModuleType:
-    found = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def citations(generate: ModuleType) -> list[str]:
+def citations() -> list[str]:
     """The longest first, as `Torra and Nin (2008)` ends like `Nin (2008)`."""
     return sorted((work.citation for work in generate.works().values()), key=len, reverse=True)
 
@@ -78,7 +67,7 @@ def test_the_bibliography_has_no_work_that_nothing_names(citations: list[str]) -
     assert set(citations) - cited(everything, citations)[0] == set()
 
 
-def test_keys_of_the_bibliography_are_unique_and_so_are_citations(generate: ModuleType, citations: list[str]) -> None:
+def test_keys_of_the_bibliography_are_unique_and_so_are_citations(citations: list[str]) -> None:
     keys = re.findall(r"^@\w+\{(\w+),", (ROOT / "docs" / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(set(keys)) == len(keys) == len(generate.works())
     assert len(set(citations)) == len(citations)

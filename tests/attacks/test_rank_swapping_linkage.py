@@ -28,15 +28,9 @@ from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDi
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.reference import COLUMNS
 
+from .test_distance_linkage import SWAPPED, X, table
+
 Reference = Callable[..., Microdata]
-X = np.array([[8, 9, 1, 3], [6, 7, 10, 2], [10, 3, 4, 1], [7, 1, 2, 6], [9, 4, 6, 4],
-              [2, 2, 8, 8], [1, 10, 3, 9], [4, 8, 7, 10], [5, 5, 5, 5], [3, 6, 9, 7]])  # fmt: skip
-SWAPPED = np.array([[10, 10, 3, 5], [5, 5, 8, 1], [8, 4, 2, 2], [9, 2, 4, 4], [7, 3, 5, 6],
-                    [4, 1, 10, 10], [3, 9, 1, 7], [2, 6, 9, 8], [6, 7, 6, 3], [1, 8, 7, 9]])  # fmt: skip
-
-
-def table(cells: np.ndarray) -> Microdata:
-    return Microdata.of({f"attr{j + 1}": cells[:, j] for j in range(cells.shape[1])})
 
 
 def example(counter: str = "expected", **parameters: object) -> list[float]:

@@ -22,6 +22,7 @@ from microveil.masking.swapping.ranks import Unit, ranks
 from microveil.microdata import Microdata, datasets
 from microveil.numerics.perturbing.swapping import is_valid_rank_swap
 from microveil.protection import protect
+from reproduction import swapping
 
 EIA = datasets.COLUMNS["eia"]
 METHODS = [RankSwapping(), RankSwappingDistribution(), RankSwappingBuckets()]
@@ -100,10 +101,7 @@ def test_p_must_make_sense(p: float, unit: str) -> None:
 @pytest.mark.spec("05:PM-09", "03:RS-1", "04:RS-BASE")
 def test_the_printed_example_is_a_possible_outcome() -> None:
     """Marés (2013), Table 2.1, and Nin (2008), Example 4.1: p = 2 positions."""
-    before = np.array([[8, 9, 1, 3], [6, 7, 10, 2], [10, 3, 4, 1], [7, 1, 2, 6], [9, 4, 6, 4],
-                       [2, 2, 8, 8], [1, 10, 3, 9], [4, 8, 7, 10], [5, 5, 5, 5], [3, 6, 9, 7]])  # fmt: skip
-    after = np.array([[10, 10, 3, 5], [5, 5, 8, 1], [8, 4, 2, 2], [9, 2, 4, 4], [7, 3, 5, 6],
-                      [4, 1, 10, 10], [3, 9, 1, 7], [2, 6, 9, 8], [6, 7, 6, 3], [1, 8, 7, 9]])  # fmt: skip
+    before, after = np.array(swapping.X), np.array(swapping.SWAPPED)
     assert is_valid_rank_swap(before, after, 2)
     assert not is_valid_rank_swap(before, after, 1)
     wrong = after.copy()

@@ -17,6 +17,7 @@ from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.projection import Projection
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.mic1d import one_dimension
+from reproduction import swapping
 
 Rebuilt = Callable[[str], ModuleType]
 Row = dict[str, str]
@@ -275,18 +276,7 @@ def test_only_two_records_of_example_2_2_share_a_released_record() -> None:
 @pytest.mark.spec("03:EX-1")
 def test_the_swapped_file_of_example_2_1_is_linked_as_printed() -> None:
     """Right links with the first one to four attributes known: 0, 2, 4, 1 by Manhattan distance, a tie counting."""
-    before = np.array(
-        [
-            *([8, 9, 1, 3], [6, 7, 10, 2], [10, 3, 4, 1], [7, 1, 2, 6], [9, 4, 6, 4]),
-            *([2, 2, 8, 8], [1, 10, 3, 9], [4, 8, 7, 10], [5, 5, 5, 5], [3, 6, 9, 7]),
-        ]
-    )
-    after = np.array(
-        [
-            *([10, 10, 3, 5], [5, 5, 8, 1], [8, 4, 2, 2], [9, 2, 4, 4], [7, 3, 5, 6]),
-            *([4, 1, 10, 10], [3, 9, 1, 7], [2, 6, 9, 8], [6, 7, 6, 3], [1, 8, 7, 9]),
-        ]
-    )
+    before, after = np.array(swapping.X), np.array(swapping.SWAPPED)
     original, release = (Microdata.of({f"a{j + 1}": cells[:, j] for j in range(4)}) for cells in (before, after))
     names = list(original.names)
     manhattan, euclidean = (

@@ -162,18 +162,23 @@ def test_recovery_leaves_what_somebody_put_in_the_place_of_a_file_that_was_to_go
     assert seen == {(*OLD[:2], "of somebody else"), (*NEW[:2], "of somebody else")}
 
 
-def test_if_a_file_cannot_be_taken_away_the_others_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
-    one.write_text("old one")
-    two.write_text("old two")
+def refuse_moves(monkeypatch: pytest.MonkeyPatch, *, of: Path | None = None, to: Path | None = None) -> None:
+    """No file can be moved from one place, or to the other."""
     real = os.replace
 
     def failing(source: Path, target: Path) -> None:
-        if Path(source) == two:
+        if Path(source) == of or Path(target) == to:
             raise PermissionError(1, "Operation not permitted")
         real(source, target)
 
     monkeypatch.setattr(os, "replace", failing)
+
+
+def test_if_a_file_cannot_be_taken_away_the_others_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("old one")
+    two.write_text("old two")
+    refuse_moves(monkeypatch, of=two)
     with pytest.raises(FileError, match=r"cannot be written \(Operation not permitted\)"):
         write_together({one: text_writer("new one")}, force=True, remove=[two])
     assert (one.read_text(), two.read_text()) == ("old one", "old two")
@@ -195,14 +200,7 @@ def test_if_the_second_file_cannot_be_moved_the_first_comes_back(
 ) -> None:
     one, two = tmp_path / "one.txt", tmp_path / "two.txt"
     one.write_text("old one")
-    real = os.replace
-
-    def failing(source: Path, target: Path) -> None:
-        if Path(target) == two:
-            raise PermissionError(1, "Operation not permitted")
-        real(source, target)
-
-    monkeypatch.setattr(os, "replace", failing)
+    refuse_moves(monkeypatch, to=two)
     with pytest.raises(FileError, match=r"two.txt: cannot be written \(Operation not permitted\)"):
         write_together({one: text_writer("new one"), two: text_writer("new two")}, force=True)
     assert one.read_text() == "old one"

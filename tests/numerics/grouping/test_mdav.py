@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain import plain_mdav
 
 from microveil.errors import Cancelled
 from microveil.numerics.core.exact_sums import add_exactly, exact_total
@@ -18,19 +16,6 @@ from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.mdav_leaves import grouped_in_leaves
 from microveil.numerics.statistics.scaling import standardise
 from microveil.progress import silent
-
-
-def _plain_mdav() -> Callable[[np.ndarray, int], np.ndarray]:
-    path = Path(__file__).parents[3] / "benchmarks" / "plain.py"
-    spec = importlib.util.spec_from_file_location("plain", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.plain_mdav
-
-
-plain_mdav = _plain_mdav()
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 10, 11])
