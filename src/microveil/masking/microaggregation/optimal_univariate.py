@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from microveil.masking.microaggregation.individual_ranking import OneByOne, Remainder
+from microveil.masking.microaggregation.individual_ranking import IndividualRanking, Remainder
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress
-from microveil.typing import FloatArray, IntArray
 
 
 @parameterised
-class OptimalUnivariate(OneByOne):
+class OptimalUnivariate(IndividualRanking):
     """For each attribute by itself the groups of at least k with the least sum of squares, exactly.
 
     A shortest path over the values in order, in O(n k) after sorting; groups have k to 2k-1 records. The fixed mode
@@ -28,15 +24,9 @@ class OptimalUnivariate(OneByOne):
     name: ClassVar[str] = "optimal-univariate"
     summary: ClassVar[str] = "each attribute by itself: groups of at least k values with the least sum of squares"
     source: ClassVar[str] = "Hansen and Mukherjee (2003); Fayyoumi (2008), section 2.6.3.1; Nin (2008), section 2.4.2"
+    kinds: ClassVar[tuple[str, ...]] = ("numeric",)
 
     partition: Literal["optimal", "fixed"] = parameter(default="optimal", help="the optimum, or groups of k")
     remainder: Remainder = parameter(
         default="middle", help="with fixed: which group takes the n mod k values left over"
     )
-
-    def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.grouping.univariate import fixed_groups, optimal_groups
-
-        if self.partition == "fixed":
-            return fixed_groups(values, self.k, self.remainder)
-        return optimal_groups(values, self.k, None, progress, f"{self.name}: shortest path")
