@@ -141,8 +141,8 @@ class PRAM(Method):
     lowering: Lowering = parameter(
         default="corrected",
         help="how a diagonal is lowered: by Eq. 4.7 with rows that sum to 1, and an invariant matrix by a factor that "
-        "keeps it invariant (corrected); the latter by Eq. 4.7 too, which loses the invariance (eq-4.7); all rows by one "
-        "factor as Eq. 4.7 is printed (printed)",
+        "keeps it invariant (corrected); the latter by Eq. 4.7 too, which loses the invariance (eq-4.7); all rows by "
+        "one factor as Eq. 4.7 is printed (printed)",
     )
     scope: Scope | None = parameter(
         default=None,
