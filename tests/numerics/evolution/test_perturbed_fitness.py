@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.numerics.counting.contingency import chi_square
-from microveil.numerics.evolution import perturbed_fitness
+from microveil.numerics.evolution import tabulated_measures
 from microveil.numerics.evolution.categorical_measures import (
     BY_EQUALITY,
     CategoricalMeasures,
@@ -71,12 +71,12 @@ def test_linkage_by_match_weight_counts_if_it_is_asked_for() -> None:
     assert found.risk == pytest.approx(np.mean(risks), abs=1e-9)
 
 
-def test_domains_with_too_many_combinations_are_linked_without_remembering(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_domains_with_too_many_combinations_are_measured_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     codes, sizes = survey(50)
     measures, matrices = CategoricalMeasures(codes, sizes, np.array([True, True])), starts(codes, sizes)
-    remembered = GeneralFitness(measures).of(matrices, np.random.default_rng(1))
-    monkeypatch.setattr(perturbed_fitness, "MOST_COMBINATIONS", 11)
-    assert GeneralFitness(measures).of(matrices, np.random.default_rng(1)) == pytest.approx(remembered, abs=1e-9)
+    tabulated = GeneralFitness(measures).of(matrices, np.random.default_rng(1))
+    monkeypatch.setattr(tabulated_measures, "MOST_COMBINATIONS", 11)
+    assert GeneralFitness(measures).of(matrices, np.random.default_rng(1)) == pytest.approx(tabulated, abs=1e-9)
 
 
 def test_the_number_of_perturbations_can_be_another_for_once() -> None:

@@ -16,7 +16,6 @@ from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.neighbours.category_distance import CategoryDistance
 from microveil.typing import FloatArray, IntArray
 
-MOST_COMBINATIONS = 1_000_000  # of a domain whose combinations are remembered
 _ROUNDING = 1e-12
 _AT_ONCE = 2_000_000  # distances held at a time
 

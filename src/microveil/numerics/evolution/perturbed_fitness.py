@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log2, prod
+from math import log2
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures, Measures, score_of
-from microveil.numerics.evolution.nearest_combinations import MOST_COMBINATIONS, NearestCombinations
+from microveil.numerics.evolution.tabulated_measures import TabulatedMeasures
 from microveil.numerics.perturbing.transition_matrices import bayes_inverse, draw_categories
 from microveil.typing import FloatArray, IntArray
 
@@ -85,23 +85,12 @@ class GeneralFitness:
         return Evaluation(_mean(scores), _mean(losses), _mean(risks), _deviation(scores))
 
     def _measured(self, matrices: Sequence[FloatArray], known: dict[str, float], rng: np.random.Generator) -> Measures:
-        masked, measures = perturbed(self.measures.original, matrices, rng), self.measures
-        return Measures(
-            ctbil=known["ctbil"] if "ctbil" in known else measures.ctbil(masked),
-            dbil=known["dbil"] if "dbil" in known else measures.dbil(masked),
-            ebil=known["ebil"] if "ebil" in known else measures.ebil(masked),
-            interval=known["interval"] if "interval" in known else measures.interval(masked),
-            dbrl=100 * self._nearest.linked(masked) if self._nearest else measures.dbrl(masked),
-            prl=measures.prl(masked) if self.probabilistic else 0.0,
-        )
+        masked = perturbed(self.measures.original, matrices, rng)
+        return self._quickest.of(masked, probabilistic=self.probabilistic)._replace(**known)
 
     @cached_property
-    def _nearest(self) -> NearestCombinations | None:
-        """Not where there are more combinations than can be remembered."""
-        measures = self.measures
-        if prod(measures.sizes.tolist()) > MOST_COMBINATIONS:
-            return None
-        return NearestCombinations.of(measures.original, measures.sizes, measures.link_distances)
+    def _quickest(self) -> CategoricalMeasures | TabulatedMeasures:
+        return TabulatedMeasures(self.measures) if TabulatedMeasures.suits(self.measures) else self.measures
 
     def _expected(self, matrices: Sequence[FloatArray]) -> dict[str, float]:
         """The measures that are not taken from a perturbation."""
