@@ -97,6 +97,13 @@ class PRAM(Method):
     stays), or as the name of a CSV file with the published categories in its first line and the original ones in its
     first column. In a compound, names and categories are joined by "+".
 
+    With `evolved` the matrices of all attributes are changed a little at a time, by mutation and crossover of their
+    cells, and a change is kept if it makes them fitter: less information loss and disclosure risk in `repeats`
+    perturbations of the table, or less change of joint counts with attributes that are not masked. Such a fitness
+    knows no intruder who has the matrix, and likes matrices that are nearly permutations; so, unless `guard` says
+    otherwise, no matrix may let that intruder name more true categories than the matrix at the start did. A note tells
+    the fitness by which the matrices were chosen, and the one to expect: that of fresh perturbations.
+
     `invariant` makes of any of them the two-stage matrix that keeps the frequencies in expectation; more records
     change in it. `diagonal` asks for a range such as 0.55 to 0.75: an invariant matrix is moved towards the identity or
     away from it by one factor, as far as the range allows (a note says where it cannot be kept); without `invariant`,
@@ -121,7 +128,9 @@ class PRAM(Method):
         "cells stay as they are and are not counted (in a compound: records with any)"
     )
     weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
-    source: ClassVar[str] = "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1 and 4.1.4; corrects its Eq. 4.7"
+    source: ClassVar[str] = (
+        "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1 and 4.1, Algorithm 6; corrects its Eq. 4.7"
+    )
 
     p: float = parameter(
         default=0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1
@@ -162,6 +171,13 @@ class PRAM(Method):
     def __post_init__(self) -> None:
         if self.diagonal is not None and not 0 <= self.diagonal[0] <= self.diagonal[1] <= 1:
             raise ParameterError(f"{self.name}: diagonal = {self.diagonal} is not allowed; it is a range within 0 to 1")
+        asked = [name for name, value in self.evolution.parameters().items() if value is not None]
+        if asked and self.matrix != "evolved":
+            raise ParameterError(f"{self.name}: {asked[0]} is not allowed without matrix = 'evolved'")
+        if "reach" in asked and (self.invariant or self.diagonal is not None):
+            raise ParameterError(
+                f"{self.name}: reach is not allowed with invariant or diagonal, which move categories further"
+            )
 
     @property
     def is_joint(self) -> bool:

@@ -103,7 +103,7 @@ class Evolved:
     `stored` is the fitness that was optimised, and flatters what was accepted by luck. `fresh` is that of so many new
     `perturbations`, `start` the same of the matrices at the start. `disclosed` is for each attribute the share of the
     records whose true category is the most probable one given the published. `path` has a point for the start and for
-    each generation; `refused` candidates were not evaluated, because of an empty row or the guard.
+    each generation; `refused` candidates were not evaluated, because of an empty row, the diagonal or the guard.
     """
 
     matrices: tuple[FloatArray, ...]
@@ -137,7 +137,8 @@ def evolve_matrices(
     """The matrices at the start, one for each attribute, changed by mutation and crossover while that makes them
     fitter: Algorithm 6 of Marés (2013).
 
-    Every matrix is used as `control` makes it, and no matrix that the `guard` does not allow. Only matrices that are
+    Every matrix is used as `control` makes it; where the diagonal was in its range at the start, it stays there. No
+    matrix is used that the `guard` does not allow. Only matrices that are
     `evolving` are changed, and only in cells that are `allowed`. In the end the first and the last matrices are
     evaluated with so many `fresh` perturbations.
     """
@@ -201,6 +202,7 @@ class _Search:
     guard: Guard
     masks: Sequence[BoolArray | None]
     at_start: tuple[float, ...] = ()
+    in_range: tuple[bool, ...] = ()
     accepted: int = 0
     refused: int = 0
 
@@ -209,27 +211,34 @@ class _Search:
         genomes, used = [], []
         for j, (matrix, mask) in enumerate(zip(start, self.masks, strict=True)):
             genomes.append(encoded(matrix if mask is None else matrix * mask, self.strategy.scale))
-            made = self._used(genomes[j], j) if j in changing else self.control.of(matrix, self.frequencies[j]).matrix
-            if made is None:
+            found = decoded(genomes[j]) if j in changing else matrix
+            if found is None:
                 raise DataError(
                     f"a row of a matrix at the start has no cell of 1/{self.strategy.scale} or more, so it cannot "
                     "evolve; there are too many categories"
                 )
-            used.append(made)
-        self.at_start = disclosures(used, self.frequencies)
-        if not all(self._allows(used[j], j) for j in changing):
+            used.append(self.control.of(found, self.frequencies[j]))
+        matrices = tuple(controlled.matrix for controlled in used)
+        self.in_range = tuple(controlled.in_range for controlled in used)
+        self.at_start = disclosures(matrices, self.frequencies)
+        if not all(self._allows(matrices[j], j) for j in changing):
             raise DataError(
                 "a matrix at the start discloses more than is allowed of the evolved one; let fewer categories stay "
                 "at the start, or allow more"
             )
-        return _Matrices(tuple(genomes), tuple(used))
+        return _Matrices(tuple(genomes), matrices)
 
     def _allows(self, matrix: FloatArray, j: int) -> bool:
         return self.guard.allows(matrix, self.frequencies[j], self.at_start[j])
 
     def _used(self, genome: IntArray, j: int) -> FloatArray | None:
+        """The matrix of a candidate as it is used, if it may be."""
         matrix = decoded(genome)
-        return None if matrix is None else self.control.of(matrix, self.frequencies[j]).matrix
+        if matrix is None:
+            return None
+        found = self.control.of(matrix, self.frequencies[j])
+        keeps_range = found.in_range or not self.in_range[j]
+        return found.matrix if keeps_range and self._allows(found.matrix, j) else None
 
     def evaluated(self, matrices: _Matrices, seed: int) -> _State:
         found = self.fitness.of(matrices.used, np.random.default_rng(seed))
@@ -254,14 +263,14 @@ class _Search:
             yield state
 
     def _candidate(self, matrices: _Matrices, j: int, rng: np.random.Generator) -> _Matrices | None:
-        """The matrices with a changed one; none if it has an empty row or the guard does not allow it."""
+        """The matrices with a changed one, if that may be used."""
         genome, mask = matrices.genomes[j], self.masks[j]
         if rng.random() < self.strategy.crossover_rate:
             genome = crossed(genome, rng, mask)
         else:
             genome = mutated(genome, rng, self.strategy.scale.bit_length(), mask)
         used = self._used(genome, j)
-        return None if used is None or not self._allows(used, j) else matrices.with_one(j, genome, used)
+        return None if used is None else matrices.with_one(j, genome, used)
 
     def _fitter(self, state: _State, candidate: _State, j: int) -> _State:
         is_equal = self.strategy.accept_equal and candidate.fitness == state.fitness

@@ -8,7 +8,7 @@ from microveil.numerics.evolution.gray import from_gray, gray
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 THOUSANDTHS = 1000  # so that a cell is a word of 10 bits
-_ROUNDING = 1e-9  # thousandths of probabilities such as 0.29, whose product with 1000 is a little less than 290
+_ROUNDING = 1e-9  # of a probability such as 1 - 0.066, whose product with 1000 is a little less than 934
 
 
 def encoded(matrix: FloatArray, scale: int = THOUSANDTHS) -> IntArray:
