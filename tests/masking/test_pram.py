@@ -75,6 +75,14 @@ def test_columns_without_any_value_or_with_numbered_categories_come_back() -> No
     assert set(release.frame["d"].to_pylist()) <= {1, 2}
 
 
+def test_a_column_without_any_category_stays_empty() -> None:
+    data = Microdata.of({"x": [None, None], "y": ["a", "b"]}, nominal=["x", "y"])
+    data = data.with_schema(data.schema.replacing(data["x"].changed(missing="not applicable")))
+    release = PRAM(p=0.5).mask(data, ["x", "y"], seed=1)
+    assert release.data.arrow("x").null_count == 2
+    assert list(release.matrices) == [("y",)]
+
+
 # --- which matrix ----------------------------------------------------------------------------------------------------
 
 

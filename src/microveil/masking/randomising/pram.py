@@ -54,6 +54,8 @@ class Variable:
 
     def drawn(self, codes: IntArray) -> list[Categories]:
         """The columns when the records have these categories instead."""
+        if len(self.members) == 0:
+            return list(self.columns)
         return [
             Categories(column.name, np.where(codes >= 0, self.members[codes, j], -1), column.domain)
             for j, column in enumerate(self.columns)
