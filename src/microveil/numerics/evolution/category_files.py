@@ -21,6 +21,14 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 CodeArray = npt.NDArray[np.int32]
 
 
+class Tables(NamedTuple):
+    """The attributes of each contingency table (-1 fills up), their strides, and where each table begins."""
+
+    columns: IntArray
+    strides: IntArray
+    starts: IntArray
+
+
 class CategoryFiles(NamedTuple):
     """What all slots share, and what each slot has; slots beyond the population are for children that are tried."""
 
@@ -34,11 +42,8 @@ class CategoryFiles(NamedTuple):
     bits_of: FloatArray  # x log2 x of whole numbers
     within: IntArray  # how many widths reach over so many half ranks
     widths: int
-    # contingency tables: their attributes (-1 fills up), the strides, where each begins, and the original's counts
-    table_columns: IntArray
-    table_strides: IntArray
-    table_starts: IntArray
-    table_counts: IntArray
+    tables: Tables
+    table_counts: IntArray  # of the original
     cross_starts: IntArray
     originals: Originals
     # by slot
@@ -59,7 +64,7 @@ def category_files(measures: CategoricalMeasures, population: IntArray, spare: i
     files, n, d = population.shape
     slots = files + spare
     sizes = measures.sizes.astype(np.int64)
-    columns, strides, starts = _tables(measures)
+    tables = _tables(measures)
     cross_starts = np.concatenate([[0], np.cumsum(sizes**2)]).astype(np.int64)
     reaches = np.array([width * n / 100 for width in measures.conventions.widths])
     half_ranks = np.arange(2 * n + 3) / 2
@@ -75,14 +80,12 @@ def category_files(measures: CategoricalMeasures, population: IntArray, spare: i
         bits_of=_bits_of(n),
         within=(half_ranks[:, None] <= reaches).sum(axis=1).astype(np.int64),
         widths=len(reaches),
-        table_columns=columns,
-        table_strides=strides,
-        table_starts=starts,
-        table_counts=np.zeros(int(starts[-1]), dtype=np.int64),
+        tables=tables,
+        table_counts=np.zeros(int(tables.starts[-1]), dtype=np.int64),
         cross_starts=cross_starts,
         originals=originals_of(measures.table_of(measures.original), measures.link_terms),
         cells=cells,
-        differences=np.zeros((slots, int(starts[-1])), dtype=np.int64),
+        differences=np.zeros((slots, int(tables.starts[-1])), dtype=np.int64),
         moved=np.zeros(slots, dtype=np.int64),
         crossed=np.zeros((slots, int(cross_starts[-1])), dtype=np.int64),
         differing=np.zeros((slots, d), dtype=np.int64),
@@ -92,7 +95,7 @@ def category_files(measures: CategoricalMeasures, population: IntArray, spare: i
         chances=np.zeros((slots, n), dtype=np.int64),
         credit=np.zeros(slots, dtype=np.int64),
     )
-    _count_rows(state, state.original, state.table_counts)
+    _count_rows(tables, state.original, state.table_counts)
     for slot in range(files):
         masked, original = (measures.table_of(codes) for codes in (population[slot], measures.original))
         state.chances[slot] = link_credits(masked, original, measures.link_terms)
@@ -100,8 +103,8 @@ def category_files(measures: CategoricalMeasures, population: IntArray, spare: i
     return state
 
 
-def _tables(measures: CategoricalMeasures) -> tuple[IntArray, IntArray, IntArray]:
-    """The attributes and strides of each table, and where it begins; the end of the last is added."""
+def _tables(measures: CategoricalMeasures) -> Tables:
+    """All tables; where the last ends is added to where each begins."""
     subsets = measures.subsets
     columns = np.full((len(subsets), max(map(len, subsets))), -1, dtype=np.int64)
     strides, starts = np.zeros_like(columns), np.zeros(len(subsets) + 1, dtype=np.int64)
@@ -110,7 +113,7 @@ def _tables(measures: CategoricalMeasures) -> tuple[IntArray, IntArray, IntArray
         columns[t, : len(subset)] = subset
         strides[t, : len(subset)] = np.append(np.cumprod(sizes[::-1])[::-1][1:], 1)
         starts[t + 1] = starts[t] + int(np.prod(sizes))
-    return columns, strides, starts
+    return Tables(columns, strides, starts)
 
 
 def _bits_of(n: int) -> FloatArray:
@@ -122,21 +125,27 @@ def _bits_of(n: int) -> FloatArray:
 
 
 @kernel
-def _cell_of(state: CategoryFiles, table: int, row: CodeArray) -> int:
+def _cell_of(tables: Tables, table: int, row: CodeArray) -> int:
     """Where a record is counted in a table."""
-    at = state.table_starts[table]
-    for position in range(state.table_columns.shape[1]):
-        column = state.table_columns[table, position]
+    at = tables.starts[table]
+    for position in range(tables.columns.shape[1]):
+        column = tables.columns[table, position]
         if column >= 0:
-            at += state.table_strides[table, position] * row[column]
+            at += tables.strides[table, position] * row[column]
     return at
 
 
 @kernel
-def _count_rows(state: CategoryFiles, rows: CodeArray, counts: IntArray) -> None:
-    for table in range(len(state.table_columns)):
+def _count_rows(tables: Tables, rows: CodeArray, counts: IntArray) -> None:
+    for table in range(len(tables.columns)):
         for r in range(len(rows)):
-            counts[_cell_of(state, table, rows[r])] += 1
+            counts[_cell_of(tables, table, rows[r])] += 1
+
+
+@kernel
+def _count_row(tables: Tables, row: CodeArray, counts: IntArray, more: int) -> None:
+    for table in range(len(tables.columns)):
+        counts[_cell_of(tables, table, row)] += more
 
 
 @kernel
@@ -144,20 +153,16 @@ def count_categories(state: CategoryFiles, slot: int) -> None:
     """All counts of a slot from its cells and the chances of its records."""
     n, d = state.original.shape
     state.differences[slot] = -state.table_counts
-    _count_rows(state, state.cells[slot], state.differences[slot])
+    _count_rows(state.tables, state.cells[slot], state.differences[slot])
     state.moved[slot] = np.abs(state.differences[slot]).sum()
     state.crossed[slot] = 0
     for r in range(n):
         for j in range(d):
-            state.crossed[slot, _crossing(state, r, j, state.cells[slot, r, j])] += 1
+            before, after = state.original[r, j], state.cells[slot, r, j]
+            state.crossed[slot, state.cross_starts[j] + before * state.sizes[j] + after] += 1
     for j in range(d):
         _measure_attribute(state, slot, j)
     state.credit[slot] = state.chances[slot].sum()
-
-
-@kernel
-def _crossing(state: CategoryFiles, r: int, j: int, code: int) -> int:
-    return state.cross_starts[j] + state.original[r, j] * state.sizes[j] + code
 
 
 @kernel
@@ -194,7 +199,7 @@ def _measure_attribute(state: CategoryFiles, slot: int, j: int) -> None:
 
 @kernel
 def measure_categories(state: CategoryFiles, slot: int, other: float) -> tuple[float, float]:
-    """Loss and risk of a slot; `other` is the risk by another linkage, which counts where it is greater."""
+    """Loss and risk of a slot; `other` is the risk by another linkage, which counts where it is greater, or NaN."""
     n, d = state.original.shape
     moved, shares, found = 0.0, 0.0, 0
     for j in range(d):
@@ -202,36 +207,42 @@ def measure_categories(state: CategoryFiles, slot: int, other: float) -> tuple[f
         if state.most_bits[j] > 0.0:
             shares += state.bits[slot, j] / state.most_bits[j]
         found += state.found[slot, j]
-    ctbil = state.moved[slot] / (2.0 * n * len(state.table_columns))
+    ctbil = state.moved[slot] / (2.0 * n * len(state.tables.columns))
     loss = 100.0 * (ctbil + moved / (n * d) + shares / d) / 3.0
     interval = 100.0 * found / (float(n) * d * state.widths)
     linked = 100.0 * (state.credit[slot] / (float(n) * CERTAIN))
-    return loss, (interval + max(linked, other)) / 2.0
+    return loss, (interval + (other if other > linked else linked)) / 2.0
 
 
 # --- changes -------------------------------------------------------------------------------------------------------
 
 
 @kernel
+def chance_of_categories(state: CategoryFiles, r: int, row: CodeArray) -> int:
+    """The chance that a record with these codes is linked to its original."""
+    return link_credit(state.originals, r, row.astype(np.float64))
+
+
+@kernel
 def change_category(state: CategoryFiles, slot: int, r: int, j: int, code: int, credit: int) -> None:
     """Put a code into a cell; a `credit` below 0 means that the record's chance to be linked is not known yet."""
-    row = state.cells[slot, r]
-    differences = state.differences[slot]
-    for table in range(len(state.table_columns)):
-        for position in range(state.table_columns.shape[1]):
-            if state.table_columns[table, position] == j:
-                at = _cell_of(state, table, row)
-                to = at + state.table_strides[table, position] * (code - row[j])
+    row, tables, differences = state.cells[slot, r], state.tables, state.differences[slot]
+    for table in range(len(tables.columns)):
+        for position in range(tables.columns.shape[1]):
+            if tables.columns[table, position] == j:
+                at = _cell_of(tables, table, row)
+                to = at + tables.strides[table, position] * (code - row[j])
                 state.moved[slot] -= abs(differences[at]) + abs(differences[to])
                 differences[at] -= 1
                 differences[to] += 1
                 state.moved[slot] += abs(differences[at]) + abs(differences[to])
-    state.crossed[slot, _crossing(state, r, j, row[j])] -= 1
-    state.crossed[slot, _crossing(state, r, j, code)] += 1
+    start = state.cross_starts[j] + state.original[r, j] * state.sizes[j]
+    state.crossed[slot, start + row[j]] -= 1
+    state.crossed[slot, start + code] += 1
     row[j] = code
     _measure_attribute(state, slot, j)
     if credit < 0:
-        credit = link_credit(state.originals, r, row.astype(np.float64))
+        credit = chance_of_categories(state, r, row)
     state.credit[slot] += credit - state.chances[slot, r]
     state.chances[slot, r] = credit
 
@@ -258,13 +269,13 @@ def cross_categories(
         for j in range(low, high + 1):
             if mine[j] != theirs[j]:
                 same = False
-                became[_crossing(state, r, j, theirs[j])] += 1
-                became[_crossing(state, r, j, mine[j])] -= 1
+                start = state.cross_starts[j] + state.original[r, j] * state.sizes[j]
+                became[start + theirs[j]] += 1
+                became[start + mine[j]] -= 1
         if low == 0 and high == d - 1:
             if not same:
-                for table in range(len(state.table_columns)):
-                    moved[_cell_of(state, table, theirs)] += 1
-                    moved[_cell_of(state, table, mine)] -= 1
+                _count_row(state.tables, theirs, moved, 1)
+                _count_row(state.tables, mine, moved, -1)
                 gained += state.chances[other, r] - state.chances[one, r]
             continue
         left[:], right[:] = mine, theirs
@@ -273,10 +284,9 @@ def cross_categories(
             parent = one if slot == child else other
             credit = state.chances[parent, r]
             if not same:
-                for table in range(len(state.table_columns)):
-                    state.differences[slot, _cell_of(state, table, before)] -= 1
-                    state.differences[slot, _cell_of(state, table, after)] += 1
-                credit = link_credit(state.originals, r, after.astype(np.float64))
+                _count_row(state.tables, before, state.differences[slot], -1)
+                _count_row(state.tables, after, state.differences[slot], 1)
+                credit = chance_of_categories(state, r, after)
             state.credit[slot] += credit - state.chances[parent, r]
             state.chances[slot, r] = credit
     for slot, parent, sign in ((child, one, 1), (second, other, -1)):

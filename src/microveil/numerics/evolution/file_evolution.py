@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,15 +18,16 @@ from microveil.numerics.evolution.categorical_measures import By, CategoricalMea
 from microveil.numerics.evolution.category_files import (
     CategoryFiles,
     category_files,
+    chance_of_categories,
     change_category,
     count_categories,
     cross_categories,
     measure_categories,
     take_category_counts,
 )
-from microveil.numerics.evolution.link_credits import link_credit
 from microveil.numerics.evolution.number_files import (
     NumberFiles,
+    chance_of_numbers,
     change_number,
     count_numbers,
     cross_numbers,
@@ -46,9 +46,7 @@ Operators = Literal["one", "both-all-cells", "both-one-cell"]
 OtherLinkage = Callable[[FloatArray | IntArray], float]
 
 _SELECTIONS: tuple[Selection, ...] = ("inverse", "range", "rank", "literal_eq_3_3")
-_OPERATORS: tuple[Operators, ...] = ("one", "both-all-cells", "both-one-cell")
 _INVERSE, _RANGE, _RANK = 0, 1, 2
-_ONE, _ALL_CELLS = 0, 1
 _LEAST_WEIGHT = 1e-9
 _CHUNK = 100  # generations between two reports of progress
 
@@ -159,8 +157,9 @@ def evolve_numbers(
     files = number_files(original, grid.rounded(population))
     coded = np.rint(original * 10.0**grid.decimals).astype(np.int64) - grid.offset
     bits = Bits(coded, 10.0**grid.decimals, grid.offset, grid.word, grid.low, grid.high)
-    run = _Run(_no_categories(), files, bits, True, len(population), rules)
-    return run.through(generations, generator, progress, label, other, every)
+    return _Run(_Numbers(files, bits), len(population), rules).through(
+        generations, generator, progress, label, other, every
+    )
 
 
 def evolve_categories(
@@ -177,8 +176,9 @@ def evolve_categories(
 ) -> Evolution:
     """Evolve masked files of category codes, shape (files, records, attributes)."""
     files = category_files(measures, population)
-    run = _Run(files, *_no_numbers(), False, len(population), rules)
-    return run.through(generations, generator, progress, label, other, every)
+    return _Run(_Categories(files), len(population), rules).through(
+        generations, generator, progress, label, other, every
+    )
 
 
 class Bits(NamedTuple):
@@ -199,24 +199,7 @@ class _Settings(NamedTuple):
     selection: int
     symmetric: bool
     word: bool
-    operators: int
-    crossover_rate: float
-    mutation_rate: float
     accept_equal: bool
-
-
-@cache
-def _no_categories() -> CategoryFiles:
-    """What stands for files of categories where there are numbers."""
-    nothing = np.zeros((1, 1), dtype=np.int64)
-    return category_files(CategoricalMeasures(nothing, np.array([1]), np.array([False])), nothing[None])
-
-
-@cache
-def _no_numbers() -> tuple[NumberFiles, Bits]:
-    nothing, one = np.zeros((1, 1)), np.ones(1)
-    bits = Bits(nothing.astype(np.int64), one, one.astype(np.int64), one.astype(np.int64), one, one)
-    return number_files(nothing, nothing[None]), bits
 
 
 class Standing(NamedTuple):
@@ -229,11 +212,64 @@ class Standing(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Run:
-    categories: CategoryFiles
-    numbers: NumberFiles
+class _Numbers:
+    """Files of numbers, as a run drives them."""
+
+    state: NumberFiles
     bits: Bits
-    numeric: bool
+
+    def measure(self, slot: int, other: float) -> tuple[float, float]:
+        return measure_numbers(self.state, slot, other)
+
+    def evolve(
+        self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
+    ) -> int:
+        return _evolve_numbers(self.state, self.bits, settings, standing, random, trajectory, begin, end)
+
+    def mutate(self, slot: int, r: int, j: int, word: bool, random: StateArray) -> None:
+        value = self.state.cells[slot, r, j]
+        self.state.cells[slot, r, j] = mutated_number(self.bits, r, j, value, word, random)
+
+    def recount(self, slot: int, new: IntArray) -> None:
+        for r in new.tolist():
+            self.state.chances[slot, r] = chance_of_numbers(self.state, r, self.state.cells[slot, r])
+        count_numbers(self.state, slot)
+
+    def take(self, slot: int, child: int) -> None:
+        take_number_sums(self.state, slot, child)
+
+
+@dataclass(frozen=True)
+class _Categories:
+    """Files of category codes, as a run drives them."""
+
+    state: CategoryFiles
+
+    def measure(self, slot: int, other: float) -> tuple[float, float]:
+        return measure_categories(self.state, slot, other)
+
+    def evolve(
+        self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
+    ) -> int:
+        return _evolve_categories(self.state, settings, standing, random, trajectory, begin, end)
+
+    def mutate(self, slot: int, r: int, j: int, word: bool, random: StateArray) -> None:
+        size = int(self.state.sizes[j])
+        if size > 1:
+            self.state.cells[slot, r, j] = other_category(int(self.state.cells[slot, r, j]), size, random)
+
+    def recount(self, slot: int, new: IntArray) -> None:
+        for r in new.tolist():
+            self.state.chances[slot, r] = chance_of_categories(self.state, r, self.state.cells[slot, r])
+        count_categories(self.state, slot)
+
+    def take(self, slot: int, child: int) -> None:
+        take_category_counts(self.state, slot, child)
+
+
+@dataclass(frozen=True)
+class _Run:
+    files: _Numbers | _Categories
     size: int
     rules: Rules
 
@@ -246,7 +282,7 @@ class _Run:
         other: OtherLinkage | None,
         every: int,
     ) -> Evolution:
-        rules, cells = self.rules, (self.numbers if self.numeric else self.categories).cells[: self.size]
+        rules, cells = self.rules, self.files.state.cells[: self.size]
         settings = _Settings(
             rules.by == "max",
             rules.share,
@@ -254,33 +290,20 @@ class _Run:
             _SELECTIONS.index(rules.selection),
             rules.cut == "symmetric",
             rules.bit_range == "word",
-            _OPERATORS.index(rules.operators),
-            rules.crossover_rate,
-            rules.mutation_rate,
             rules.accept_equal,
         )
+        evolve = self.files.evolve if rules.operators == "one" or self.size == 1 else self._with_both_operators
         again = every if other is not None and every > 0 else 0
         standing = Standing(*(np.zeros(self.size) for _ in range(3)), np.full(self.size, np.nan))
         self._measure(settings, standing, cells, other if again else None)
         first = Standing(*(values.copy() for values in standing))
         random = generator.integers(0, 2**64, size=1, dtype=np.uint64)
         trajectory = np.zeros((generations + 1, 3))
-        trajectory[0] = standing.scores.min(), standing.scores.mean(), standing.scores.max()
+        _record(trajectory, 0, standing.scores)
         done, evaluations, chunk = 0, 0, again or _CHUNK
         while done < generations:
             end = min(generations, done + chunk)
-            evaluations += _evolve(
-                self.categories,
-                self.numbers,
-                self.bits,
-                self.numeric,
-                settings,
-                standing,
-                random,
-                trajectory,
-                done,
-                end,
-            )
+            evaluations += evolve(settings, standing, random, trajectory, done, end)
             done = end
             if again:
                 self._measure(settings, standing, cells, other)
@@ -296,20 +319,57 @@ class _Run:
         if other is not None:
             standing.others[:] = [other(file) for file in cells]
         for slot in range(self.size):
-            found = _measured(self.categories, self.numbers, self.numeric, slot, standing.others[slot])
+            found = self.files.measure(slot, float(standing.others[slot]))
             standing.losses[slot], standing.risks[slot] = found
             standing.scores[slot] = _score(settings, *found)
+
+    def _with_both_operators(
+        self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
+    ) -> int:
+        """In every generation a pair is crossed with one rate and its children are mutated with another."""
+        for generation in range(begin, end):
+            one, other = _select_pair(settings, standing.scores, random)
+            self._make_children(settings, one, other, random)
+            for child, parent in ((self.size, one), (self.size + 1, other)):
+                loss, risk = self.files.measure(child, float(standing.others[parent]))
+                if _accepted(settings, standing, parent, loss, risk):
+                    self.files.state.cells[parent] = self.files.state.cells[child]
+                    self.files.state.chances[parent] = self.files.state.chances[child]
+                    self.files.take(parent, child)
+            _record(trajectory, generation + 1, standing.scores)
+        return 2 * (end - begin)
+
+    def _make_children(self, settings: _Settings, one: int, other: int, random: StateArray) -> None:
+        """Both children in the spare slots, measured anew."""
+        cells, chances = self.files.state.cells, self.files.state.chances
+        _, n, d = cells.shape
+        first, last = 0, -1
+        if fraction(random) < self.rules.crossover_rate:
+            first, last = cut_points(n * d, settings.symmetric, random)
+        exchanged = np.zeros(n * d, dtype=np.bool_)
+        exchanged[first : last + 1] = True
+        for child, parent, donor in ((self.size, one, other), (self.size + 1, other, one)):
+            cells[child] = np.where(exchanged.reshape(n, d), cells[donor], cells[parent])
+            for cell in self._cells_to_mutate(n * d, random):
+                self.files.mutate(child, cell // d, cell % d, settings.word, random)
+            kept, given = ((cells[child] == cells[origin]).all(axis=1) for origin in (parent, donor))
+            chances[child] = np.where(kept, chances[parent], chances[donor])
+            self.files.recount(child, np.flatnonzero(~kept & ~given))
+
+    def _cells_to_mutate(self, cells: int, random: StateArray) -> list[int]:
+        if self.rules.operators == "both-all-cells":
+            found: list[int] = _drawn_cells(cells, self.rules.mutation_rate, random).tolist()
+            return found
+        return [whole(random, cells)] if fraction(random) < self.rules.mutation_rate else []
 
 
 # --- one generation after the other --------------------------------------------------------------------------------
 
 
 @kernel
-def _evolve(
-    categories: CategoryFiles,
-    numbers: NumberFiles,
+def _evolve_numbers(
+    files: NumberFiles,
     bits: Bits,
-    numeric: bool,
     settings: _Settings,
     standing: Standing,
     random: StateArray,
@@ -317,103 +377,85 @@ def _evolve(
     begin: int,
     end: int,
 ) -> int:
-    evaluations = 0
+    """Either one cell of one file is changed, or a leader and another file exchange cells; a child takes its parent's
+    place only if it is better."""
+    n, d, size, evaluations = files.original.shape[0], files.original.shape[1], len(standing.scores), 0
     for generation in range(begin, end):
-        if settings.operators != _ONE:
-            evaluations += _cross_and_mutate(categories, numbers, bits, numeric, settings, standing, random)
-        elif len(standing.scores) == 1 or fraction(random) < 0.5:
-            evaluations += _mutate(categories, numbers, bits, numeric, settings, standing, random)
+        if size == 1 or fraction(random) < 0.5:
+            slot, cell = _select(settings, standing.scores, False, -1, random), whole(random, n * d)
+            r, j = cell // d, cell % d
+            value, chance = files.cells[slot, r, j], files.chances[slot, r]
+            new = mutated_number(bits, r, j, value, settings.word, random)
+            if new != value:
+                sums = files.sums[slot].copy()
+                change_number(files, slot, r, j, new, -1)
+                loss, risk = measure_numbers(files, slot, standing.others[slot])
+                evaluations += 1
+                if not _accepted(settings, standing, slot, loss, risk):
+                    change_number(files, slot, r, j, value, chance)
+                    files.sums[slot] = sums
         else:
-            evaluations += _cross(categories, numbers, numeric, settings, standing, random)
-        scores = standing.scores
-        trajectory[generation + 1, 0] = scores.min()
-        trajectory[generation + 1, 1] = scores.mean()
-        trajectory[generation + 1, 2] = scores.max()
+            one, other = _select_pair(settings, standing.scores, random)
+            first, last = cut_points(n * d, settings.symmetric, random)
+            cross_numbers(files, one, other, first, last, size, size + 1)
+            loss, risk = measure_numbers(files, size, standing.others[one])
+            into_one = _accepted(settings, standing, one, loss, risk)
+            loss, risk = measure_numbers(files, size + 1, standing.others[other])
+            into_other = _accepted(settings, standing, other, loss, risk)
+            exchange_cells(files.cells, files.chances, one, other, first, last, into_one, into_other)
+            if into_one:
+                take_number_sums(files, one, size)
+            if into_other:
+                take_number_sums(files, other, size + 1)
+            evaluations += 2
+        _record(trajectory, generation + 1, standing.scores)
     return evaluations
 
 
 @kernel
-def _mutate(
-    categories: CategoryFiles,
-    numbers: NumberFiles,
-    bits: Bits,
-    numeric: bool,
+def _evolve_categories(
+    files: CategoryFiles,
     settings: _Settings,
     standing: Standing,
     random: StateArray,
+    trajectory: FloatArray,
+    begin: int,
+    end: int,
 ) -> int:
-    """One cell of one file is changed; the file stays as it was unless it got better."""
-    slot = _select(settings, standing.scores, False, -1, random)
-    n, d = _shape(categories, numbers, numeric)
-    cell = whole(random, n * d)
-    r, j = cell // d, cell % d
-    if numeric:
-        value, credit = numbers.cells[slot, r, j], numbers.chances[slot, r]
-        new = mutated_number(bits, r, j, value, settings.word, random)
-        if new == value:
-            return 0
-        found, sums = numbers.found[slot, j], numbers.sums[slot].copy()
-        change_number(numbers, slot, r, j, new, -1)
-        if not _accepted(categories, numbers, numeric, settings, standing, slot, slot):
-            change_number(numbers, slot, r, j, value, credit)
-            numbers.found[slot, j], numbers.sums[slot] = found, sums
-        return 1
-    code, credit = categories.cells[slot, r, j], categories.chances[slot, r]
-    if categories.sizes[j] < 2:
-        return 0
-    change_category(categories, slot, r, j, other_category(code, categories.sizes[j], random), -1)
-    if not _accepted(categories, numbers, numeric, settings, standing, slot, slot):
-        change_category(categories, slot, r, j, code, credit)
-    return 1
+    """The same for categories."""
+    n, d, size, evaluations = files.original.shape[0], files.original.shape[1], len(standing.scores), 0
+    for generation in range(begin, end):
+        if size == 1 or fraction(random) < 0.5:
+            slot, cell = _select(settings, standing.scores, False, -1, random), whole(random, n * d)
+            r, j = cell // d, cell % d
+            code, chance = np.int64(files.cells[slot, r, j]), files.chances[slot, r]
+            if files.sizes[j] > 1:
+                change_category(files, slot, r, j, other_category(code, files.sizes[j], random), -1)
+                loss, risk = measure_categories(files, slot, standing.others[slot])
+                evaluations += 1
+                if not _accepted(settings, standing, slot, loss, risk):
+                    change_category(files, slot, r, j, code, chance)
+        else:
+            one, other = _select_pair(settings, standing.scores, random)
+            first, last = cut_points(n * d, settings.symmetric, random)
+            cross_categories(files, one, other, first, last, size, size + 1)
+            loss, risk = measure_categories(files, size, standing.others[one])
+            into_one = _accepted(settings, standing, one, loss, risk)
+            loss, risk = measure_categories(files, size + 1, standing.others[other])
+            into_other = _accepted(settings, standing, other, loss, risk)
+            exchange_cells(files.cells, files.chances, one, other, first, last, into_one, into_other)
+            if into_one:
+                take_category_counts(files, one, size)
+            if into_other:
+                take_category_counts(files, other, size + 1)
+            evaluations += 2
+        _record(trajectory, generation + 1, standing.scores)
+    return evaluations
 
 
 @kernel
-def _cross(
-    categories: CategoryFiles,
-    numbers: NumberFiles,
-    numeric: bool,
-    settings: _Settings,
-    standing: Standing,
-    random: StateArray,
-) -> int:
-    """A leader and another file exchange cells; each child takes its parent's place if it is better."""
-    size = len(standing.scores)
-    one, other = _select_pair(settings, standing.scores, random)
-    n, d = _shape(categories, numbers, numeric)
-    first, last = cut_points(n * d, settings.symmetric, random)
-    if numeric:
-        cross_numbers(numbers, one, other, first, last, size, size + 1)
-    else:
-        cross_categories(categories, one, other, first, last, size, size + 1)
-    into_one = _accepted(categories, numbers, numeric, settings, standing, one, size)
-    into_other = _accepted(categories, numbers, numeric, settings, standing, other, size + 1)
-    if numeric:
-        _exchange(numbers.cells, numbers.chances, one, other, first, last, into_one, into_other)
-        if into_one:
-            take_number_sums(numbers, one, size)
-        if into_other:
-            take_number_sums(numbers, other, size + 1)
-    else:
-        _exchange(categories.cells, categories.chances, one, other, first, last, into_one, into_other)
-        if into_one:
-            take_category_counts(categories, one, size)
-        if into_other:
-            take_category_counts(categories, other, size + 1)
-    return 2
-
-
-@kernel
-def _accepted(
-    categories: CategoryFiles,
-    numbers: NumberFiles,
-    numeric: bool,
-    settings: _Settings,
-    standing: Standing,
-    parent: int,
-    child: int,
-) -> bool:
+def _accepted(settings: _Settings, standing: Standing, parent: int, loss: float, risk: float) -> bool:
     """Whether a child is better than its parent; then the parent's standing is the child's."""
-    loss, risk = _measured(categories, numbers, numeric, child, standing.others[parent])
     score = _score(settings, loss, risk)
     if not (score < standing.scores[parent] or (settings.accept_equal and score == standing.scores[parent])):
         return False
@@ -422,27 +464,17 @@ def _accepted(
 
 
 @kernel
-def _measured(
-    categories: CategoryFiles, numbers: NumberFiles, numeric: bool, slot: int, other: float
-) -> tuple[float, float]:
-    if numeric:
-        return measure_numbers(numbers, slot, other)
-    return measure_categories(categories, slot, 0.0 if np.isnan(other) else other)
-
-
-@kernel
-def _shape(categories: CategoryFiles, numbers: NumberFiles, numeric: bool) -> tuple[int, int]:
-    """How many records and attributes there are."""
-    if numeric:
-        return numbers.original.shape[0], numbers.original.shape[1]
-    return categories.original.shape[0], categories.original.shape[1]
-
-
-@kernel
 def _score(settings: _Settings, loss: float, risk: float) -> float:
     if settings.by_max:
         return max(loss, risk)
     return settings.share * loss + (1.0 - settings.share) * risk
+
+
+@kernel
+def _record(trajectory: FloatArray, generation: int, scores: FloatArray) -> None:
+    trajectory[generation, 0] = scores.min()
+    trajectory[generation, 1] = scores.mean()
+    trajectory[generation, 2] = scores.max()
 
 
 # --- selection -----------------------------------------------------------------------------------------------------
@@ -460,8 +492,7 @@ def _select(settings: _Settings, scores: FloatArray, among_leaders: bool, withou
     """A file drawn with a weight that depends on its score."""
     weights = selection_weights(scores, settings.selection)
     if among_leaders:
-        order = np.argsort(scores, kind="mergesort")  # of equal scores the first comes first
-        weights[order[settings.leaders :]] = 0.0
+        weights[_places(scores) >= settings.leaders] = 0.0
     if without >= 0:
         weights[without] = 0.0
     drawn = fraction(random) * weights.sum()
@@ -476,6 +507,16 @@ def _select(settings: _Settings, scores: FloatArray, among_leaders: bool, withou
 
 
 @kernel
+def _places(scores: FloatArray) -> IntArray:
+    """How many are better; of equal scores the first is better."""
+    places = np.zeros(len(scores), dtype=np.int64)
+    for i in range(len(scores)):
+        for k in range(len(scores)):
+            places[i] += scores[k] < scores[i] or (scores[k] == scores[i] and k < i)
+    return places
+
+
+@kernel
 def selection_weights(scores: FloatArray, selection: int) -> FloatArray:
     """By number: one over the score, the distance to the greatest score, the rank from the worst, or the score itself,
     as it is printed."""
@@ -484,9 +525,7 @@ def selection_weights(scores: FloatArray, selection: int) -> FloatArray:
     if selection == _RANGE:
         return scores.max() - scores + _LEAST_WEIGHT
     if selection == _RANK:
-        weights = np.empty(len(scores))
-        weights[np.argsort(scores, kind="mergesort")] = np.arange(len(scores), 0, -1)
-        return weights
+        return (len(scores) - _places(scores)).astype(np.float64)
     return scores + _LEAST_WEIGHT
 
 
@@ -530,7 +569,7 @@ def mutated_number(bits: Bits, r: int, j: int, value: float, word: bool, random:
 
 
 @kernel
-def _exchange(
+def exchange_cells(
     cells: FloatArray | IntArray,
     chances: IntArray,
     one: int,
@@ -562,103 +601,10 @@ def _exchange(
             chances[other, r] = to_other
 
 
-# --- both operators in one generation ------------------------------------------------------------------------------
-
-
 @kernel
-def _cross_and_mutate(
-    categories: CategoryFiles,
-    numbers: NumberFiles,
-    bits: Bits,
-    numeric: bool,
-    settings: _Settings,
-    standing: Standing,
-    random: StateArray,
-) -> int:
-    """A pair is crossed with one rate and its children are mutated with another; each competes with its parent."""
-    size = len(standing.scores)
-    if size == 1:
-        return 0
-    one, other = _select_pair(settings, standing.scores, random)
-    n, d = _shape(categories, numbers, numeric)
-    cut = cut_points(n * d, settings.symmetric, random) if fraction(random) < settings.crossover_rate else (0, -1)
-    if numeric:
-        _make_children(numbers.cells, one, other, cut[0], cut[1])
-    else:
-        _make_children(categories.cells, one, other, cut[0], cut[1])
-    for child, parent in ((size, one), (size + 1, other)):
-        if settings.operators == _ALL_CELLS:
-            for cell in range(n * d):
-                if fraction(random) < settings.mutation_rate:
-                    _mutate_cell(categories, numbers, bits, numeric, settings, child, cell // d, cell % d, random)
-        elif fraction(random) < settings.mutation_rate:
-            cell = whole(random, n * d)
-            _mutate_cell(categories, numbers, bits, numeric, settings, child, cell // d, cell % d, random)
-        donor = one + other - parent
-        if numeric:
-            for r in range(n):
-                known = _known_chance(numbers.cells, numbers.chances, child, parent, donor, r)
-                if known < 0:
-                    row = (numbers.cells[child, r] - numbers.mean) / numbers.deviation
-                    known = link_credit(numbers.originals, r, row)
-                numbers.chances[child, r] = known
-            count_numbers(numbers, child)
-        else:
-            for r in range(n):
-                known = _known_chance(categories.cells, categories.chances, child, parent, donor, r)
-                if known < 0:
-                    known = link_credit(categories.originals, r, categories.cells[child, r].astype(np.float64))
-                categories.chances[child, r] = known
-            count_categories(categories, child)
-    for child, parent in ((size, one), (size + 1, other)):
-        if _accepted(categories, numbers, numeric, settings, standing, parent, child):
-            if numeric:
-                numbers.cells[parent], numbers.chances[parent] = numbers.cells[child], numbers.chances[child]
-                take_number_sums(numbers, parent, child)
-            else:
-                categories.cells[parent] = categories.cells[child]
-                categories.chances[parent] = categories.chances[child]
-                take_category_counts(categories, parent, child)
-    return 2
-
-
-@kernel
-def _make_children(cells: FloatArray | IntArray, one: int, other: int, first: int, last: int) -> None:
-    """Copies of two files in the spare slots, with the cells from `first` to `last` exchanged."""
-    d, child = cells.shape[2], len(cells) - 2
-    cells[child], cells[child + 1] = cells[one], cells[other]
-    for cell in range(first, last + 1):
-        r, j = cell // d, cell % d
-        cells[child, r, j], cells[child + 1, r, j] = cells[other, r, j], cells[one, r, j]
-
-
-@kernel
-def _mutate_cell(
-    categories: CategoryFiles,
-    numbers: NumberFiles,
-    bits: Bits,
-    numeric: bool,
-    settings: _Settings,
-    child: int,
-    r: int,
-    j: int,
-    random: StateArray,
-) -> None:
-    if numeric:
-        value = numbers.cells[child, r, j]
-        numbers.cells[child, r, j] = mutated_number(bits, r, j, value, settings.word, random)
-    elif categories.sizes[j] > 1:
-        code = categories.cells[child, r, j]
-        categories.cells[child, r, j] = other_category(code, categories.sizes[j], random)
-
-
-@kernel
-def _known_chance(cells: FloatArray | IntArray, chances: IntArray, child: int, parent: int, donor: int, r: int) -> int:
-    """The chance of a record that is as in one of the parents; -1 where it is new."""
-    for origin in (parent, donor):
-        same = True
-        for j in range(cells.shape[2]):
-            same = same and cells[child, r, j] == cells[origin, r, j]
-        if same:
-            return chances[origin, r]
-    return -1
+def _drawn_cells(cells: int, rate: float, random: StateArray) -> IntArray:
+    """The cells that are mutated when each is with this rate."""
+    drawn = np.empty(cells, dtype=np.bool_)
+    for cell in range(cells):
+        drawn[cell] = fraction(random) < rate
+    return np.flatnonzero(drawn)

@@ -79,7 +79,7 @@ def number_files(original: FloatArray, population: FloatArray, spare: int = 2) -
     # the moments of the original, in the first slot before a file is there
     state.cells[0] = original
     count_numbers(state, 0)
-    state.before[:] = _moments(state, 0)
+    state.before[:] = _moments(state.mean, state.ends[0], state.sums[0, 0], n)
     state.cells[0] = population[0]
     for slot in range(files):
         masked = _table((population[slot] - scaling.mean) / deviation)
@@ -96,52 +96,53 @@ def _table(cells: FloatArray) -> Table:
 # --- sums ----------------------------------------------------------------------------------------------------------
 
 
-@kernel
 def count_numbers(state: NumberFiles, slot: int) -> None:
     """All sums and orders of a slot from its cells and the chances of its records."""
-    n, d = state.original.shape
-    state.sums[slot] = 0.0
-    for r in range(n):
-        _add_row(state, state.sums[slot], r, state.cells[slot, r], 1.0)
-    for j in range(d):
-        state.order[slot, j] = np.argsort(state.cells[slot, :, j]).astype(np.int32)
+    state.order[slot] = np.argsort(state.cells[slot], axis=0, kind="stable").T
+    _sum_rows(state.original, state.mean, state.cells[slot], state.sums[slot])
+    for j in range(state.original.shape[1]):
         _measure_intervals(state, slot, j)
     state.credit[slot] = state.chances[slot].sum()
 
 
 @kernel
-def _change(state: NumberFiles, r: int, j: int, value: float) -> float:
+def _sum_rows(original: FloatArray, mean: FloatArray, cells: FloatArray, sums: FloatArray) -> None:
+    sums[:] = 0.0
+    for r in range(len(cells)):
+        _add_row(original[r], mean, cells[r], sums, 1.0)
+
+
+@kernel
+def _change(x: float, value: float) -> float:
     """The relative change of a value; that of 0 counts as none."""
-    x = state.original[r, j]
     return abs(x - value) / abs(x) if x != 0.0 else 0.0
 
 
 @kernel
-def _add_row(state: NumberFiles, sums: FloatArray, r: int, row: FloatArray, sign: float) -> None:
+def _add_row(original: FloatArray, mean: FloatArray, row: FloatArray, sums: FloatArray, sign: float) -> None:
     d = len(row)
     at = 2 * d
     for j in range(d):
-        add_exactly(sums, j, sign * _change(state, r, j, row[j]))
-        apart = row[j] - state.mean[j]
+        add_exactly(sums, j, sign * _change(original[j], row[j]))
+        apart = row[j] - mean[j]
         add_exactly(sums, d + j, sign * apart)
         for k in range(j, d):
-            add_exactly(sums, at, sign * (apart * (row[k] - state.mean[k])))
+            add_exactly(sums, at, sign * (apart * (row[k] - mean[k])))
             at += 1
 
 
 @kernel
-def _moments(state: NumberFiles, slot: int) -> FloatArray:
+def _moments(mean: FloatArray, ends: FloatArray, sums: FloatArray, n: int) -> FloatArray:
     """Means, covariances (each pair once, variances included) and correlations (1 on the diagonal or 0)."""
-    n, d = state.original.shape
+    d = len(mean)
     pairs = d * (d + 1) // 2
     found = np.zeros(d + 2 * pairs)
-    sums = state.sums[slot, 0]
     varies = np.empty(d, dtype=np.bool_)
     for j in range(d):
-        low, high = state.ends[slot, j]
+        low, high = ends[j, 0], ends[j, 1]
         varies[j] = low < high
-        mean = state.mean[j] + sums[d + j] / n if varies[j] else low
-        found[j] = mean if abs(mean) >= _ROUNDING * max(abs(low), abs(high)) else 0.0
+        middle = mean[j] + sums[d + j] / n if varies[j] else low
+        found[j] = middle if abs(middle) >= _ROUNDING * max(abs(low), abs(high)) else 0.0
     at, deviations = 0, np.zeros(d)
     for j in range(d):
         for k in range(j, d):
@@ -183,16 +184,19 @@ def _measure_column(state: NumberFiles, slot: int, j: int, values: FloatArray) -
     the last masked value that is not above x, and the upper end rise to the first that is not below it.
     """
     state.ends[slot, j, 0], state.ends[slot, j, 1] = values[0], values[-1]
-    state.found[slot, j] = _cells_inside(state, j, state.order[slot, j], values)
+    original, order = state.original[:, j], state.original_order[j]
+    state.found[slot, j] = _cells_inside(original, order, state.within, state.order[slot, j], values)
 
 
 @kernel
-def _cells_inside(state: NumberFiles, j: int, order: OrderArray, values: FloatArray) -> int:
+def _cells_inside(
+    original: FloatArray, original_order: OrderArray, within: IntArray, order: OrderArray, values: FloatArray
+) -> int:
     n = len(values)
     below, up_to = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)  # masked values < x and <= x
     under, reached = 0, 0
-    for i in state.original_order[j]:
-        x = state.original[i, j]
+    for i in original_order:
+        x = original[i]
         while under < n and values[under] < x:
             under += 1
         reached = max(reached, under)
@@ -208,7 +212,7 @@ def _cells_inside(state: NumberFiles, j: int, order: OrderArray, values: FloatAr
         for p in range(first, last):
             i = order[p]
             if up_to[i] > 0 and below[i] < n:
-                total += state.within[max(0, low - up_to[i], below[i] + 1 - high)]
+                total += within[max(0, low - up_to[i], below[i] + 1 - high)]
         first = last
     return total
 
@@ -217,7 +221,11 @@ def _cells_inside(state: NumberFiles, j: int, order: OrderArray, values: FloatAr
 def measure_numbers(state: NumberFiles, slot: int, other: float) -> tuple[float, float]:
     """Loss and risk of a slot; `other` is the risk by another linkage, with which that by distance is averaged."""
     n, d = state.original.shape
-    pairs, before, after = d * (d + 1) // 2, state.before, _moments(state, slot)
+    pairs, before, after = (
+        d * (d + 1) // 2,
+        state.before,
+        _moments(state.mean, state.ends[slot], state.sums[slot, 0], n),
+    )
     parts = np.zeros(5)
     for j in range(d):
         parts[0] += state.sums[slot, 0, j] / n / d
@@ -246,7 +254,8 @@ def measure_numbers(state: NumberFiles, slot: int, other: float) -> tuple[float,
 
 
 @kernel
-def _credit_of(state: NumberFiles, r: int, row: FloatArray) -> int:
+def chance_of_numbers(state: NumberFiles, r: int, row: FloatArray) -> int:
+    """The chance that a record with these numbers is linked to its original."""
     return link_credit(state.originals, r, (row - state.mean) / state.deviation)
 
 
@@ -255,8 +264,8 @@ def change_number(state: NumberFiles, slot: int, r: int, j: int, value: float, c
     """Put a number into a cell; a `credit` below 0 means that the record's chance to be linked is not known yet."""
     row, sums, d = state.cells[slot, r], state.sums[slot], state.original.shape[1]
     before, after = row[j] - state.mean[j], value - state.mean[j]
-    add_exactly(sums, j, -_change(state, r, j, row[j]))
-    add_exactly(sums, j, _change(state, r, j, value))
+    add_exactly(sums, j, -_change(state.original[r, j], row[j]))
+    add_exactly(sums, j, _change(state.original[r, j], value))
     add_exactly(sums, d + j, -before)
     add_exactly(sums, d + j, after)
     for k in range(d):
@@ -269,7 +278,7 @@ def change_number(state: NumberFiles, slot: int, r: int, j: int, value: float, c
     _put_in_order(state, slot, r, j)
     _measure_intervals(state, slot, j)
     if credit < 0:
-        credit = _credit_of(state, r, row)
+        credit = chance_of_numbers(state, r, row)
     state.credit[slot] += credit - state.chances[slot, r]
     state.chances[slot, r] = credit
 
@@ -307,7 +316,7 @@ def cross_numbers(state: NumberFiles, one: int, other: int, first: int, last: in
             same = same and mine[j] == theirs[j]
         if low == 0 and high == d - 1:
             if not same:
-                _add_difference(state, moved, r, mine, theirs)
+                _add_difference(state.original[r], state.mean, mine, theirs, moved)
                 gained += state.chances[other, r] - state.chances[one, r]
             continue
         left, right = mine.copy(), theirs.copy()
@@ -315,9 +324,9 @@ def cross_numbers(state: NumberFiles, one: int, other: int, first: int, last: in
         for slot, parent, row in ((child, one, left), (second, other, right)):
             credit = state.chances[parent, r]
             if not same:
-                _add_row(state, state.sums[slot], r, state.cells[parent, r], -1.0)
-                _add_row(state, state.sums[slot], r, row, 1.0)
-                credit = _credit_of(state, r, row)
+                _add_row(state.original[r], state.mean, state.cells[parent, r], state.sums[slot], -1.0)
+                _add_row(state.original[r], state.mean, row, state.sums[slot], 1.0)
+                credit = chance_of_numbers(state, r, row)
             state.credit[slot] += credit - state.chances[parent, r]
             state.chances[slot, r] = credit
     for slot, parent, donor, sign in ((child, one, other, 1), (second, other, one, -1)):
@@ -330,16 +339,18 @@ def cross_numbers(state: NumberFiles, one: int, other: int, first: int, last: in
 
 
 @kernel
-def _add_difference(state: NumberFiles, moved: FloatArray, r: int, mine: FloatArray, theirs: FloatArray) -> None:
+def _add_difference(
+    original: FloatArray, mean: FloatArray, mine: FloatArray, theirs: FloatArray, moved: FloatArray
+) -> None:
     """What a record of another file adds to the sums in the place of one's own."""
     d = len(mine)
     at = 2 * d
     for j in range(d):
-        moved[j] += _change(state, r, j, theirs[j]) - _change(state, r, j, mine[j])
-        gone, come = mine[j] - state.mean[j], theirs[j] - state.mean[j]
+        moved[j] += _change(original[j], theirs[j]) - _change(original[j], mine[j])
+        gone, come = mine[j] - mean[j], theirs[j] - mean[j]
         moved[d + j] += come - gone
         for k in range(j, d):
-            moved[at] += come * (theirs[k] - state.mean[k]) - gone * (mine[k] - state.mean[k])
+            moved[at] += come * (theirs[k] - mean[k]) - gone * (mine[k] - mean[k])
             at += 1
 
 
