@@ -121,6 +121,27 @@ def test_a_diagonal_is_kept_in_range_without_invariance(people: Microdata) -> No
         assert np.diag(matrix) == pytest.approx(0.75 if lowering == "corrected" else 0.75 / (1 - (1 - beta) / 3))
 
 
+@pytest.mark.spec("05:PM-06", "05:PE-06")
+def test_a_diagonal_out_of_its_range_and_frequencies_that_are_not_kept_are_noted(people: Microdata) -> None:
+    """One factor for all rows cannot always keep both ends, and Eq. 4.7 loses the invariance."""
+    one = PRAM(given={"a": [[0.4, 0.3, 0.3], [0.0, 1.0, 0.0], [0.2, 0.2, 0.6]]}, diagonal=(0.55, 0.75), scope="matrix")
+    (note,) = one.mask(people, ["a"], seed=1).provenance.notes
+    assert note == "pram: the diagonal of the matrix of 'a' is not within 0.55 to 0.75"
+    rare = Microdata.of({"x": ["a"] * 2 + ["b"] * 300})
+    release = PRAM(p=0.6, invariant=True, diagonal=(0.55, 0.75), lowering="eq-4.7").mask(rare, seed=1)
+    assert release.provenance.notes == (
+        "pram: the matrix of 'x' does not keep the frequencies, because its diagonal was lowered by Eq. 4.7",
+    )
+    diagonal = np.diag(release.matrices[("x",)])
+    assert 0.55 <= diagonal.min() <= diagonal.max() <= 0.75 + 1e-12
+
+
+@pytest.mark.spec("05:PM-06")
+def test_a_scope_that_is_the_usual_one_makes_the_usual_matrix(people: Microdata) -> None:
+    unset, rows = (PRAM(p=0.95, diagonal=(0.55, 0.75), scope=scope).mask(people, seed=1) for scope in (None, "row"))
+    assert (unset.matrices[("a",)] == rows.matrices[("a",)]).all()
+
+
 # --- given matrices --------------------------------------------------------------------------------------------------
 
 ROWS = [[0.7, 0.2, 0.1], [0.0, 1.0, 0.0], [0.5, 0.25, 0.25]]

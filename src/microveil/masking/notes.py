@@ -325,6 +325,13 @@ DIAGONAL_NOT_KEPT = Kind(
     "diagonal-not-kept",
     "{method}: the matrix of '{matrix}' keeps the frequencies, but not the diagonal within {low:g} to {high:g}",
 )
+DIAGONAL_OUT_OF_RANGE = Kind(
+    "diagonal-out-of-range", "{method}: the diagonal of the matrix of '{matrix}' is not within {low:g} to {high:g}"
+)
+FREQUENCIES_NOT_KEPT = Kind(
+    "frequencies-not-kept",
+    "{method}: the matrix of '{matrix}' does not keep the frequencies, because its diagonal was lowered by Eq. 4.7",
+)
 RECORDS_SWAPPED = Kind(
     "records-swapped",
     "{method}: {recognised:record} recognised after the noise, {swapped:record} swapped, "

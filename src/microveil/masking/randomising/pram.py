@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, nearest_name
 from microveil.masking.base import Masked, Method
-from microveil.masking.notes import DIAGONAL_NOT_KEPT, Note
+from microveil.masking.notes import DIAGONAL_NOT_KEPT, DIAGONAL_OUT_OF_RANGE, FREQUENCIES_NOT_KEPT, Note
 from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_of, matrix_for
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
+from microveil.numerics.perturbing.transition_matrices import Lowering, Scope
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import Streams
@@ -95,9 +96,10 @@ class PRAM(Method):
     first column. In a compound, names and categories are joined by "+".
 
     `invariant` makes of any of them the two-stage matrix that keeps the frequencies in expectation; more records
-    change in it. `diagonal` asks for a range such as 0.55 to 0.75: an invariant matrix is raised towards the identity
-    as far as the range allows (a note says where it cannot be kept); without `invariant`, rows are raised and lowered
-    one by one. The release holds the matrices. Whoever publishes them lets analysts correct their tables:
+    change in it. `diagonal` asks for a range such as 0.55 to 0.75: an invariant matrix is moved towards the identity or
+    away from it by one factor, as far as the range allows (a note says where it cannot be kept); without `invariant`,
+    rows are raised and lowered one by one, or all by one factor (`scope`). The release holds the matrices. Whoever
+    publishes them lets analysts correct their tables:
     `microveil.numerics.perturbing.transition_matrices.estimated_frequencies`.
 
     >>> from microveil.microdata import Microdata
@@ -136,10 +138,16 @@ class PRAM(Method):
     diagonal: tuple[float, float] | None = parameter(
         default=None, help="lowest and highest probability that a category stays, such as 0.55, 0.75"
     )
-    lowering: Literal["corrected", "printed"] = parameter(
+    lowering: Lowering = parameter(
         default="corrected",
-        help="how a diagonal is lowered without `invariant`: rows above the range alone, or all rows by one factor as "
-        "Eq. 4.7 is printed",
+        help="how a diagonal is lowered: by Eq. 4.7 with rows that sum to 1, and an invariant matrix by a factor that "
+        "keeps it invariant (corrected); the latter by Eq. 4.7 too, which loses the invariance (eq-4.7); all rows by "
+        "one factor as Eq. 4.7 is printed (printed)",
+    )
+    scope: Scope | None = parameter(
+        default=None,
+        help="whether Eq. 4.6 and 4.7 raise and lower the diagonal row by row, or all rows of a matrix by one factor; "
+        "unset: row by row",
     )
     exclude_missing: bool = parameter(
         default=False, help="never change missing cells, even where missing is a category of its own"
@@ -179,11 +187,7 @@ class PRAM(Method):
 
     def _matrix(self, variable: Variable, notes: list[Note]) -> FloatArray:
         """The matrix of one variable: given or made, then invariant, then with its diagonal in range."""
-        from microveil.numerics.perturbing.transition_matrices import (
-            invariant_matrix,
-            invariant_within_range,
-            within_range,
-        )
+        from microveil.numerics.perturbing.transition_matrices import invariant_matrix
 
         if len(variable.members) > _MOST_CATEGORIES:
             raise DataError(
@@ -191,16 +195,29 @@ class PRAM(Method):
                 f"{_MOST_CATEGORIES:,}; recode it first"
             )
         made = self._made(variable)
-        if self.invariant and self.diagonal is not None:
-            made, _, in_range = invariant_within_range(made, variable.frequencies, *self.diagonal)
-            if not in_range:
-                low, high = self.diagonal
-                notes.append(DIAGONAL_NOT_KEPT(method=self.name, matrix=variable.name, low=low, high=high))
-        elif self.invariant:
-            made = invariant_matrix(made, variable.frequencies)
-        elif self.diagonal is not None:
-            made = within_range(made, *self.diagonal, printed=self.lowering == "printed")
-        return made
+        if self.diagonal is not None:
+            return self._in_range(made, variable, self.diagonal, notes)
+        return invariant_matrix(made, variable.frequencies) if self.invariant else made
+
+    def _in_range(
+        self, matrix: FloatArray, variable: Variable, diagonal: tuple[float, float], notes: list[Note]
+    ) -> FloatArray:
+        """The matrix with its diagonal in a range, invariant if that is wanted; notes say what could not be kept."""
+        from microveil.numerics.perturbing.transition_matrices import invariant_within_range, is_within, within_range
+
+        scope: Scope = self.scope or "row"
+        told = {"method": self.name, "matrix": variable.name, "low": diagonal[0], "high": diagonal[1]}
+        if not self.invariant:
+            made = within_range(matrix, *diagonal, scope=scope, printed=self.lowering == "printed")
+            if len(made) > 1 and not is_within(np.diag(made), *diagonal):
+                notes.append(DIAGONAL_OUT_OF_RANGE(**told))
+            return made
+        found = invariant_within_range(matrix, variable.frequencies, *diagonal, lowering=self.lowering, scope=scope)
+        if not found.is_invariant:
+            notes.append(FREQUENCIES_NOT_KEPT(method=self.name, matrix=variable.name))
+        if not found.in_range:
+            notes.append((DIAGONAL_NOT_KEPT if found.is_invariant else DIAGONAL_OUT_OF_RANGE)(**told))
+        return found.matrix
 
     def _made(self, variable: Variable) -> FloatArray:
         from microveil.numerics.perturbing.transition_matrices import (

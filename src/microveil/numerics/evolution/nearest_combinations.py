@@ -1,0 +1,82 @@
+"""Linkage of combinations of categories by distance, where one original is linked with many masked versions of it.
+
+Which originals are nearest to a combination depends on the original alone, so it is found once for each combination
+that turns up, and every further masked file costs no more than looking it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.numerics.neighbours.category_distance import CategoryDistance
+from microveil.typing import FloatArray, IntArray
+
+MOST_COMBINATIONS = 1_000_000  # of a domain whose combinations are remembered
+_ROUNDING = 1e-12
+_AT_ONCE = 2_000_000  # distances held at a time
+
+
+@dataclass(frozen=True)
+class NearestCombinations:
+    """For each combination the distance to the nearest original record, and how many of these there are.
+
+    `least` is NaN for a combination that was not asked for yet.
+    """
+
+    original: IntArray
+    sizes: tuple[int, ...]
+    distances: Sequence[CategoryDistance]
+    distinct: IntArray
+    counts: IntArray
+    least: FloatArray
+    ties: IntArray
+
+    @classmethod
+    def of(cls, original: IntArray, sizes: IntArray, distances: Sequence[CategoryDistance]) -> NearestCombinations:
+        """For an original as codes, a row for each record."""
+        extents = tuple(int(size) for size in sizes)
+        numbers, first = number_rows(list(original.T), list(extents))
+        combinations = prod(extents)
+        return cls(
+            original,
+            extents,
+            distances,
+            original[first],
+            np.bincount(numbers).astype(np.int64),
+            np.full(combinations, np.nan),
+            np.zeros(combinations, dtype=np.int64),
+        )
+
+    def linked(self, masked: IntArray) -> float:
+        """The share of masked records whose nearest original record is their own, by chance where several are.
+
+        >>> from microveil.numerics.neighbours.category_distance import category_distance
+        >>> original = np.array([[0], [0], [1]])
+        >>> nearest = NearestCombinations.of(original, np.array([3]), [category_distance("nominal", 3)])
+        >>> nearest.linked(np.array([[0], [1], [1]]))
+        0.5
+        """
+        numbers = np.ravel_multi_index(tuple(masked.T), self.sizes)
+        unknown = np.isnan(self.least[numbers])
+        if unknown.any():
+            self._look_up(np.unique(numbers[unknown]))
+        own = self._between(self.original, masked)
+        found = own <= self.least[numbers] + _ROUNDING
+        return float((found / self.ties[numbers]).mean())
+
+    def _look_up(self, numbers: IntArray) -> None:
+        step = max(1, _AT_ONCE // len(self.distinct))
+        for start in range(0, len(numbers), step):
+            part = numbers[start : start + step]
+            combinations = np.column_stack(np.unravel_index(part, self.sizes))
+            apart = self._between(combinations[:, None, :], self.distinct[None, :, :])
+            self.least[part] = apart.min(axis=1)
+            self.ties[part] = (apart <= self.least[part][:, None] + _ROUNDING) @ self.counts
+
+    def _between(self, one: IntArray, other: IntArray) -> FloatArray:
+        return np.asarray(sum(distance(one[..., j], other[..., j]) for j, distance in enumerate(self.distances)))
