@@ -14,6 +14,7 @@ from microveil.masking.notes import DIAGONAL_NOT_KEPT, DIAGONAL_OUT_OF_RANGE, FR
 from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_of, matrix_for
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
+from microveil.numerics.evolution.formulas import LeastFrequency, formula_matrix, parsed
 from microveil.numerics.perturbing.transition_matrices import Lowering, Scope
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -90,10 +91,12 @@ class PRAM(Method):
     categories are the combinations that occur, so that no new combination arises. Ways to make the matrix: `frequency`
     keeps a category with probability p and otherwise prefers rare ones; `proportional` prefers frequent ones; `entropy`
     prefers none; `uniform` changes as many records of each category, theta times the number of the rarest, and so
-    keeps the frequencies in expectation where no category is empty. Or matrices are `given` for some attributes: as
-    rows of numbers in the order of the domain, by category ({"f": {"f": 0.9, "m": 0.1}}; a category that is left out
-    stays), or as the name of a CSV file with the published categories in its first line and the original ones in its
-    first column. In a compound, names and categories are joined by "+".
+    keeps the frequencies in expectation where no category is empty; `formula` fills every cell by a formula of the
+    number of records N, the largest and least frequency of a category (freq_max, freq_min), and those of the true and
+    the published category (freq_i, freq_j), and divides rows by their sums. Or matrices are `given` for some
+    attributes: as rows of numbers in the order of the domain, by category ({"f": {"f": 0.9, "m": 0.1}}; a category that
+    is left out stays), or as the name of a CSV file with the published categories in its first line and the original
+    ones in its first column. In a compound, names and categories are joined by "+".
 
     `invariant` makes of any of them the two-stage matrix that keeps the frequencies in expectation; more records
     change in it. `diagonal` asks for a range such as 0.55 to 0.75: an invariant matrix is moved towards the identity or
@@ -108,6 +111,8 @@ class PRAM(Method):
     ['f', 'm', 'f', 'f']
     >>> PRAM(given={"sex": {"f": {"m": 1.0}}}).mask(people, seed=1).frame["sex"].to_pylist()
     ['m', 'm', 'm', 'm']
+    >>> PRAM(matrix="formula", formula="freq_j / (freq_j - freq_i)").mask(people, seed=1).frame["sex"].to_pylist()
+    ['f', 'm', 'f', 'f']
     """
 
     name: ClassVar[str] = "pram"
@@ -119,15 +124,25 @@ class PRAM(Method):
         "cells stay as they are and are not counted (in a compound: records with any)"
     )
     weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
-    source: ClassVar[str] = "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1 and 4.1.4; corrects its Eq. 4.7"
+    source: ClassVar[str] = "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1, 4.1.4 and 4.2; corrects its Eq. 4.7"
 
     p: float = parameter(
         default=0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1
     )
-    matrix: Literal["frequency", "proportional", "uniform", "entropy"] = parameter(
+    matrix: Literal["frequency", "proportional", "uniform", "entropy", "formula"] = parameter(
         default="frequency", help="how a transition matrix is made where none is given"
     )
     theta: float = parameter(default=0.5, help="share of the rarest category that changes (uniform)", ge=0, le=1)
+    formula: str | None = parameter(
+        default=None,
+        help="what fills the cells of the matrix (formula), such as freq_j * freq_min / (N - freq_i); negative cells "
+        "become 0",
+    )
+    freq_min: LeastFrequency | None = parameter(
+        default=None,
+        help="least frequency in a formula: of all categories, 0 if one is empty (literal), or of those with records "
+        "(positive); unset: literal",
+    )
     given: GivenMatrices | None = parameter(
         default=None, help="for attributes by name, a matrix: rows of numbers, tables by category, or a CSV file"
     )
@@ -159,6 +174,14 @@ class PRAM(Method):
     def __post_init__(self) -> None:
         if self.diagonal is not None and not 0 <= self.diagonal[0] <= self.diagonal[1] <= 1:
             raise ParameterError(f"{self.name}: diagonal = {self.diagonal} is not allowed; it is a range within 0 to 1")
+
+        if (self.formula is not None) != (self.matrix == "formula"):
+            raise ParameterError(f"{self.name}: matrix = 'formula' and a formula need each other")
+        if self.formula is not None:
+            try:
+                parsed(self.formula)
+            except ParameterError as problem:
+                raise ParameterError(f"{self.name}: {problem}") from None
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         from microveil.numerics.perturbing.transition_matrices import draw_categories
@@ -231,6 +254,8 @@ class PRAM(Method):
             return matrix_for(variable.name, self.given[variable.name], variable.labels)
         if self.matrix == "uniform":
             return uniform_matrix(variable.frequencies, self.theta)
+        if self.formula is not None:
+            return formula_matrix(parsed(self.formula), variable.frequencies, self.freq_min or "literal")
         if self.matrix == "entropy":
             return entropy_matrix(len(variable.members), self.p)
         make = frequency_matrix if self.matrix == "frequency" else proportional_matrix

@@ -1,0 +1,136 @@
+"""Genetic programming of formulas for transition matrices: Algorithm 7 of Marés (2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from microveil.errors import DataError
+from microveil.numerics.evolution.evolve import evolve
+from microveil.numerics.evolution.formulas import LeastFrequency, canonical, formula_matrix, grammar_of
+from microveil.numerics.evolution.perturbed_fitness import Evaluation, Fitness
+from microveil.numerics.evolution.state import State
+from microveil.numerics.evolution.survival import LosersReplaced
+from microveil.numerics.evolution.trees import Grammar, Tree
+from microveil.numerics.evolution.variation import CrossoverOrMutation, constant
+from microveil.progress import Progress, silent
+from microveil.typing import FloatArray, IntArray
+
+FRESH = 50  # perturbations by which the formula that was found is evaluated anew
+_DRAWS = 1000  # of first populations, until formulas that differ are enough
+
+
+@dataclass(frozen=True)
+class FormulaSearch:
+    """How formulas evolve: by default as in Marés (2013), section 4.2.4, which does not say how many are `drawn` in a
+    generation.
+
+    With `common` random numbers every formula is judged by the same perturbations.
+    """
+
+    levels: int = 5
+    population: int = 6
+    generations: int = 1500
+    drawn: int = 4
+    crossover: float = 0.5
+    common: bool = False
+    freq_min: LeastFrequency = "literal"
+
+    def matrices(self, tree: Tree, frequencies: Sequence[IntArray]) -> list[FloatArray]:
+        """The matrix that a formula makes for each attribute."""
+        return [formula_matrix(tree, t, self.freq_min) for t in frequencies]
+
+
+@dataclass(frozen=True)
+class FoundFormula:
+    """The best formula, what it was chosen by, and how it does with fresh perturbations; with the best score after
+    every generation, and how many formulas were judged.
+    """
+
+    tree: Tree
+    optimised: Evaluation
+    fresh: Evaluation
+    trajectory: tuple[float, ...]
+    judged: int
+
+
+def evolve_formula(
+    frequencies: Sequence[IntArray],
+    fitness: Fitness,
+    rng: np.random.Generator,
+    search: FormulaSearch | None = None,
+    *,
+    penalty: Callable[[Sequence[FloatArray]], float] = lambda matrices: 0.0,
+    fresh: int = FRESH,
+    progress: Progress = silent,
+) -> FoundFormula:
+    """The formula whose matrices, one for each attribute, are the fittest that genetic programming finds.
+
+    What `penalty` says of the matrices is added to their fitness; infinity forbids them.
+    """
+    search = search or FormulaSearch()
+    grammar = grammar_of(search.levels)
+    judge = _Judge(search, tuple(frequencies), fitness, penalty, int(rng.integers(2**62)))
+
+    def stop(state: State) -> bool:
+        progress(min(state.generation / max(search.generations, 1), 1.0), "formulas")
+        return state.generation >= search.generations
+
+    ended = evolve(
+        _first(grammar, search.population, rng),
+        judge,
+        vary=CrossoverOrMutation(grammar.cross, grammar.subtree, constant(search.crossover, 1 - search.crossover)),
+        survive=LosersReplaced(search.drawn),
+        stop=stop,
+        rng=rng,
+        duplicates=False,
+        identity=canonical,
+    )
+    if not np.isfinite(ended.score):
+        raise DataError("no formula was found whose matrices are allowed to disclose as much as they do")
+    return FoundFormula(
+        ended.best,
+        judge.known[canonical(ended.best)],
+        fitness.of(search.matrices(ended.best, frequencies), rng, fresh),
+        tuple(ended.trajectory),
+        len(judge.known),
+    )
+
+
+@dataclass
+class _Judge:
+    """The fitness of formulas; one that is known already, also with operands exchanged, is not judged again."""
+
+    search: FormulaSearch
+    frequencies: tuple[IntArray, ...]
+    fitness: Fitness
+    penalty: Callable[[Sequence[FloatArray]], float]
+    noise: int
+    known: dict[str, Evaluation] = field(default_factory=dict)
+
+    def __call__(self, tree: Tree) -> float:
+        name = canonical(tree)
+        if name not in self.known:
+            self.known[name] = self._judged(self.search.matrices(tree, self.frequencies))
+        return self.known[name].score
+
+    def _judged(self, matrices: list[FloatArray]) -> Evaluation:
+        added = self.penalty(matrices)
+        if not np.isfinite(added):
+            return Evaluation(np.inf, np.nan, np.nan, np.nan)
+        rng = np.random.default_rng([self.noise, 0 if self.search.common else len(self.known)])
+        found = self.fitness.of(matrices, rng)
+        return found._replace(score=found.score + added)
+
+
+def _first(grammar: Grammar, count: int, rng: np.random.Generator) -> list[Tree]:
+    """So many formulas that all differ, half of them full and half grown."""
+    found: dict[str, Tree] = {}
+    for _ in range(_DRAWS):
+        for tree in grammar.half_and_half(count, rng):
+            found.setdefault(canonical(tree), tree)
+        if len(found) >= count:
+            return list(found.values())[:count]
+    raise DataError(f"there are not {count:,} different formulas of {grammar.levels} levels")
