@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.columns import resolve_attributes
 from microveil.masking.randomising.pram import PRAM, variable_of
-from microveil.microdata.microdata import as_microdata
+from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures
 from microveil.numerics.evolution.formula_search import FRESH, FormulaSearch
 from microveil.numerics.evolution.formula_search import evolve_formula as evolve
@@ -27,10 +26,10 @@ from microveil.typing import FloatArray
 class EvolvedFormula:
     """A formula for PRAM matrices that was found by genetic programming.
 
-    `optimised` is the score by which it was chosen, with what an intruder who knows the matrices adds to it; chosen as
-    the least of many noisy ones, it is too good. `fresh` is from perturbations that the search has not seen, and is the
-    one to report. `disclosed` says for each attribute how many per cent of the true categories such an intruder
-    guesses right, and `trajectory` is the best score after every generation.
+    `optimised` is the evaluation by which it was chosen; as the least of many noisy ones it is too good. `fresh` is
+    from perturbations that the search has not seen, with the deviation of a single one, and is the one to report.
+    `disclosed` says for each attribute how many per cent of the true categories an intruder who knows the matrices
+    guesses right. `trajectory` is the best score after every generation, and `judged` the number of formulas tried.
     """
 
     formula: str
@@ -90,9 +89,10 @@ def evolve_formula(
     >>> found.pram.mask(people, seed=1).matrices["sex",].shape
     (2, 2)
     """
-    for name, value, least in (("population", population, drawn), ("generations", generations, 0), ("repeats", repeats, 1), ("fresh", fresh, 2)):
-        if value < least:
-            raise ParameterError(f"{name} = {value} is not allowed; it must be at least {least}")
+    for name, value in (("repeats", repeats), ("fresh", fresh)):
+        if value < 1:
+            raise ParameterError(f"{name} = {value} is not allowed; at least one perturbation is needed")
+    search = FormulaSearch(levels, population, generations, drawn, crossover, common, freq_min)
     table = as_microdata(data)
     chosen = resolve_attributes(table, attributes, PRAM.kinds, PRAM.name)
     seed = draw_seed() if seed is None else check_seed(seed)
@@ -114,7 +114,6 @@ def evolve_formula(
             return np.inf
         return disclosure_weight * float(np.mean(disclosed(matrices))) if disclosure_weight else 0.0
 
-    search = FormulaSearch(levels, population, generations, drawn, crossover, common, freq_min)
     rng = Streams(seed).generator("formula")
     found = evolve(frequencies, fitness, rng, search, penalty=penalty, fresh=fresh, progress=progress)
     return EvolvedFormula(

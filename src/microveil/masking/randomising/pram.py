@@ -124,7 +124,9 @@ class PRAM(Method):
         "cells stay as they are and are not counted (in a compound: records with any)"
     )
     weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
-    source: ClassVar[str] = "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1, 4.1.4 and 4.2; corrects its Eq. 4.7"
+    source: ClassVar[str] = (
+        "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1, 4.1.4 and 4.2; corrects its Eq. 4.7"
+    )
 
     p: float = parameter(
         default=0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from microveil.errors import DataError
+from microveil.errors import DataError, ParameterError
 from microveil.numerics.evolution.evolve import evolve
 from microveil.numerics.evolution.formulas import LeastFrequency, canonical, formula_matrix, grammar_of
 from microveil.numerics.evolution.perturbed_fitness import Evaluation, Fitness
@@ -37,6 +38,12 @@ class FormulaSearch:
     crossover: float = 0.5
     common: bool = False
     freq_min: LeastFrequency = "literal"
+
+    def __post_init__(self) -> None:
+        if self.population < self.drawn:
+            raise ParameterError(f"drawn = {self.drawn} is not allowed; the population has {self.population} formulas")
+        if self.generations < 0:
+            raise ParameterError(f"generations = {self.generations} is not allowed; it must be at least 0")
 
     def matrices(self, tree: Tree, frequencies: Sequence[IntArray]) -> list[FloatArray]:
         """The matrix that a formula makes for each attribute."""
@@ -92,11 +99,16 @@ def evolve_formula(
         raise DataError("no formula was found whose matrices are allowed to disclose as much as they do")
     return FoundFormula(
         ended.best,
-        judge.known[canonical(ended.best)],
+        judge.known[canonical(ended.best)].evaluation,
         fitness.of(search.matrices(ended.best, frequencies), rng, fresh),
         tuple(ended.trajectory),
         len(judge.known),
     )
+
+
+class _Judged(NamedTuple):
+    evaluation: Evaluation
+    penalty: float
 
 
 @dataclass
@@ -108,21 +120,20 @@ class _Judge:
     fitness: Fitness
     penalty: Callable[[Sequence[FloatArray]], float]
     noise: int
-    known: dict[str, Evaluation] = field(default_factory=dict)
+    known: dict[str, _Judged] = field(default_factory=dict)
 
     def __call__(self, tree: Tree) -> float:
         name = canonical(tree)
         if name not in self.known:
             self.known[name] = self._judged(self.search.matrices(tree, self.frequencies))
-        return self.known[name].score
+        return self.known[name].evaluation.score + self.known[name].penalty
 
-    def _judged(self, matrices: list[FloatArray]) -> Evaluation:
-        added = self.penalty(matrices)
-        if not np.isfinite(added):
-            return Evaluation(np.inf, np.nan, np.nan, np.nan)
+    def _judged(self, matrices: list[FloatArray]) -> _Judged:
+        penalty = self.penalty(matrices)
+        if not np.isfinite(penalty):
+            return _Judged(Evaluation(0.0, 0.0, 0.0, 0.0), penalty)
         rng = np.random.default_rng([self.noise, 0 if self.search.common else len(self.known)])
-        found = self.fitness.of(matrices, rng)
-        return found._replace(score=found.score + added)
+        return _Judged(self.fitness.of(matrices, rng), penalty)
 
 
 def _first(grammar: Grammar, count: int, rng: np.random.Generator) -> list[Tree]:
