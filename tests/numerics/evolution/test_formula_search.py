@@ -1,0 +1,142 @@
+"""Formulas evolve: the fitter survive, the same formula is judged once, and what was found is judged anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from microveil.errors import DataError, ParameterError
+from microveil.numerics.evolution.formula_search import FormulaSearch, evolve_formula
+from microveil.numerics.evolution.formulas import canonical, formula_matrix, grammar_of
+from microveil.numerics.evolution.perturbed_fitness import Evaluation
+from microveil.typing import FloatArray
+
+T = np.array([50, 30, 20])
+
+
+class Distance:
+    """A fitness without noise: how far the diagonal is from a wanted one; it counts how often it is asked."""
+
+    def __init__(self, wanted: float = 0.5, noise: float = 0.0) -> None:
+        self.wanted, self.noise = wanted, noise
+        self.asked: list[int | None] = []
+        self.drawn: list[float] = []
+
+    def of(self, matrices: Sequence[FloatArray], rng: np.random.Generator, repeats: int | None = None) -> Evaluation:
+        self.asked.append(repeats)
+        self.drawn.append(float(rng.random()))
+        score = float(np.mean([np.abs(np.diag(m) - self.wanted).sum() for m in matrices]))
+        return Evaluation(score + self.noise * self.drawn[-1], score, score, 0.1)
+
+
+def run(fitness: Distance, seed: int = 1, **options: object) -> object:
+    search = FormulaSearch(**{"generations": 60, **options})  # type: ignore[arg-type]
+    return evolve_formula([T, T[:2]], fitness, np.random.default_rng(seed), search)
+
+
+@pytest.mark.spec("05:GE-01", "05:GE-05")
+def test_the_best_formula_only_gets_better_and_is_the_one_returned() -> None:
+    fitness = Distance()
+    found = evolve_formula([T, T[:2]], fitness, np.random.default_rng(1), FormulaSearch(generations=300))
+    assert len(found.trajectory) == 301
+    assert list(found.trajectory) == sorted(found.trajectory, reverse=True)
+    assert found.trajectory[-1] < found.trajectory[0] / 2
+    assert found.optimised.score == found.trajectory[-1]
+    matrices = [formula_matrix(found.tree, t) for t in (T, T[:2])]
+    assert Distance().of(matrices, np.random.default_rng(1)).score == found.fresh.score == found.optimised.score
+
+
+@pytest.mark.spec("05:GE-03")
+@pytest.mark.parametrize("levels", [2, 3, 4, 5])
+def test_no_formula_has_more_levels_than_allowed(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from microveil.numerics.evolution import formula_search
+
+    seen = []
+    monkeypatch.setattr(formula_search, "canonical", lambda tree: seen.append(tree) or canonical(tree))
+    run(Distance(), levels=levels)
+    depths = {grammar_of(5).nodes(tree)[-1].depth for tree in seen}
+    assert max(depths) == levels
+
+
+@pytest.mark.spec("05:GE-05")
+def test_a_formula_is_judged_once_and_the_winner_anew_with_fresh_perturbations() -> None:
+    fitness = Distance()
+    found = run(fitness)
+    assert fitness.asked == [None] * found.judged + [50]  # type: ignore[attr-defined]
+    assert len(set(fitness.drawn)) == len(fitness.drawn)
+
+
+@pytest.mark.spec("05:GE-05")
+def test_random_numbers_are_common_if_wanted_but_never_for_the_last_evaluation() -> None:
+    fitness = Distance()
+    run(fitness, common=True)
+    assert len(set(fitness.drawn[:-1])) == 1
+    assert fitness.drawn[-1] != fitness.drawn[0]
+
+
+@pytest.mark.spec("05:GE-05")
+def test_the_optimised_score_is_too_good_and_the_fresh_one_is_not() -> None:
+    """Noise from 0 to 10: the least of many draws is near 0, a fresh one is anything."""
+    found = [run(Distance(noise=10.0), seed) for seed in range(20)]
+    assert np.mean([f.optimised.score - f.optimised.loss for f in found]) < 1.5  # type: ignore[attr-defined]
+    assert np.mean([f.fresh.score - f.fresh.loss for f in found]) > 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.spec("05:GE-01")
+def test_the_first_formulas_all_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    from microveil.numerics.evolution import formula_search
+
+    first: list[object] = []
+    evolve = formula_search.evolve
+    monkeypatch.setattr(formula_search, "evolve", lambda trees, *a, **k: first.extend(trees) or evolve(trees, *a, **k))
+    run(Distance(), population=40, levels=2, generations=0)
+    assert len({canonical(tree) for tree in first}) == 40  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="not 1,000 different formulas of 2 levels"):
+        run(Distance(), population=1000, levels=2, generations=0)
+
+
+def test_a_penalty_is_added_and_infinity_forbids() -> None:
+    fitness = Distance(wanted=0.0)
+
+    def most(matrices: Sequence[FloatArray]) -> float:
+        return np.inf if np.diag(matrices[0]).max() < 0.3 else 2.0
+
+    search = FormulaSearch(generations=60)
+    found = evolve_formula([T], fitness, np.random.default_rng(1), search, penalty=most)
+    assert np.diag(formula_matrix(found.tree, T)).max() >= 0.3
+    assert found.trajectory[-1] == pytest.approx(found.optimised.score + 2)
+    with pytest.raises(DataError, match="no formula was found"):
+        evolve_formula([T], fitness, np.random.default_rng(1), search, penalty=lambda matrices: np.inf)
+
+
+def test_the_least_frequency_can_be_that_of_categories_with_records() -> None:
+    counts = np.array([3, 0, 1])
+    assert FormulaSearch(freq_min="positive").matrices(("freq_j", "freq_min", "-"), [counts])[0][0].tolist() == [
+        1,
+        0,
+        0,
+    ]
+
+
+def test_progress_rises_to_one() -> None:
+    told: list[float] = []
+    evolve_formula(
+        [T],
+        Distance(),
+        np.random.default_rng(1),
+        FormulaSearch(generations=5),
+        progress=lambda f, label: told.append(f),
+    )
+    assert told == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+
+
+def test_impossible_searches_are_refused() -> None:
+    with pytest.raises(ParameterError, match="drawn = 8"):
+        FormulaSearch(drawn=8)
+    with pytest.raises(ParameterError, match="generations = -1"):
+        FormulaSearch(generations=-1)
+    for options, problem in (({"drawn": 3}, "even"), ({"levels": 1}, "levels = 1"), ({"crossover": 1.5}, "rates")):
+        with pytest.raises(ParameterError, match=problem):
+            run(Distance(), **options)
