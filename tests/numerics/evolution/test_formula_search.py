@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from microveil.errors import DataError, ParameterError
-from microveil.numerics.evolution.formula_search import FormulaSearch, evolve_formula
+from microveil.numerics.evolution.formula_search import FormulaSearch, FoundFormula, evolve_formula
 from microveil.numerics.evolution.formulas import canonical, formula_matrix, grammar_of
+from microveil.numerics.evolution.matrix_evolution import Guard
 from microveil.numerics.evolution.perturbed_fitness import Evaluation
+from microveil.numerics.perturbing.posterior import map_disclosure
 from microveil.typing import FloatArray
 
 T = np.array([50, 30, 20])
@@ -31,21 +34,21 @@ class Distance:
         return Evaluation(score + self.noise * self.drawn[-1], score, score, 0.1)
 
 
-def run(fitness: Distance, seed: int = 1, **options: object) -> object:
-    search = FormulaSearch(**{"generations": 60, **options})  # type: ignore[arg-type]
+def run(fitness: Distance, seed: int = 1, **options: Any) -> FoundFormula:
+    search = FormulaSearch(**{"generations": 60, **options})
     return evolve_formula([T, T[:2]], fitness, np.random.default_rng(seed), search)
 
 
 @pytest.mark.spec("05:GE-01", "05:GE-05")
 def test_the_best_formula_only_gets_better_and_is_the_one_returned() -> None:
-    fitness = Distance()
-    found = evolve_formula([T, T[:2]], fitness, np.random.default_rng(1), FormulaSearch(generations=300))
-    assert len(found.trajectory) == 301
+    search = FormulaSearch(generations=200, population=12)
+    found = evolve_formula([T, T[:2]], Distance(0.8), np.random.default_rng(1), search)
+    assert len(found.trajectory) == 201
     assert list(found.trajectory) == sorted(found.trajectory, reverse=True)
     assert found.trajectory[-1] < found.trajectory[0] / 2
     assert found.optimised.score == found.trajectory[-1]
     matrices = [formula_matrix(found.tree, t) for t in (T, T[:2])]
-    assert Distance().of(matrices, np.random.default_rng(1)).score == found.fresh.score == found.optimised.score
+    assert Distance(0.8).of(matrices, np.random.default_rng(1)).score == found.fresh.score == found.optimised.score
 
 
 @pytest.mark.spec("05:GE-03")
@@ -64,7 +67,7 @@ def test_no_formula_has_more_levels_than_allowed(levels: int, monkeypatch: pytes
 def test_a_formula_is_judged_once_and_the_winner_anew_with_fresh_perturbations() -> None:
     fitness = Distance()
     found = run(fitness)
-    assert fitness.asked == [None] * found.judged + [50]  # type: ignore[attr-defined]
+    assert fitness.asked == [None] * found.judged + [50]
     assert len(set(fitness.drawn)) == len(fitness.drawn)
 
 
@@ -80,8 +83,8 @@ def test_random_numbers_are_common_if_wanted_but_never_for_the_last_evaluation()
 def test_the_optimised_score_is_too_good_and_the_fresh_one_is_not() -> None:
     """Noise from 0 to 10: the least of many draws is near 0, a fresh one is anything."""
     found = [run(Distance(noise=10.0), seed) for seed in range(20)]
-    assert np.mean([f.optimised.score - f.optimised.loss for f in found]) < 1.5  # type: ignore[attr-defined]
-    assert np.mean([f.fresh.score - f.fresh.loss for f in found]) > 3  # type: ignore[attr-defined]
+    assert np.mean([f.optimised.score - f.optimised.loss for f in found]) < 1.5
+    assert np.mean([f.fresh.score - f.fresh.loss for f in found]) > 3
 
 
 @pytest.mark.spec("05:GE-01")
@@ -97,18 +100,21 @@ def test_the_first_formulas_all_differ(monkeypatch: pytest.MonkeyPatch) -> None:
         run(Distance(), population=1000, levels=2, generations=0)
 
 
-def test_a_penalty_is_added_and_infinity_forbids() -> None:
-    fitness = Distance(wanted=0.0)
+@pytest.mark.spec("05:GE-05")
+def test_a_guard_adds_what_is_disclosed_and_forbids_more_than_its_bound() -> None:
+    """The most disclosing matrices are the fittest here."""
+    fitness, search = Distance(wanted=1.0), FormulaSearch(generations=60, population=12)
 
-    def most(matrices: Sequence[FloatArray]) -> float:
-        return np.inf if np.diag(matrices[0]).max() < 0.3 else 2.0
+    def found(guard: Guard | None = None) -> tuple[FoundFormula, float]:
+        formula = evolve_formula([T], fitness, np.random.default_rng(1), search, guard=guard)
+        return formula, map_disclosure(formula_matrix(formula.tree, T), T)
 
-    search = FormulaSearch(generations=60)
-    found = evolve_formula([T], fitness, np.random.default_rng(1), search, penalty=most)
-    assert np.diag(formula_matrix(found.tree, T)).max() >= 0.3
-    assert found.trajectory[-1] == pytest.approx(found.optimised.score + 2)
-    with pytest.raises(DataError, match="no formula was found"):
-        evolve_formula([T], fitness, np.random.default_rng(1), search, penalty=lambda matrices: np.inf)
+    assert found()[1] > 0.8
+    assert found(Guard(bound=0.7))[1] <= 0.7
+    weighed, disclosed = found(Guard(weight=0.5))
+    assert weighed.trajectory[-1] == pytest.approx(weighed.optimised.score + 50 * disclosed)
+    with pytest.raises(DataError, match="disclose as little as is asked for"):
+        found(Guard(bound=0.2))
 
 
 def test_the_least_frequency_can_be_that_of_categories_with_records() -> None:

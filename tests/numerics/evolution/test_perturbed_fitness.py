@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.numerics.counting.contingency import chi_square
-from microveil.numerics.evolution import perturbed_fitness
+from microveil.numerics.evolution import perturbed_fitness, tabulated_measures
 from microveil.numerics.evolution.categorical_measures import (
     BY_EQUALITY,
     CategoricalMeasures,
@@ -52,8 +52,8 @@ def test_the_general_fitness_is_the_mean_score_of_five_perturbations(by: str) ->
     measures = CategoricalMeasures(codes, sizes, np.array([True, False]))
     matrices = starts(codes, sizes)
     found = GeneralFitness(measures, by=by).of(matrices, np.random.default_rng(7))  # type: ignore[arg-type]
-    rng = np.random.default_rng(7)
-    single = [measures.of(perturbed(codes, matrices, rng), probabilistic=False) for _ in range(5)]
+    files = perturbed(codes, matrices, np.random.default_rng(7), 5).reshape(5, *codes.shape)
+    single = [measures.of(masked, probabilistic=False) for masked in files]
     scores = [score_of(one.loss, one.risk, by) for one in single]  # type: ignore[arg-type]
     assert found.score == pytest.approx(np.mean(scores), abs=1e-9)
     assert found.loss == pytest.approx(np.mean([one.loss for one in single]), abs=1e-9)
@@ -66,17 +66,28 @@ def test_linkage_by_match_weight_counts_if_it_is_asked_for() -> None:
     measures = CategoricalMeasures(codes, sizes, np.array([False, False]))
     matrices = starts(codes, sizes, 0.9)
     found = GeneralFitness(measures, repeats=2, probabilistic=True).of(matrices, np.random.default_rng(7))
-    rng = np.random.default_rng(7)
-    risks = [measures.of(perturbed(codes, matrices, rng)).risk for _ in range(2)]
+    files = perturbed(codes, matrices, np.random.default_rng(7), 2).reshape(2, *codes.shape)
+    risks = [measures.of(masked).risk for masked in files]
     assert found.risk == pytest.approx(np.mean(risks), abs=1e-9)
 
 
-def test_domains_with_too_many_combinations_are_linked_without_remembering(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_domains_with_too_many_combinations_are_measured_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     codes, sizes = survey(50)
     measures, matrices = CategoricalMeasures(codes, sizes, np.array([True, True])), starts(codes, sizes)
-    remembered = GeneralFitness(measures).of(matrices, np.random.default_rng(1))
-    monkeypatch.setattr(perturbed_fitness, "MOST_COMBINATIONS", 11)
-    assert GeneralFitness(measures).of(matrices, np.random.default_rng(1)) == pytest.approx(remembered, abs=1e-9)
+    tabulated = GeneralFitness(measures).of(matrices, np.random.default_rng(1))
+    monkeypatch.setattr(tabulated_measures, "MOST_COMBINATIONS", 11)
+    assert GeneralFitness(measures).of(matrices, np.random.default_rng(1)) == pytest.approx(tabulated, abs=1e-9)
+
+
+def test_long_files_are_perturbed_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, sizes = survey(100)
+    fitness = GeneralFitness(CategoricalMeasures(codes, sizes, np.array([False, False])))
+    monkeypatch.setattr(perturbed_fitness, "_AT_ONCE", 250)
+    assert list(perturbed_fitness._batches(5, 100)) == [2, 2, 1]
+    assert list(perturbed_fitness._batches(2, 1000)) == [1, 1]
+    found, rng = fitness.of(starts(codes, sizes), np.random.default_rng(1)), np.random.default_rng(1)
+    parts = [fitness.of(starts(codes, sizes), rng, times) for times in (2, 2, 1)]
+    assert found.score == pytest.approx((2 * parts[0].score + 2 * parts[1].score + parts[2].score) / 5)
 
 
 def test_the_number_of_perturbations_can_be_another_for_once() -> None:

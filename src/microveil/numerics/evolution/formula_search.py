@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from microveil.errors import DataError, ParameterError
 from microveil.numerics.evolution.evolve import evolve
 from microveil.numerics.evolution.formulas import LeastFrequency, canonical, formula_matrix, grammar_of
+from microveil.numerics.evolution.matrix_evolution import FRESH, Guard
 from microveil.numerics.evolution.perturbed_fitness import Evaluation, Fitness
 from microveil.numerics.evolution.state import State
 from microveil.numerics.evolution.survival import LosersReplaced
@@ -19,8 +20,8 @@ from microveil.numerics.evolution.variation import CrossoverOrMutation, constant
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
-FRESH = 50  # perturbations by which the formula that was found is evaluated anew
-_DRAWS = 1000  # of first populations, until formulas that differ are enough
+_NOT_ALLOWED = Evaluation(np.inf, np.nan, np.nan, np.nan)
+_DRAWS = 100  # of first populations, until formulas that differ are enough
 
 
 @dataclass(frozen=True)
@@ -69,17 +70,16 @@ def evolve_formula(
     rng: np.random.Generator,
     search: FormulaSearch | None = None,
     *,
-    penalty: Callable[[Sequence[FloatArray]], float] = lambda matrices: 0.0,
+    guard: Guard | None = None,
     fresh: int = FRESH,
     progress: Progress = silent,
 ) -> FoundFormula:
-    """The formula whose matrices, one for each attribute, are the fittest that genetic programming finds.
-
-    What `penalty` says of the matrices is added to their fitness; infinity forbids them.
+    """The formula whose matrices, one for each attribute, are the fittest that genetic programming finds, of those that
+    the guard allows.
     """
     search = search or FormulaSearch()
     grammar = grammar_of(search.levels)
-    judge = _Judge(search, tuple(frequencies), fitness, penalty, int(rng.integers(2**62)))
+    judge = _Judge(search, tuple(frequencies), fitness, guard or Guard(), int(rng.integers(2**62)))
 
     def stop(state: State) -> bool:
         progress(min(state.generation / max(search.generations, 1), 1.0), "formulas")
@@ -96,7 +96,7 @@ def evolve_formula(
         identity=canonical,
     )
     if not np.isfinite(ended.score):
-        raise DataError("no formula was found whose matrices are allowed to disclose as much as they do")
+        raise DataError("no formula was found whose matrices disclose as little as is asked for")
     return FoundFormula(
         ended.best,
         judge.known[canonical(ended.best)].evaluation,
@@ -108,7 +108,7 @@ def evolve_formula(
 
 class _Judged(NamedTuple):
     evaluation: Evaluation
-    penalty: float
+    term: float
 
 
 @dataclass
@@ -118,7 +118,7 @@ class _Judge:
     search: FormulaSearch
     frequencies: tuple[IntArray, ...]
     fitness: Fitness
-    penalty: Callable[[Sequence[FloatArray]], float]
+    guard: Guard
     noise: int
     known: dict[str, _Judged] = field(default_factory=dict)
 
@@ -126,14 +126,14 @@ class _Judge:
         name = canonical(tree)
         if name not in self.known:
             self.known[name] = self._judged(self.search.matrices(tree, self.frequencies))
-        return self.known[name].evaluation.score + self.known[name].penalty
+        return self.known[name].evaluation.score + self.known[name].term
 
     def _judged(self, matrices: list[FloatArray]) -> _Judged:
-        penalty = self.penalty(matrices)
-        if not np.isfinite(penalty):
-            return _Judged(Evaluation(0.0, 0.0, 0.0, 0.0), penalty)
+        pairs = zip(matrices, self.frequencies, strict=True)
+        if not all(self.guard.allows(matrix, t, at_start=1.0) for matrix, t in pairs):
+            return _Judged(_NOT_ALLOWED, 0.0)
         rng = np.random.default_rng([self.noise, 0 if self.search.common else len(self.known)])
-        return _Judged(self.fitness.of(matrices, rng), penalty)
+        return _Judged(self.fitness.of(matrices, rng), self.guard.term(matrices, self.frequencies))
 
 
 def _first(grammar: Grammar, count: int, rng: np.random.Generator) -> list[Tree]:

@@ -16,7 +16,6 @@ from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.neighbours.category_distance import CategoryDistance
 from microveil.typing import FloatArray, IntArray
 
-MOST_COMBINATIONS = 1_000_000  # of a domain whose combinations are remembered
 _ROUNDING = 1e-12
 _AT_ONCE = 2_000_000  # distances held at a time
 
@@ -52,22 +51,24 @@ class NearestCombinations:
             np.zeros(combinations, dtype=np.int64),
         )
 
-    def linked(self, masked: IntArray) -> float:
-        """The share of masked records whose nearest original record is their own, by chance where several are.
+    def linked(self, masked: IntArray) -> FloatArray:
+        """The share of masked records whose nearest original record is their own, by chance where several are; of each
+        of several masked files, one below the other.
 
         >>> from microveil.numerics.neighbours.category_distance import category_distance
         >>> original = np.array([[0], [0], [1]])
         >>> nearest = NearestCombinations.of(original, np.array([3]), [category_distance("nominal", 3)])
-        >>> nearest.linked(np.array([[0], [1], [1]]))
-        0.5
+        >>> nearest.linked(np.array([[0], [1], [1], [2], [2], [2]])).round(3).tolist()
+        [0.5, 0.333]
         """
         numbers = np.ravel_multi_index(tuple(masked.T), self.sizes)
         unknown = np.isnan(self.least[numbers])
         if unknown.any():
             self._look_up(np.unique(numbers[unknown]))
-        own = self._between(self.original, masked)
-        found = own <= self.least[numbers] + _ROUNDING
-        return float((found / self.ties[numbers]).mean())
+        files = masked.reshape(-1, *self.original.shape)
+        own = self._between(self.original, files).ravel()
+        found = (own <= self.least[numbers] + _ROUNDING) / self.ties[numbers]
+        return np.asarray(found.reshape(len(files), -1).mean(axis=1))
 
     def _look_up(self, numbers: IntArray) -> None:
         step = max(1, _AT_ONCE // len(self.distinct))

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log2, prod
+from math import log2
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures, Measures, score_of
-from microveil.numerics.evolution.nearest_combinations import MOST_COMBINATIONS, NearestCombinations
+from microveil.numerics.evolution.tabulated_measures import TabulatedMeasures
 from microveil.numerics.perturbing.transition_matrices import bayes_inverse, draw_categories
 from microveil.typing import FloatArray, IntArray
 
+_AT_ONCE = 250_000  # records that are perturbed at a time
 REPEATS = 5  # as many perturbations as Marés (2013), Eq. 4.4, takes the mean of
 # what is taken from the matrices instead of from a perturbation: nothing, what is exact, or what is nearly so, too
 Expected = Literal["none", "exact", "approximate"]
@@ -43,15 +44,24 @@ class Fitness(Protocol):
         """Of so many perturbations, or of the usual number."""
 
 
-def perturbed(codes: IntArray, matrices: Sequence[FloatArray], rng: np.random.Generator) -> IntArray:
-    """Every column drawn with its matrix, independently of the others (Eq. 4.2).
+def perturbed(codes: IntArray, matrices: Sequence[FloatArray], rng: np.random.Generator, times: int = 1) -> IntArray:
+    """Every column drawn with its matrix, independently of the others (Eq. 4.2), so many times: the files come one
+    below the other.
 
     >>> swap = np.array([[0.0, 1.0], [1.0, 0.0]])
-    >>> perturbed(np.array([[0, 0], [1, 0]]), [swap, np.eye(2)], np.random.default_rng(1)).tolist()
-    [[1, 0], [0, 0]]
+    >>> perturbed(np.array([[0, 0], [1, 0]]), [swap, np.eye(2)], np.random.default_rng(1), times=2).tolist()
+    [[1, 0], [0, 0], [1, 0], [0, 0]]
     """
-    columns = [draw_categories(column, matrix, rng) for column, matrix in zip(codes.T, matrices, strict=True)]
-    return np.column_stack(columns)
+    columns = zip(codes.T, matrices, strict=True)
+    return np.column_stack([draw_categories(np.tile(column, times), matrix, rng) for column, matrix in columns])
+
+
+def _batches(times: int, records: int) -> Iterator[int]:
+    """So many perturbations, as many at once as have room."""
+    at_once = max(1, _AT_ONCE // max(1, records))
+    while times > 0:
+        yield min(times, at_once)
+        times -= at_once
 
 
 @dataclass(frozen=True)
@@ -79,29 +89,25 @@ class GeneralFitness:
 
     def of(self, matrices: Sequence[FloatArray], rng: np.random.Generator, repeats: int | None = None) -> Evaluation:
         known = self._expected(matrices)
-        found = [self._measured(matrices, known, rng) for _ in range(repeats or self.repeats)]
+        found = [
+            one._replace(**known)
+            for times in _batches(repeats or self.repeats, len(self.measures.original))
+            for one in self._measured(perturbed(self.measures.original, matrices, rng, times))
+        ]
         losses, risks = [one.loss for one in found], [one.risk for one in found]
         scores = [score_of(loss, risk, self.by) for loss, risk in zip(losses, risks, strict=True)]
         return Evaluation(_mean(scores), _mean(losses), _mean(risks), _deviation(scores))
 
-    def _measured(self, matrices: Sequence[FloatArray], known: dict[str, float], rng: np.random.Generator) -> Measures:
-        masked, measures = perturbed(self.measures.original, matrices, rng), self.measures
-        return Measures(
-            ctbil=known["ctbil"] if "ctbil" in known else measures.ctbil(masked),
-            dbil=known["dbil"] if "dbil" in known else measures.dbil(masked),
-            ebil=known["ebil"] if "ebil" in known else measures.ebil(masked),
-            interval=known["interval"] if "interval" in known else measures.interval(masked),
-            dbrl=100 * self._nearest.linked(masked) if self._nearest else measures.dbrl(masked),
-            prl=measures.prl(masked) if self.probabilistic else 0.0,
-        )
+    def _measured(self, masked: IntArray) -> list[Measures]:
+        """Of several masked files, one below the other."""
+        if self._tabulated is not None:
+            return self._tabulated.of(masked, probabilistic=self.probabilistic)
+        files = masked.reshape(-1, *self.measures.original.shape)
+        return [self.measures.of(file, probabilistic=self.probabilistic) for file in files]
 
     @cached_property
-    def _nearest(self) -> NearestCombinations | None:
-        """Not where there are more combinations than can be remembered."""
-        measures = self.measures
-        if prod(measures.sizes.tolist()) > MOST_COMBINATIONS:
-            return None
-        return NearestCombinations.of(measures.original, measures.sizes, measures.link_distances)
+    def _tabulated(self) -> TabulatedMeasures | None:
+        return TabulatedMeasures(self.measures) if TabulatedMeasures.suits(self.measures) else None
 
     def _expected(self, matrices: Sequence[FloatArray]) -> dict[str, float]:
         """The measures that are not taken from a perturbation."""
@@ -150,7 +156,11 @@ class BivariateFitness:
     repeats: int = REPEATS
 
     def of(self, matrices: Sequence[FloatArray], rng: np.random.Generator, repeats: int | None = None) -> Evaluation:
-        scores = [self._difference(perturbed(self.codes, matrices, rng)) for _ in range(repeats or self.repeats)]
+        scores = [
+            self._difference(file)
+            for times in _batches(repeats or self.repeats, len(self.codes))
+            for file in perturbed(self.codes, matrices, rng, times).reshape(times, *self.codes.shape)
+        ]
         return Evaluation(_mean(scores), _mean(scores), np.nan, _deviation(scores))
 
     def _difference(self, masked: IntArray) -> float:
