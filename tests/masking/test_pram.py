@@ -95,6 +95,39 @@ def test_the_matrix_is_made_as_named(people: Microdata) -> None:
     assert (entropy.matrices[("a",)] == entropy_matrix(3, 0.6)).all()
 
 
+@pytest.mark.spec("05:GE-02")
+def test_a_formula_makes_the_matrix_and_stands_in_plan_and_manifest(people: Microdata) -> None:
+    method = PRAM(matrix="formula", formula="freq_j * freq_min / (N - freq_i)")
+    t = people.categories("a").frequencies
+    release = method.mask(people, ["a"], seed=1)
+    row = t * t.min() / (t.sum() - t[0])
+    assert release.matrices[("a",)][0] == pytest.approx(row / row.sum())
+    plan = Plan.from_plain(tomllib.loads(Plan(release.provenance.steps, seed=1).to_toml()))
+    assert plan.steps[0].parameters["formula"] == "freq_j * freq_min / (N - freq_i)"
+    assert protect(people, plan).data.categories("a").codes.tolist() == release.data.categories("a").codes.tolist()
+    invariant = PRAM(matrix="formula", formula="freq_j + N", invariant=True).mask(people, ["a"], seed=1)
+    assert expected_frequencies(t, invariant.matrices[("a",)]) == pytest.approx(t)
+
+
+@pytest.mark.spec("05:GE-02")
+def test_the_least_frequency_of_a_formula_can_leave_out_empty_categories() -> None:
+    data = Microdata.of({"x": ["a"] * 3 + ["b"]})
+    data = data.with_schema(data.schema.replacing(data["x"].changed(domain=("a", "b", "c"))))
+    literal = PRAM(matrix="formula", formula="freq_j - freq_min").mask(data, seed=1)
+    positive = PRAM(matrix="formula", formula="freq_j - freq_min", freq_min="positive").mask(data, seed=1)
+    assert literal.matrices[("x",)][0].tolist() == [0.75, 0.25, 0]
+    assert positive.matrices[("x",)][0].tolist() == [1, 0, 0]
+
+
+def test_a_formula_is_checked_when_the_method_is_made() -> None:
+    with pytest.raises(ParameterError, match=r"^pram: a formula has no term 'freq_k'; did you mean"):
+        PRAM(matrix="formula", formula="freq_k")
+    with pytest.raises(ParameterError, match="need each other"):
+        PRAM(matrix="formula")
+    with pytest.raises(ParameterError, match="need each other"):
+        PRAM(formula="N")
+
+
 @pytest.mark.spec("05:PM-05", "05:PM-06")
 def test_an_invariant_matrix_with_its_diagonal_in_range(people: Microdata) -> None:
     release = PRAM(p=0.6, matrix="entropy", invariant=True, diagonal=(0.55, 0.8)).mask(people, seed=1)

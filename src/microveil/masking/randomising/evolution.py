@@ -134,7 +134,7 @@ class Evolution(Settings):
         return evolve_matrices(
             start,
             [variable.frequencies for variable in variables],
-            self._fitness(data, variables, label),
+            self.fitness_of(data, variables, label),
             rng,
             strategy,
             control=control,
@@ -160,7 +160,8 @@ class Evolution(Settings):
         places = np.arange(len(variable.members))
         return np.asarray(np.abs(places[:, None] - places) <= self.reach)
 
-    def _fitness(self, data: Microdata, variables: Sequence[Variable], label: str) -> Fitness:
+    def fitness_of(self, data: Microdata, variables: Sequence[Variable], label: str) -> Fitness:
+        """What matrices of these variables are judged by; missing cells stay as they are and count as a category."""
         from microveil.numerics.evolution.categorical_measures import CategoricalMeasures
         from microveil.numerics.evolution.perturbed_fitness import REPEATS, BivariateFitness, GeneralFitness
 

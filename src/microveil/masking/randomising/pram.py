@@ -15,6 +15,7 @@ from microveil.masking.randomising.evolution import Evolution, what_evolved
 from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_of, matrix_for
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
+from microveil.numerics.evolution.formulas import LeastFrequency, formula_matrix, parsed
 from microveil.numerics.perturbing.matrix_control import Control
 from microveil.numerics.perturbing.transition_matrices import Controlled, Lowering, Scope
 from microveil.parameters import parameter, parameterised
@@ -94,10 +95,12 @@ class PRAM(Method):
     categories are the combinations that occur, so that no new combination arises. Ways to make the matrix: `frequency`
     keeps a category with probability p and otherwise prefers rare ones; `proportional` prefers frequent ones; `entropy`
     prefers none; `uniform` changes as many records of each category, theta times the number of the rarest, and so
-    keeps the frequencies in expectation where no category is empty. Or matrices are `given` for some attributes: as
-    rows of numbers in the order of the domain, by category ({"f": {"f": 0.9, "m": 0.1}}; a category that is left out
-    stays), or as the name of a CSV file with the published categories in its first line and the original ones in its
-    first column. In a compound, names and categories are joined by "+".
+    keeps the frequencies in expectation where no category is empty; `formula` fills every cell by a formula of the
+    number of records N, the largest and least frequency of a category (freq_max, freq_min), and those of the true and
+    the published category (freq_i, freq_j), and divides rows by their sums. Or matrices are `given` for some
+    attributes: as rows of numbers in the order of the domain, by category ({"f": {"f": 0.9, "m": 0.1}}; a category that
+    is left out stays), or as the name of a CSV file with the published categories in its first line and the original
+    ones in its first column. In a compound, names and categories are joined by "+".
 
     With `evolved` the matrices of all attributes are changed a little at a time, by mutation and crossover of their
     cells, and a change is kept if it makes them fitter: less information loss and disclosure risk in `repeats`
@@ -119,6 +122,8 @@ class PRAM(Method):
     ['f', 'm', 'f', 'f']
     >>> PRAM(given={"sex": {"f": {"m": 1.0}}}).mask(people, seed=1).frame["sex"].to_pylist()
     ['m', 'm', 'm', 'm']
+    >>> PRAM(matrix="formula", formula="freq_j / (freq_j - freq_i)").mask(people, seed=1).frame["sex"].to_pylist()
+    ['f', 'm', 'f', 'f']
     """
 
     name: ClassVar[str] = "pram"
@@ -131,16 +136,26 @@ class PRAM(Method):
     )
     weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
     source: ClassVar[str] = (
-        "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1 and 4.1, Algorithm 6; corrects its Eq. 4.7"
+        "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1, 4.1 and 4.2, Algorithm 6; corrects its Eq. 4.7"
     )
 
     p: float = parameter(
         default=0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1
     )
-    matrix: Literal["frequency", "proportional", "uniform", "entropy", "evolved"] = parameter(
+    matrix: Literal["frequency", "proportional", "uniform", "entropy", "formula", "evolved"] = parameter(
         default="frequency", help="how a transition matrix is made where none is given"
     )
     theta: float = parameter(default=0.5, help="share of the rarest category that changes (uniform)", ge=0, le=1)
+    formula: str | None = parameter(
+        default=None,
+        help="what fills the cells of the matrix (formula), such as freq_j * freq_min / (N - freq_i); negative cells "
+        "become 0",
+    )
+    freq_min: LeastFrequency | None = parameter(
+        default=None,
+        help="least frequency in a formula: of all categories, 0 if one is empty (literal), or of those with records "
+        "(positive); unset: literal",
+    )
     given: GivenMatrices | None = parameter(
         default=None, help="for attributes by name, a matrix: rows of numbers, tables by category, or a CSV file"
     )
@@ -180,11 +195,21 @@ class PRAM(Method):
             raise ParameterError(
                 f"{self.name}: reach is not allowed with invariant or diagonal, which move categories further"
             )
+        self._check_formula()
 
     @property
     def is_joint(self) -> bool:
         """Matrices evolve together."""
         return self.matrix == "evolved"
+
+    def _check_formula(self) -> None:
+        if (self.formula is not None) != (self.matrix == "formula"):
+            raise ParameterError(f"{self.name}: matrix = 'formula' and a formula need each other")
+        if self.formula is not None:
+            try:
+                parsed(self.formula)
+            except ParameterError as problem:
+                raise ParameterError(f"{self.name}: {problem}") from None
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         from microveil.numerics.perturbing.transition_matrices import draw_categories
@@ -272,6 +297,8 @@ class PRAM(Method):
             return self.evolution.start_of(variable.frequencies, invariant=self.invariant)
         if self.matrix == "uniform":
             return uniform_matrix(variable.frequencies, self.theta)
+        if self.formula is not None:
+            return formula_matrix(parsed(self.formula), variable.frequencies, self.freq_min or "literal")
         if self.matrix == "entropy":
             return entropy_matrix(len(variable.members), self.p)
         make = frequency_matrix if self.matrix == "frequency" else proportional_matrix
