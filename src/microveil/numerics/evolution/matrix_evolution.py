@@ -273,8 +273,9 @@ class _Search:
         return None if used is None else matrices.with_one(j, genome, used)
 
     def _fitter(self, state: _State, candidate: _State, j: int) -> _State:
-        is_equal = self.strategy.accept_equal and candidate.fitness == state.fitness
-        if candidate.fitness >= state.fitness and not is_equal:
+        # a difference in the last digits is none, or another machine would go another way
+        gained = state.fitness - candidate.fitness
+        if gained < (-_ROUNDING if self.strategy.accept_equal else _ROUNDING):
             return state
         self.accepted += 1
         if not self.strategy.write_back:
