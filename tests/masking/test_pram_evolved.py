@@ -11,8 +11,10 @@ import pytest
 from microveil.attacks.pram_disclosure import ExpectedRatio, MapDisclosure
 from microveil.errors import DataError, ParameterError
 from microveil.masking.plan import Plan
-from microveil.masking.randomising.pram import PRAM
+from microveil.masking.randomising.evolution import Evolution
+from microveil.masking.randomising.pram import PRAM, variable_of
 from microveil.microdata import Microdata
+from microveil.numerics.evolution.matrix_evolution import Guard, Strategy
 from microveil.numerics.perturbing.posterior import map_disclosure
 from microveil.numerics.perturbing.transition_matrices import expected_frequencies, frequency_matrix
 from microveil.protection import protect
@@ -56,6 +58,42 @@ def test_a_note_tells_the_fitness_to_expect_beside_the_one_that_was_optimised(pe
     assert values["disclosed"] <= values["before"]  # type: ignore[operator]
     assert "60 generations" in str(note)
     assert "50 fresh perturbations" in str(note)
+
+
+def test_settings_go_where_they_belong(people: Microdata) -> None:
+    """Fitness, guard and strategy are what was asked for, and the usual ones where nothing was."""
+    variables = [variable_of(people, ("a",))]
+    usual, other = Evolution(), Evolution(by="max", repeats=2, guard="term", epsilon=2.0, generations=7)
+    made = [settings.fitness_of(people, variables, "pram") for settings in (usual, other)]
+    assert [(fitness.by, fitness.repeats) for fitness in made] == [("mean", 5), ("max", 2)]  # type: ignore[attr-defined]
+    assert usual._guard() == Guard(bound="start")
+    assert other._guard() == Guard(weight=0.5, epsilon=2.0)
+    assert Evolution(guard="none")._guard() == Guard()
+    assert usual._strategy(variables) == Strategy(generations=500, common=True, scale=1_000)
+    many = variable_of(Microdata.of({"x": [f"c{i}" for i in range(51)]}), ("x",))
+    assert other._strategy([*variables, many]) == Strategy(generations=7, common=True, scale=10_000)
+
+
+def test_the_start_decides_what_may_be_disclosed(people: Microdata) -> None:
+    for start, invariant, diagonal in ((None, False, 0.5), (0.9, False, 0.9), (None, True, 0.6), (0.7, True, 0.7)):
+        made = Evolution(start=start).start_of(people.categories("a").frequencies, invariant=invariant)
+        assert np.diag(made) == pytest.approx(diagonal)
+    (note,) = evolved(start=0.9, generations=5).mask(people, ["a"], seed=1).provenance.step_notes
+    assert note.values["before"] == pytest.approx(90, abs=1)
+
+
+def test_missing_cells_cost_nothing_in_the_fitness() -> None:
+    data = Microdata.of({"x": ["u", "v", None, None] * 5, "y": ["k", "l", "k", "l"] * 5})
+    data = data.with_schema(data.schema.replacing(data["x"].changed(missing="not applicable")))
+    variables = [variable_of(data, (name,)) for name in data.names]
+    fitness = Evolution().fitness_of(data, variables, "pram")
+    assert fitness.of([np.eye(2), np.eye(2)], np.random.default_rng(1)).loss == 0.0
+    assert fitness.of([np.full((2, 2), 0.5), np.eye(2)], np.random.default_rng(1)).loss > 0.0
+
+
+def test_evolved_matrices_are_made_of_all_attributes_together() -> None:
+    assert PRAM(matrix="evolved").is_joint
+    assert not PRAM().is_joint
 
 
 @pytest.mark.spec("05:PE-06")

@@ -145,16 +145,16 @@ def test_a_candidate_with_an_empty_row_is_refused() -> None:
 
 
 def test_a_matrix_that_does_not_evolve_is_used_to_all_its_digits() -> None:
-    third = np.full((3, 3), 1 / 3)
+    given_matrix = np.array([[0.12345, 0.87655 / 2, 0.87655 / 2], [1 / 3, 1 / 3, 1 / 3], [0.0001, 0.0, 0.9999]])
     found = evolve_matrices(
-        [entropy_matrix(2, 0.6), third, np.ones((1, 1))],
+        [entropy_matrix(2, 0.6), given_matrix, np.ones((1, 1))],
         [OTHERS, np.array([3, 3, 4]), np.array([10])],
         Nearness([np.eye(2), np.eye(3), np.eye(1)]),
         np.random.default_rng(1),
         Strategy(60),
         evolving=[True, False, True],
     )
-    assert (found.matrices[1] == third).all()
+    assert (found.matrices[1] == given_matrix).all()
     assert found.matrices[2].tolist() == [[1.0]]
     assert found.accepted > 0
     alone = evolve_matrices([np.ones((1, 1))], [np.array([10])], Dice(), np.random.default_rng(1), Strategy(60))

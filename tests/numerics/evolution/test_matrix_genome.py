@@ -76,6 +76,13 @@ def test_mutation_changes_one_bit_and_crossover_moves_cells(size: int, seed: int
     assert (genome == before).all()  # the parent stays as it was
 
 
+@pytest.mark.spec("05:PE-03")
+def test_every_bit_of_every_cell_can_be_flipped() -> None:
+    genome, rng = np.zeros((2, 2), dtype=np.int64), np.random.default_rng(1)
+    found = {tuple(mutated(genome, rng, 10).ravel().tolist()) for _ in range(600)}
+    assert len(found) == 4 * 10
+
+
 @pytest.mark.spec("05:PE-04")
 def test_every_range_that_does_not_overlap_can_be_exchanged() -> None:
     """Of four cells: single ones in all 6 ways, and the two halves in the only one."""

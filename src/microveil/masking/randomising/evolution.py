@@ -19,7 +19,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.masking.randomising.pram import Variable
-    from microveil.numerics.evolution.matrix_evolution import Evolved, Guard
+    from microveil.numerics.evolution.matrix_evolution import Evolved, Guard, Strategy
     from microveil.numerics.evolution.perturbed_fitness import Evaluation, Fitness
 
 _GENERATIONS = 500
@@ -118,25 +118,14 @@ class Evolution(Settings):
         label: str,
     ) -> Evolved:
         """The matrices of all variables, evolved together; those that are not evolving stay as they are."""
-        from microveil.numerics.evolution.matrix_evolution import Strategy, evolve_matrices
+        from microveil.numerics.evolution.matrix_evolution import evolve_matrices
 
-        largest = max(variables, key=lambda variable: len(variable.members))
-        if len(largest.members) > _MOST_CATEGORIES:
-            raise DataError(
-                f"attribute '{largest.name}' has {len(largest.members):,} categories, and an evolved matrix has room "
-                f"for {_MOST_CATEGORIES}; recode it first"
-            )
-        strategy = Strategy(
-            generations=self.generations or _GENERATIONS,
-            common=True,
-            scale=1_000 if len(largest.members) <= _FINE else 10_000,
-        )
         return evolve_matrices(
             start,
             [variable.frequencies for variable in variables],
             self.fitness_of(data, variables, label),
             rng,
-            strategy,
+            self._strategy(variables),
             control=control,
             guard=self._guard(),
             evolving=evolving,
@@ -144,6 +133,20 @@ class Evolution(Settings):
             progress=progress,
             label=f"{label}: evolving matrices",
         )
+
+    def _strategy(self, variables: Sequence[Variable]) -> Strategy:
+        """With common random numbers, by which fewer changes are kept out of luck; cells are thousandths, or less where
+        so many categories share a row that thousandths are coarse."""
+        from microveil.numerics.evolution.matrix_evolution import Strategy
+
+        largest = max(variables, key=lambda variable: len(variable.members))
+        if len(largest.members) > _MOST_CATEGORIES:
+            raise DataError(
+                f"attribute '{largest.name}' has {len(largest.members):,} categories, and an evolved matrix has room "
+                f"for {_MOST_CATEGORIES}; recode it first"
+            )
+        scale = 1_000 if len(largest.members) <= _FINE else 10_000
+        return Strategy(generations=self.generations or _GENERATIONS, common=True, scale=scale)
 
     def _guard(self) -> Guard:
         from microveil.numerics.evolution.matrix_evolution import Guard
