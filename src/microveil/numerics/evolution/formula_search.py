@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +94,7 @@ def evolve_formula(
         stop=stop,
         rng=rng,
         duplicates=False,
-        identity=canonical,
+        identity=cache(canonical),
     )
     if not np.isfinite(ended.score):
         raise DataError("no formula was found whose matrices disclose as little as is asked for")
