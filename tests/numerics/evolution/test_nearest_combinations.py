@@ -22,7 +22,7 @@ def test_the_share_linked_is_that_of_distance_linkage_for_every_masked_file(seed
     original = rng.integers(0, sizes, (n, d))
     conventions = Conventions(link_distance=form)  # type: ignore[arg-type]
     measures = CategoricalMeasures(original, sizes, rng.random(d) < 0.5, conventions)
-    nearest = NearestCombinations.of(original, sizes, measures.link_distances)
+    nearest = NearestCombinations.of(original, sizes, measures.ordinal, form)  # type: ignore[arg-type]
     for _ in range(3):  # the later ones partly from what is remembered
         masked = np.where(rng.random((n, d)) < 0.6, original, rng.integers(0, sizes, (n, d)))
         assert 100 * nearest.linked(masked)[0] == pytest.approx(measures.dbrl(masked), abs=1e-9)
@@ -32,7 +32,7 @@ def test_many_combinations_are_looked_up_in_parts(monkeypatch: pytest.MonkeyPatc
     rng = np.random.default_rng(1)
     sizes = np.array([4, 5])
     original, masked = (rng.integers(0, sizes, (60, 2)) for _ in range(2))
-    distances = CategoricalMeasures(original, sizes, np.array([True, False])).link_distances
-    whole = NearestCombinations.of(original, sizes, distances).linked(masked)
+    ordinal = np.array([True, False])
+    whole = NearestCombinations.of(original, sizes, ordinal).linked(masked)
     monkeypatch.setattr(nearest_combinations, "_AT_ONCE", 25)
-    assert NearestCombinations.of(original, sizes, distances).linked(masked).tolist() == whole.tolist()
+    assert NearestCombinations.of(original, sizes, ordinal).linked(masked).tolist() == whole.tolist()

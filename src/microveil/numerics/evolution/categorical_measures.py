@@ -141,10 +141,6 @@ class CategoricalMeasures:
     def loss_distances(self) -> tuple[CategoryDistance, ...]:
         return self._distances(self.loss_sizes, self.conventions.ordinal_distance)
 
-    @cached_property
-    def link_distances(self) -> tuple[CategoryDistance, ...]:
-        return self._distances(self.sizes, self.conventions.link_distance)
-
     def _distances(self, sizes: IntArray, form: OrdinalDistance) -> tuple[CategoryDistance, ...]:
         kinds = np.where(self.ordinal, "ordinal", "nominal").tolist()
         return tuple(category_distance(kind, size, form) for kind, size in zip(kinds, sizes.tolist(), strict=True))
@@ -170,12 +166,9 @@ class CategoricalMeasures:
 
     def dbrl(self, masked: IntArray) -> float:
         """The share of masked records whose nearest original record is their own, by chance where several are."""
-        start, slope = (np.array([getattr(one, part) for one in self.link_distances]) for part in ("start", "slope"))
-        d = len(start)
-        terms = Terms(np.full(d, CATEGORY), start, slope, np.zeros(d, dtype=np.bool_), np.ones(d))
         columns = [*self.original.T, *masked.T]
         rows, first = number_rows(columns, [*self.sizes.tolist(), *self.sizes.tolist()])
-        links = link(_table(masked), self._table, terms, first, silent, "")
+        links = link(self.table_of(masked), self._table, self.link_terms, first, silent, "")
         right = np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0)
         return 100 * float((np.bincount(rows) * right).sum()) / len(masked)
 
@@ -184,7 +177,7 @@ class CategoricalMeasures:
         weights of their agreements."""
         d = masked.shape[1]
         scheme = Scheme(((0.0,),) * d, np.zeros(d, dtype=np.bool_), np.zeros(d, dtype=np.bool_))
-        (known, known_of), (released, released_of) = self._distinct, distinct(_table(masked))
+        (known, known_of), (released, released_of) = self._distinct, distinct(self.table_of(masked))
         supply, demand = np.bincount(known_of), np.bincount(released_of)
         generator = np.random.default_rng(0)  # draws only where there are more pairs than can be assigned
         patterns = count_patterns(scheme, known, supply, released, demand, generator, silent, "")
@@ -197,14 +190,22 @@ class CategoricalMeasures:
         return 100 * float(own.mean())
 
     @cached_property
+    def link_terms(self) -> Terms:
+        """How records are compared in linkage by distance."""
+        by_attribute = self._distances(self.sizes, self.conventions.link_distance)
+        start, slope = (np.array([getattr(one, part) for one in by_attribute]) for part in ("start", "slope"))
+        d = len(start)
+        return Terms(np.full(d, CATEGORY), start, slope, np.zeros(d, dtype=np.bool_), np.ones(d))
+
+    def table_of(self, codes: IntArray) -> Table:
+        """Codes as records that are compared."""
+        cells: FloatArray = np.ascontiguousarray(codes.T, dtype=np.float64)
+        return Table(cells, np.zeros(cells.shape, dtype=np.uint8))
+
+    @cached_property
     def _table(self) -> Table:
-        return _table(self.original)
+        return self.table_of(self.original)
 
     @cached_property
     def _distinct(self) -> tuple[Table, IntArray]:
         return distinct(self._table)
-
-
-def _table(codes: IntArray) -> Table:
-    cells: FloatArray = np.ascontiguousarray(codes.T, dtype=np.float64)
-    return Table(cells, np.zeros(cells.shape, dtype=np.uint8))

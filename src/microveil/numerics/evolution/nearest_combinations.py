@@ -13,8 +13,8 @@ from math import prod
 import numpy as np
 
 from microveil.numerics.counting.distinct_rows import number_rows
-from microveil.numerics.neighbours.category_distance import CategoryDistance
-from microveil.typing import FloatArray, IntArray
+from microveil.numerics.neighbours.category_distance import CategoryDistance, OrdinalDistance, category_distance
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 _ROUNDING = 1e-12
 _AT_ONCE = 2_000_000  # distances held at a time
@@ -36,9 +36,13 @@ class NearestCombinations:
     ties: IntArray
 
     @classmethod
-    def of(cls, original: IntArray, sizes: IntArray, distances: Sequence[CategoryDistance]) -> NearestCombinations:
-        """For an original as codes, a row for each record."""
+    def of(
+        cls, original: IntArray, sizes: IntArray, ordinal: BoolArray, form: OrdinalDistance = "inclusive"
+    ) -> NearestCombinations:
+        """For an original as codes, a row for each record; the distance of ordered categories has this form."""
         extents = tuple(int(size) for size in sizes)
+        kinds = np.where(ordinal, "ordinal", "nominal").tolist()
+        distances = [category_distance(kind, size, form) for kind, size in zip(kinds, extents, strict=True)]
         numbers, first = number_rows(list(original.T), list(extents))
         combinations = prod(extents)
         return cls(
@@ -55,9 +59,8 @@ class NearestCombinations:
         """The share of masked records whose nearest original record is their own, by chance where several are; of each
         of several masked files, one below the other.
 
-        >>> from microveil.numerics.neighbours.category_distance import category_distance
         >>> original = np.array([[0], [0], [1]])
-        >>> nearest = NearestCombinations.of(original, np.array([3]), [category_distance("nominal", 3)])
+        >>> nearest = NearestCombinations.of(original, np.array([3]), np.array([False]))
         >>> nearest.linked(np.array([[0], [1], [1], [2], [2], [2]])).round(3).tolist()
         [0.5, 0.333]
         """

@@ -67,7 +67,10 @@ class TabulatedMeasures:
 
     @cached_property
     def _nearest(self) -> NearestCombinations:
-        return NearestCombinations.of(self.measures.original, self.measures.sizes, self.measures.link_distances)
+        measures = self.measures
+        return NearestCombinations.of(
+            measures.original, measures.sizes, measures.ordinal, measures.conventions.link_distance
+        )
 
     @cached_property
     def _crossed(self) -> dict[tuple[int, ...], IntArray]:
