@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -95,13 +97,23 @@ def test_the_least_frequency_goes_into_the_method(people: Microdata) -> None:
 
 
 def test_bad_input_is_refused_in_a_sentence(people: Microdata) -> None:
-    for options, problem in (
-        ({"repeats": 0}, "repeats = 0"),
-        ({"fresh": 0}, "fresh = 0"),
-        ({"population": 2}, "drawn = 4"),
-        ({"levels": 40}, "levels = 40"),
-    ):
-        with pytest.raises(ParameterError, match=problem):
-            evolve_formula(people, seed=1, **options)
+    wrong: dict[str, tuple[Any, ...]] = {
+        "levels": (1, 13, "3", 2.5),
+        "population": (1, True),
+        "generations": (-1, 10**9),
+        "drawn": (0, 5, 8),
+        "repeats": (0, "5"),
+        "fresh": (0, None),
+        "crossover": (-0.1, 1.1, float("nan"), "half"),
+        "most_disclosed": (-1, 101),
+        "disclosure_weight": (-1,),
+        "epsilon": (0,),
+        "by": ("least",),
+        "freq_min": ("none",),
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(ParameterError, match=f"{name} = "):
+                evolve_formula(people, seed=1, **{name: value})
     with pytest.raises(DataError, match="numeric"):
         evolve_formula({"income": [1.5, 2.5]}, ["income"], seed=1)

@@ -40,6 +40,12 @@ def run(fitness: Distance, seed: int = 1, **options: Any) -> FoundFormula:
     return evolve_formula([T, T[:2]], fitness, np.random.default_rng(seed), search)
 
 
+@pytest.mark.spec("05:GE-01")
+def test_the_usual_search_is_that_of_the_source() -> None:
+    """Marés (2013), section 4.2.4; how many are drawn is not stated there."""
+    assert FormulaSearch() == FormulaSearch(levels=5, population=6, generations=1500, drawn=4, crossover=0.5)
+
+
 @pytest.mark.spec("05:GE-01", "05:GE-05")
 def test_the_best_formula_only_gets_better_and_is_the_one_returned() -> None:
     search = FormulaSearch(generations=200, population=12)
