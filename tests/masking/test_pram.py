@@ -126,6 +126,8 @@ def test_a_formula_is_checked_when_the_method_is_made() -> None:
         PRAM(matrix="formula")
     with pytest.raises(ParameterError, match="need each other"):
         PRAM(formula="N")
+    with pytest.raises(ParameterError, match="freq_min is not allowed without matrix = 'formula'"):
+        PRAM(freq_min="positive")
 
 
 @pytest.mark.spec("05:PM-05", "05:PM-06")

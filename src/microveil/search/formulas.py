@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, ParameterError, brief
 from microveil.masking.randomising.evolution import Evolution
 from microveil.masking.randomising.pram import PRAM, variable_of
 from microveil.microdata.microdata import as_microdata, resolve_attributes
@@ -18,6 +18,15 @@ from microveil.numerics.evolution.matrix_evolution import FRESH, Guard, disclosu
 from microveil.numerics.evolution.perturbed_fitness import REPEATS, Evaluation
 from microveil.progress import Progress, silent
 from microveil.randomness import Streams, check_seed, draw_seed
+
+# the least and the most of what is counted
+_WHOLE = {
+    "levels": (2, 12),
+    "population": (2, 100_000),
+    "generations": (0, 10_000_000),
+    "drawn": (2, 100_000),
+    "fresh": (1, 100_000),
+}
 
 
 @dataclass(frozen=True)
@@ -88,8 +97,13 @@ def evolve_formula(
     >>> found.pram.mask(people, seed=1).matrices["sex",].shape
     (2, 2)
     """
-    if fresh < 1:
-        raise ParameterError(f"fresh = {fresh} is not allowed; at least one perturbation is needed")
+    asked = {"levels": levels, "population": population, "generations": generations, "drawn": drawn, "fresh": fresh}
+    for name, number in asked.items():
+        _check(name, number, *_WHOLE[name], whole=True)
+    _check("crossover", crossover, 0, 1)
+    _check("disclosure_weight", disclosure_weight, 0, 100)
+    if most_disclosed is not None:
+        _check("most_disclosed", most_disclosed, 0, 100)
     search = FormulaSearch(levels, population, generations, drawn, crossover, common, freq_min)
     table = as_microdata(data)
     chosen = resolve_attributes(table, attributes, PRAM.kinds, PRAM.name)
@@ -99,7 +113,7 @@ def evolve_formula(
     if not all(t.any() for t in frequencies):
         empty = next(name for name, t in zip(chosen, frequencies, strict=True) if not t.any())
         raise DataError(f"attribute '{empty}' has no value, so no formula can be judged by it")
-    fitness = Evolution(by=by, repeats=repeats).fitness_of(table, variables, "evolve_formula")
+    fitness = Evolution(by=by, repeats=repeats, epsilon=epsilon).fitness_of(table, variables, "evolve_formula")
     guard = Guard(None if most_disclosed is None else most_disclosed / 100, disclosure_weight, epsilon)
     rng = Streams(seed).generator("formula")
     found = evolve(frequencies, fitness, rng, search, guard=guard, fresh=fresh, progress=progress)
@@ -115,3 +129,12 @@ def evolve_formula(
         freq_min,
         seed,
     )
+
+
+def _check(name: str, value: float, least: float, most: float, *, whole: bool = False) -> None:
+    kinds = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+        kind = "whole number" if whole else "number"
+        raise ParameterError(
+            f"evolve_formula: {name} = {brief(value)} is not allowed; it is a {kind} from {least:,} to {most:,}"
+        )

@@ -205,6 +205,25 @@ def test_a_rule_that_holds_at_once_leaves_the_first_population() -> None:
     assert ended.generation == 0
 
 
+@pytest.mark.spec("05:EA-01")
+def test_a_score_that_is_no_number_is_the_worst() -> None:
+    scores = {"a": float("nan"), "bb": 3.0, "xx": float("nan"), "yy": 2.0}
+    ended = evolve(
+        ["a", "bb"], scores.__getitem__, vary=given_children("xx", "yy"), survive=SteadyState(replacement="if_better"),
+        stop=generations(1), rng=np.random.default_rng(1),
+    )  # fmt: skip
+    assert ended.trajectory == [3.0, 2.0]
+    assert ended.population == ["yy", "bb"]
+
+
+def test_one_individual_alone_can_evolve() -> None:
+    rng = np.random.default_rng(1)
+    for survive in (Generational(elitist=True), GenerationGap(0.5)):
+        ended = evolve(BITS.draw(1, rng), zeros, vary=VARY, survive=survive, stop=generations(3), rng=rng,
+                       select=Tournament(1))  # fmt: skip
+        assert ended.generation == 3
+
+
 def test_nobody_evolves_from_nobody() -> None:
     with pytest.raises(ParameterError, match="at least one individual"):
         evolve([], len, vary=VARY, survive=Generational(), stop=generations(1), rng=np.random.default_rng(1))

@@ -20,17 +20,18 @@ T = np.array([50, 30, 20])
 
 
 class Distance:
-    """A fitness without noise: how far the diagonal is from a wanted one; it counts how often it is asked."""
+    """How far matrices are from those of a formula, with noise if wanted; it remembers when it is asked."""
 
-    def __init__(self, wanted: float = 0.5, noise: float = 0.0) -> None:
-        self.wanted, self.noise = wanted, noise
+    def __init__(self, noise: float = 0.0) -> None:
+        self.noise = noise
         self.asked: list[int | None] = []
         self.drawn: list[float] = []
 
     def of(self, matrices: Sequence[FloatArray], rng: np.random.Generator, repeats: int | None = None) -> Evaluation:
         self.asked.append(repeats)
         self.drawn.append(float(rng.random()))
-        score = float(np.mean([np.abs(np.diag(m) - self.wanted).sum() for m in matrices]))
+        wanted = [formula_matrix(("N", "freq_j", "-"), t) for t in (T, T[:2])]
+        score = float(np.mean([np.abs(m - w).sum() for m, w in zip(matrices, wanted, strict=False)]))
         return Evaluation(score + self.noise * self.drawn[-1], score, score, 0.1)
 
 
@@ -39,16 +40,22 @@ def run(fitness: Distance, seed: int = 1, **options: Any) -> FoundFormula:
     return evolve_formula([T, T[:2]], fitness, np.random.default_rng(seed), search)
 
 
+@pytest.mark.spec("05:GE-01")
+def test_the_usual_search_is_that_of_the_source() -> None:
+    """Marés (2013), section 4.2.4; how many are drawn is not stated there."""
+    assert FormulaSearch() == FormulaSearch(levels=5, population=6, generations=1500, drawn=4, crossover=0.5)
+
+
 @pytest.mark.spec("05:GE-01", "05:GE-05")
 def test_the_best_formula_only_gets_better_and_is_the_one_returned() -> None:
     search = FormulaSearch(generations=200, population=12)
-    found = evolve_formula([T, T[:2]], Distance(0.8), np.random.default_rng(1), search)
+    found = evolve_formula([T, T[:2]], Distance(), np.random.default_rng(1), search)
     assert len(found.trajectory) == 201
     assert list(found.trajectory) == sorted(found.trajectory, reverse=True)
-    assert found.trajectory[-1] < found.trajectory[0] / 2
+    assert found.trajectory[-1] < found.trajectory[0] / 3
     assert found.optimised.score == found.trajectory[-1]
     matrices = [formula_matrix(found.tree, t) for t in (T, T[:2])]
-    assert Distance(0.8).of(matrices, np.random.default_rng(1)).score == found.fresh.score == found.optimised.score
+    assert Distance().of(matrices, np.random.default_rng(1)).score == found.fresh.score == found.optimised.score
 
 
 @pytest.mark.spec("05:GE-03")
@@ -82,7 +89,7 @@ def test_random_numbers_are_common_if_wanted_but_never_for_the_last_evaluation()
 @pytest.mark.spec("05:GE-05")
 def test_the_optimised_score_is_too_good_and_the_fresh_one_is_not() -> None:
     """Noise from 0 to 10: the least of many draws is near 0, a fresh one is anything."""
-    found = [run(Distance(noise=10.0), seed) for seed in range(20)]
+    found = [run(Distance(noise=10.0), seed) for seed in range(8)]
     assert np.mean([f.optimised.score - f.optimised.loss for f in found]) < 1.5
     assert np.mean([f.fresh.score - f.fresh.loss for f in found]) > 3
 
@@ -96,22 +103,29 @@ def test_the_first_formulas_all_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formula_search, "evolve", lambda trees, *a, **k: first.extend(trees) or evolve(trees, *a, **k))
     run(Distance(), population=40, levels=2, generations=0)
     assert len({canonical(tree) for tree in first}) == 40  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="not 1,000 different formulas of 2 levels"):
-        run(Distance(), population=1000, levels=2, generations=0)
+    with pytest.raises(DataError, match="not 200 different formulas of 2 levels"):
+        run(Distance(), population=200, levels=2, generations=0)
 
 
 @pytest.mark.spec("05:GE-05")
 def test_a_guard_adds_what_is_disclosed_and_forbids_more_than_its_bound() -> None:
-    """The most disclosing matrices are the fittest here."""
-    fitness, search = Distance(wanted=1.0), FormulaSearch(generations=60, population=12)
+    """The most disclosing matrices are the fittest here; most formulas disclose no more than the greatest frequency."""
+
+    class Disclosing(Distance):
+        def of(
+            self, matrices: Sequence[FloatArray], rng: np.random.Generator, repeats: int | None = None
+        ) -> Evaluation:
+            return Evaluation(-map_disclosure(matrices[0], T), 0.0, 0.0, 0.0)
 
     def found(guard: Guard | None = None) -> tuple[FoundFormula, float]:
-        formula = evolve_formula([T], fitness, np.random.default_rng(1), search, guard=guard)
+        search = FormulaSearch(generations=10, population=500)
+        formula = evolve_formula([T], Disclosing(), np.random.default_rng(1), search, guard=guard)
         return formula, map_disclosure(formula_matrix(formula.tree, T), T)
 
-    assert found()[1] > 0.8
-    assert found(Guard(bound=0.7))[1] <= 0.7
+    assert found()[1] > 0.7
+    assert 0.51 < found(Guard(bound=0.65))[1] <= 0.65
     weighed, disclosed = found(Guard(weight=0.5))
+    assert disclosed == pytest.approx(0.5)
     assert weighed.trajectory[-1] == pytest.approx(weighed.optimised.score + 50 * disclosed)
     with pytest.raises(DataError, match="disclose as little as is asked for"):
         found(Guard(bound=0.2))

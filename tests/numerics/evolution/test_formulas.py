@@ -205,4 +205,5 @@ def test_the_least_frequency_is_that_of_an_empty_category_unless_it_must_have_re
 def test_cells_beyond_all_bounds_are_capped_and_what_is_no_number_is_nothing() -> None:
     huge = "freq_j" + "*freq_j*freq_j*freq_j" * 40
     assert formula_matrix(parsed(f"{huge} - {huge}"), [1000, 900]).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert formula_matrix(parsed(huge), [1000, 1])[0].tolist() == [0, 1]
     assert formula_matrix(parsed("N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*freq_j"), [1000, 900])[0].tolist() == [0.5, 0.5]

@@ -68,3 +68,5 @@ def test_what_has_no_alleles_or_no_steps_is_refused() -> None:
     for low, high, precision in ((1, 1, 1), (2, 1, 1), (0, 1, 0), (0, 1, 1e-300), (0, float("nan"), 1)):
         with pytest.raises(ParameterError, match="low < high"):
             Variable(low, high, precision)
+    with pytest.raises(ParameterError, match="no variable"):
+        Quantised(())

@@ -205,6 +205,8 @@ class PRAM(Method):
     def _check_formula(self) -> None:
         if (self.formula is not None) != (self.matrix == "formula"):
             raise ParameterError(f"{self.name}: matrix = 'formula' and a formula need each other")
+        if self.freq_min is not None and self.formula is None:
+            raise ParameterError(f"{self.name}: freq_min is not allowed without matrix = 'formula'")
         if self.formula is not None:
             try:
                 parsed(self.formula)

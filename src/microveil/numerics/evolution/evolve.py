@@ -13,6 +13,7 @@ from microveil.numerics.evolution.selection import Tournament
 from microveil.numerics.evolution.state import Rule, State, Trial
 from microveil.numerics.evolution.survival import Select, Survival
 from microveil.numerics.evolution.variation import Child
+from microveil.typing import FloatArray
 
 _REMEMBERED = 1000  # latest children whose success rates may adapt to
 _BARREN = 1000  # generations in a row without a new individual, after which none is expected
@@ -39,8 +40,8 @@ def evolve(
 ) -> State:
     """Evolve a population towards the least score (Marés 2013, Algorithms 1 to 3); the state in which it ended.
 
-    Without `duplicates` a child that is like a member of the population or a sibling is not born; `identity` says what
-    is compared.
+    A score that is no number counts as infinite. Without `duplicates` a child that is like a member of the population
+    or a sibling is not born; `identity` says what is compared.
 
     >>> from microveil.numerics.evolution.crossover import PointCrossover
     >>> from microveil.numerics.evolution.mutation import PoissonMutation, complement
@@ -59,7 +60,7 @@ def evolve(
     if len(population) == 0:
         raise ParameterError("a population needs at least one individual")
     began = clock()
-    scores = np.array([score(individual) for individual in population], dtype=np.float64)
+    scores = _scored(population, score)
     first = int(np.argmin(scores))
     state = State(list(population), scores, population[first], [float(scores[first])], len(scores))
     barren = 0
@@ -85,7 +86,7 @@ def _generation(
     bred = list(zip(parents.tolist(), children, strict=False))
     if identity is not None:
         bred = list(_unlike(bred, state.population, identity))
-    scores = [score(child.made) for _, child in bred]
+    scores = _scored([child.made for _, child in bred], score).tolist()
     state.evaluations += len(bred)
     state.trials += [
         Trial(child.crossed, child.mutated, reached < state.scores[parent])
@@ -103,6 +104,11 @@ def _generation(
     state.best = best
     state.trajectory.append(least)
     return len(bred)
+
+
+def _scored(individuals: Sequence[Any], score: Callable[[Any], float]) -> FloatArray:
+    scores = np.array([score(individual) for individual in individuals], dtype=np.float64)
+    return np.where(np.isnan(scores), np.inf, scores)
 
 
 def _unlike(

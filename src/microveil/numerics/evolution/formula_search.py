@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cache
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -41,6 +42,10 @@ class FormulaSearch:
     freq_min: LeastFrequency = "literal"
 
     def __post_init__(self) -> None:
+        if self.freq_min not in get_args(LeastFrequency):
+            raise ParameterError(f"freq_min = '{self.freq_min}' is not allowed; it must be 'literal' or 'positive'")
+        if self.drawn < 2 or self.drawn % 2:
+            raise ParameterError(f"drawn = {self.drawn} is not allowed; it is an even number, at least 2")
         if self.population < self.drawn:
             raise ParameterError(f"drawn = {self.drawn} is not allowed; the population has {self.population} formulas")
         if self.generations < 0:
@@ -93,7 +98,7 @@ def evolve_formula(
         stop=stop,
         rng=rng,
         duplicates=False,
-        identity=canonical,
+        identity=cache(canonical),
     )
     if not np.isfinite(ended.score):
         raise DataError("no formula was found whose matrices disclose as little as is asked for")

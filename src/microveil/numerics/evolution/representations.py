@@ -77,6 +77,10 @@ class Quantised:
     variables: tuple[Variable, ...]
     gray_coded: bool = True
 
+    def __post_init__(self) -> None:
+        if not self.variables:
+            raise ParameterError("there is no variable to write as bits")
+
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """The bits of each variable."""

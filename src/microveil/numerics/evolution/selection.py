@@ -61,7 +61,8 @@ def tournament(scores: FloatArray, count: int, rng: np.random.Generator, size: i
     """
     if not 1 <= size <= len(scores):
         raise ParameterError(f"a tournament of {size} needs a population of at least as many, and at least 1")
-    drawn = np.sort([rng.choice(len(scores), size=size, replace=False) for _ in range(count)], axis=1)
+    drawn = np.array([rng.choice(len(scores), size=size, replace=False) for _ in range(count)], dtype=np.int64)
+    drawn = np.sort(drawn.reshape(count, size), axis=1)
     return np.asarray(drawn[np.arange(count), np.argmin(scores[drawn], axis=1)])
 
 
