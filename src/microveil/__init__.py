@@ -10,7 +10,7 @@ from microveil.entries import OFFERED, homes, offered
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from microveil import registry
+    from microveil import registry, search
     from microveil.attacks import Attack, Risk
     from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from microveil.scoring import Assessment, Score, ScoreRule, assess, decisions, score
     from microveil.scoring.optimising import Optimum, grid, optimise
     from microveil.scoring.repeated import RepeatedScore, repeated_score
+    from microveil.search import toolbox
     from microveil.strengthening import Strengthened, protect_until, stronger
     from microveil.study import Candidate, Study, compare, run_study
 
@@ -109,7 +110,7 @@ _HOMES = {
 _MODULES = {
     "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions",
     "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking", "registry": "registry",
-    "risk_utility": "reporting.risk_utility", "scoring": "scoring",
+    "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "toolbox": "search.toolbox",
 }  # fmt: skip
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
@@ -129,7 +130,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
     "Disclosure",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
-    "decisions", "report", "risk_utility",
+    "decisions", "report", "risk_utility", "search", "toolbox",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

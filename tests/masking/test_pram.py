@@ -75,6 +75,14 @@ def test_columns_without_any_value_or_with_numbered_categories_come_back() -> No
     assert set(release.frame["d"].to_pylist()) <= {1, 2}
 
 
+def test_a_column_without_any_category_stays_empty() -> None:
+    data = Microdata.of({"x": [None, None], "y": ["a", "b"]}, nominal=["x", "y"])
+    data = data.with_schema(data.schema.replacing(data["x"].changed(missing="not applicable")))
+    release = PRAM(p=0.5).mask(data, ["x", "y"], seed=1)
+    assert release.data.arrow("x").null_count == 2
+    assert list(release.matrices) == [("y",)]
+
+
 # --- which matrix ----------------------------------------------------------------------------------------------------
 
 
@@ -85,6 +93,41 @@ def test_the_matrix_is_made_as_named(people: Microdata) -> None:
     assert (uniform.matrices[("a",)] == uniform_matrix(t, 0.3)).all()
     entropy = PRAM(matrix="entropy", p=0.6).mask(people, ["a"], seed=1)
     assert (entropy.matrices[("a",)] == entropy_matrix(3, 0.6)).all()
+
+
+@pytest.mark.spec("05:GE-02")
+def test_a_formula_makes_the_matrix_and_stands_in_plan_and_manifest(people: Microdata) -> None:
+    method = PRAM(matrix="formula", formula="freq_j * freq_min / (N - freq_i)")
+    t = people.categories("a").frequencies
+    release = method.mask(people, ["a"], seed=1)
+    row = t * t.min() / (t.sum() - t[0])
+    assert release.matrices[("a",)][0] == pytest.approx(row / row.sum())
+    plan = Plan.from_plain(tomllib.loads(Plan(release.provenance.steps, seed=1).to_toml()))
+    assert plan.steps[0].parameters["formula"] == "freq_j * freq_min / (N - freq_i)"
+    assert protect(people, plan).data.categories("a").codes.tolist() == release.data.categories("a").codes.tolist()
+    invariant = PRAM(matrix="formula", formula="freq_j + N", invariant=True).mask(people, ["a"], seed=1)
+    assert expected_frequencies(t, invariant.matrices[("a",)]) == pytest.approx(t)
+
+
+@pytest.mark.spec("05:GE-02")
+def test_the_least_frequency_of_a_formula_can_leave_out_empty_categories() -> None:
+    data = Microdata.of({"x": ["a"] * 3 + ["b"]})
+    data = data.with_schema(data.schema.replacing(data["x"].changed(domain=("a", "b", "c"))))
+    literal = PRAM(matrix="formula", formula="freq_j - freq_min").mask(data, seed=1)
+    positive = PRAM(matrix="formula", formula="freq_j - freq_min", freq_min="positive").mask(data, seed=1)
+    assert literal.matrices[("x",)][0].tolist() == [0.75, 0.25, 0]
+    assert positive.matrices[("x",)][0].tolist() == [1, 0, 0]
+
+
+def test_a_formula_is_checked_when_the_method_is_made() -> None:
+    with pytest.raises(ParameterError, match=r"^pram: a formula has no term 'freq_k'; did you mean"):
+        PRAM(matrix="formula", formula="freq_k")
+    with pytest.raises(ParameterError, match="need each other"):
+        PRAM(matrix="formula")
+    with pytest.raises(ParameterError, match="need each other"):
+        PRAM(formula="N")
+    with pytest.raises(ParameterError, match="freq_min is not allowed without matrix = 'formula'"):
+        PRAM(freq_min="positive")
 
 
 @pytest.mark.spec("05:PM-05", "05:PM-06")
@@ -119,6 +162,27 @@ def test_a_diagonal_is_kept_in_range_without_invariance(people: Microdata) -> No
         # as printed, rows are divided by 1 - (1 - beta) / 3 in the end
         beta = 0.75 / 0.95
         assert np.diag(matrix) == pytest.approx(0.75 if lowering == "corrected" else 0.75 / (1 - (1 - beta) / 3))
+
+
+@pytest.mark.spec("05:PM-06", "05:PE-06")
+def test_a_diagonal_out_of_its_range_and_frequencies_that_are_not_kept_are_noted(people: Microdata) -> None:
+    """One factor for all rows cannot always keep both ends, and Eq. 4.7 loses the invariance."""
+    one = PRAM(given={"a": [[0.4, 0.3, 0.3], [0.0, 1.0, 0.0], [0.2, 0.2, 0.6]]}, diagonal=(0.55, 0.75), scope="matrix")
+    (note,) = one.mask(people, ["a"], seed=1).provenance.notes
+    assert note == "pram: the diagonal of the matrix of 'a' is not within 0.55 to 0.75"
+    rare = Microdata.of({"x": ["a"] * 2 + ["b"] * 300})
+    release = PRAM(p=0.6, invariant=True, diagonal=(0.55, 0.75), lowering="eq-4.7").mask(rare, seed=1)
+    assert release.provenance.notes == (
+        "pram: the matrix of 'x' does not keep the frequencies, because its diagonal was lowered by Eq. 4.7",
+    )
+    diagonal = np.diag(release.matrices[("x",)])
+    assert 0.55 <= diagonal.min() <= diagonal.max() <= 0.75 + 1e-12
+
+
+@pytest.mark.spec("05:PM-06")
+def test_a_scope_that_is_the_usual_one_makes_the_usual_matrix(people: Microdata) -> None:
+    unset, rows = (PRAM(p=0.95, diagonal=(0.55, 0.75), scope=scope).mask(people, seed=1) for scope in (None, "row"))
+    assert (unset.matrices[("a",)] == rows.matrices[("a",)]).all()
 
 
 # --- given matrices --------------------------------------------------------------------------------------------------

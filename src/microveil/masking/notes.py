@@ -325,6 +325,20 @@ DIAGONAL_NOT_KEPT = Kind(
     "diagonal-not-kept",
     "{method}: the matrix of '{matrix}' keeps the frequencies, but not the diagonal within {low:g} to {high:g}",
 )
+DIAGONAL_OUT_OF_RANGE = Kind(
+    "diagonal-out-of-range", "{method}: the diagonal of the matrix of '{matrix}' is not within {low:g} to {high:g}"
+)
+FREQUENCIES_NOT_KEPT = Kind(
+    "frequencies-not-kept",
+    "{method}: the matrix of '{matrix}' does not keep the frequencies, because its diagonal was lowered by Eq. 4.7",
+)
+MATRICES_EVOLVED = Kind(
+    "matrices-evolved",
+    "{method}: the matrices evolved in {generations:generation}; their fitness is {fresh:.2f} in "
+    "{perturbations:fresh perturbation} (standard deviation {deviation:.2f}), {stored:.2f} when they were chosen, and "
+    "that of the matrices at the start {start:.2f}; an intruder who knows them names {disclosed:.1f} % of the true "
+    "categories, and {before:.1f} % at the start",
+)
 RECORDS_SWAPPED = Kind(
     "records-swapped",
     "{method}: {recognised:record} recognised after the noise, {swapped:record} swapped, "

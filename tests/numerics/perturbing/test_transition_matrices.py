@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from microveil.errors import DataError
 from microveil.numerics.perturbing.transition_matrices import (
     bayes_inverse,
+    dominant,
     draw_categories,
     entropy_matrix,
     estimated_frequencies,
@@ -173,7 +174,9 @@ def test_the_two_stages_keep_the_frequencies_whatever_the_matrix(t: list[int], s
 @given(t=frequencies, seed=st.integers(0, 9999))
 @pytest.mark.spec("05:PM-06")
 def test_a_diagonal_is_in_range_or_said_not_to_be(t: list[int], seed: int) -> None:
-    matrix, alpha, in_range = invariant_within_range(any_matrix(len(t), seed), t, 0.55, 0.75)
+    matrix, alpha, in_range, is_invariant = invariant_within_range(any_matrix(len(t), seed), t, 0.55, 0.75)
+    assert is_invariant
+    assert stochastic(matrix)
     diagonal = np.diag(matrix)[np.array(t) > 0]
     if len(t) > 1:
         assert in_range == (diagonal.min() >= 0.55 - 1e-9 and diagonal.max() <= 0.75 + 1e-9)
@@ -186,8 +189,96 @@ def test_both_ends_of_a_range_cannot_always_be_kept() -> None:
     rare = invariant_within_range(entropy_matrix(3, 0.6), [1, 1, 998], 0.55, 0.75)
     assert not rare.in_range
     assert np.diag(rare.matrix).min() == pytest.approx(0.55, abs=0.01)
-    # already too high, and raising can only make it higher
-    assert not invariant_within_range(entropy_matrix(2, 0.99), [50, 50], 0.55, 0.75).in_range
+    # nothing leaves a category, so no factor can make it
+    stays = invariant_within_range(np.eye(2), [50, 50], 0.55, 0.75)
+    assert (stays.in_range, stays.alpha, stays.matrix.tolist()) == (False, 1.0, [[1, 0], [0, 1]])
+    assert invariant_within_range(np.eye(2), [50, 50], 0.55, 1.0).in_range
+
+
+@pytest.mark.spec("05:PM-06", "05:PE-06")
+def test_a_factor_above_1_lowers_a_diagonal_that_is_too_high_and_keeps_the_frequencies() -> None:
+    """Six categories, diagonal 0.85: alpha is 1.14."""
+    controlled = invariant_within_range(entropy_matrix(6, 0.85), SIX)
+    assert (controlled.alpha, controlled.in_range, controlled.is_invariant) == (1.14, True, True)
+    assert [np.diag(controlled.matrix).min(), np.diag(controlled.matrix).max()] == pytest.approx(
+        [0.559, 0.750], abs=5e-4
+    )
+    assert stochastic(controlled.matrix)
+    assert expected_frequencies(SIX, controlled.matrix) == pytest.approx(SIX, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("frequencies_of", "least", "greatest", "alpha"),
+    [([603, 103, 63, 48, 183], 0.852, 0.529, 0.52), ([274, 269, 63, 394], 0.548, 0.530, 0.53)],
+)
+@pytest.mark.spec("05:PM-06", "05:PE-06")
+def test_savings_and_existing_account_cannot_have_both(
+    frequencies_of: list[int], least: float, greatest: float, alpha: float
+) -> None:
+    """German credit, diagonal 0.6: the factor that the upper end needs is above the one that the lower end allows."""
+    start = entropy_matrix(len(frequencies_of), 0.6)
+    diagonal = np.diag(invariant_matrix(start, frequencies_of))
+    assert [0.25 / (1 - diagonal.max()), 0.45 / (1 - diagonal.min())] == pytest.approx([least, greatest], abs=5e-4)
+    controlled = invariant_within_range(start, frequencies_of)
+    assert (controlled.alpha, controlled.in_range) == (alpha, False)
+    assert np.diag(controlled.matrix).min() >= 0.55
+    assert np.diag(controlled.matrix).max() > 0.75
+    if len(frequencies_of) == 5:  # a frequent category can rise in the invariant matrix
+        assert diagonal[0] == pytest.approx(0.706, abs=5e-4)
+
+
+@pytest.mark.spec("05:PM-06", "05:PE-06")
+def test_any_range_has_its_own_factors() -> None:
+    """The least factor is (1 - high) / (1 - greatest diagonal), the greatest (1 - low) / (1 - least diagonal)."""
+    diagonal = np.diag(invariant_matrix(entropy_matrix(6, 0.6), SIX))
+    wide = invariant_within_range(entropy_matrix(6, 0.6), SIX, 0.3, 0.9)
+    assert wide.alpha == np.ceil(100 * 0.1 / (1 - diagonal.max())) / 100
+    narrow = invariant_within_range(entropy_matrix(6, 0.6), SIX, 0.7, 0.71)
+    assert narrow.alpha == np.floor(100 * 0.3 / (1 - diagonal.min())) / 100
+    assert not narrow.in_range
+    half = invariant_within_range(entropy_matrix(2, 0.8), [5, 5], 0.0, 0.5)
+    assert half.matrix == pytest.approx(np.full((2, 2), 0.5), abs=0.005)
+
+
+@pytest.mark.spec("05:PM-06", "05:PE-06")
+def test_eq_4_7_lowers_an_invariant_matrix_and_says_that_it_is_none_any_more() -> None:
+    for start, t in ((entropy_matrix(6, 0.85), SIX), (entropy_matrix(5, 0.6), np.array([603, 103, 63, 48, 183]))):
+        for scope in ("row", "matrix"):
+            found = invariant_within_range(start, t, lowering="eq-4.7", scope=scope)
+            assert stochastic(found.matrix)
+            assert not found.is_invariant
+            assert not np.allclose(expected_frequencies(t, found.matrix), t, atol=1e-6)
+            assert np.diag(found.matrix).max() == pytest.approx(0.75)
+            assert found.alpha <= 1
+        rows = invariant_within_range(start, t, lowering="eq-4.7")
+        assert rows.in_range
+        assert np.diag(rows.matrix).min() >= 0.55
+    unneeded = invariant_within_range(entropy_matrix(6, 0.6), SIX, lowering="eq-4.7")
+    assert unneeded.is_invariant
+    assert unneeded.alpha == 0.49
+
+
+@settings(max_examples=100, deadline=None)
+@given(t=frequencies, seed=st.integers(0, 9999), lowest=st.floats(0, 1), width=st.floats(0, 1))
+@pytest.mark.spec("05:PM-06")
+def test_no_range_makes_a_negative_probability(t: list[int], seed: int, lowest: float, width: float) -> None:
+    highest = lowest + width * (1 - lowest)
+    for lowering in ("corrected", "eq-4.7", "printed"):
+        found = invariant_within_range(any_matrix(len(t), seed), t, lowest, highest, lowering=lowering)
+        assert (found.matrix >= 0).all()
+        assert found.matrix.sum(axis=1) == pytest.approx(1, abs=1e-9)
+        if found.is_invariant:
+            assert expected_frequencies(t, found.matrix) == pytest.approx(np.array(t, dtype=float), abs=1e-6)
+
+
+@pytest.mark.spec("05:PM-05")
+def test_a_matrix_is_raised_only_until_its_diagonal_dominates() -> None:
+    known = np.array([[0.7, 0.3], [0.4, 0.6]])
+    assert dominant(known) is known
+    for smallest in (0.0, 0.2, 0.25, 0.5):
+        made = dominant(np.array([[smallest, 1 - smallest], [0.3, 0.7]]))
+        # another hundredth would be too much
+        assert 0.5 < made[0, 0] <= 0.5 + 0.0101 * (1 - smallest)
 
 
 @pytest.mark.spec("05:PM-06")
@@ -211,6 +302,18 @@ def test_a_diagonal_is_lowered_row_by_row_or_as_printed() -> None:
     )
     assert stochastic(made)
     assert stochastic(printed)
+
+
+@pytest.mark.spec("05:PM-06", "05:PE-06")
+def test_one_factor_serves_all_rows_where_the_scope_is_the_matrix() -> None:
+    matrix = np.array([[0.4, 0.6], [0.1, 0.9]])
+    rows = within_range(matrix, 0.55, 0.75)
+    assert rows == pytest.approx(np.array([[0.55, 0.45], [0.25, 0.75]]))
+    # raised by alpha = 0.45 / 0.6 to 0.55 and 0.925, then lowered by beta = 0.75 / 0.925
+    whole = within_range(matrix, 0.55, 0.75, scope="matrix")
+    beta = 0.75 / 0.925
+    assert whole[0].tolist() == pytest.approx([0.55 * beta, 0.45 * beta + 1 - beta])
+    assert whole[1].tolist() == pytest.approx([0.25, 0.75])
 
 
 @settings(max_examples=100, deadline=None)

@@ -43,7 +43,6 @@ _EQUAL = 1e-9  # numbers that differ by less, in deviations, are equal
 _MOST_INTERACTING = 2**17  # patterns a model with interactions is fitted to
 _SAME_WEIGHT = 1e-9
 _PAIRS = 10**8  # that agreements with labels are counted over
-_PREFERENCE = 1e-3  # bits: too few to outweigh anything that was estimated
 
 
 @parameterised
@@ -392,11 +391,10 @@ class Model:
     @classmethod
     def additive(cls, scheme: Scheme, patterns: Patterns, classes: MatchModel, bounds: tuple[float, float]) -> Model:
         """Each attribute adds its weight."""
+        from microveil.numerics.linkage.fellegi_sunter import level_weights
+
         costs, highest, weight = [], 0.0, np.zeros(len(patterns.numbers))
-        for j, (same, different) in enumerate(zip(classes.m, classes.u, strict=True)):
-            weights = np.zeros(scheme.digits[j])  # what is not known has weight 0
-            weights[: len(same)] = np.log2(same / different)
-            weights -= _preference(scheme, j)
+        for j, weights in enumerate(level_weights(scheme, classes)):
             costs.append(weights[0] - weights)
             highest += float(weights[0])
             weight += weights[patterns.levels[:, j]]
@@ -406,13 +404,15 @@ class Model:
     @classmethod
     def tabular(cls, scheme: Scheme, patterns: Patterns, classes: MatchModel, bounds: tuple[float, float]) -> Model:
         """Each pattern has a weight of its own; `patterns` are all that are possible."""
+        from microveil.numerics.linkage.fellegi_sunter import preference
+
         weight = (classes.log_m - classes.log_u) / np.log(2.0)
         laid = weight.reshape(scheme.digits[::-1])  # the first attribute changes fastest
         for j, levels in enumerate(scheme.levels):
             along = np.moveaxis(laid, len(scheme.levels) - 1 - j, 0)
             along[:levels] = np.maximum.accumulate(along[:levels][::-1], axis=0)[::-1]
         for j in range(len(scheme.limits)):
-            weight -= _preference(scheme, j)[patterns.levels[:, j]]
+            weight -= preference(scheme, j)[patterns.levels[:, j]]
         thresholds = _thresholds(weight, np.exp(classes.log_m), np.exp(classes.log_u), *bounds)
         highest = float(weight.max())
         return cls(_pattern_costs(scheme), highest - weight, highest, *thresholds)
@@ -421,14 +421,6 @@ class Model:
 def _pattern_costs(scheme: Scheme) -> list[FloatArray]:
     """Levels so that their sum is the number of a pattern."""
     return [stride * np.arange(digits) for stride, digits in zip(scheme.strides, scheme.digits, strict=True)]
-
-
-def _preference(scheme: Scheme, attribute: int) -> FloatArray:
-    """What levels cost beyond their weight, so that of equal weights the better agreement wins; what
-    is not known lies in the middle."""
-    levels = float(scheme.levels[attribute])
-    steps = np.arange(scheme.digits[attribute], dtype=np.float64)
-    return _PREFERENCE * np.where(steps < levels, steps, (levels - 1) / 2)
 
 
 def _thresholds(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
-from microveil.numerics.linkage.agreement import Patterns
+from microveil.numerics.linkage.agreement import Patterns, Scheme
 from microveil.typing import FloatArray, IntArray
 
 UFrom = Literal["rest", "all", "estimated"]
@@ -22,6 +22,7 @@ LEAST = 1e-6  # no level is thought less likely than this
 # matches are rare and found slowly: stopped at a change of 1e-6, estimates can still be off by several hundredths
 _CHANGE = 1e-8
 _FEWEST_STEPS, _MOST_STEPS, _AFFORDABLE = 200, 5000, 4 * 10**9
+_PREFERENCE = 1e-3  # bits: too few to outweigh anything that was estimated
 _M_AT_FIRST = 0.9  # how likely full agreement of matches is thought to be before anything is known
 
 
@@ -98,6 +99,25 @@ def fit_dependent(patterns: Patterns, start: MatchModel, digits: Sequence[int], 
         if np.abs(m - before).max() < _CHANGE:
             break
     return MatchModel(levels, start.u, start.prevalence, np.log(np.maximum(m, 1e-12)), np.log(np.maximum(u, 1e-12)))
+
+
+def level_weights(scheme: Scheme, model: MatchModel) -> list[FloatArray]:
+    """For each attribute log2 of m over u for each of its levels, less a preference for better agreement; what is not
+    known has weight 0."""
+    weights = []
+    for j, (same, different) in enumerate(zip(model.m, model.u, strict=True)):
+        row = np.zeros(scheme.digits[j])
+        row[: len(same)] = np.log2(same / different)
+        weights.append(row - preference(scheme, j))
+    return weights
+
+
+def preference(scheme: Scheme, attribute: int) -> FloatArray:
+    """What levels cost beyond their weight, so that of equal weights the better agreement wins; what
+    is not known lies in the middle."""
+    levels = float(scheme.levels[attribute])
+    steps = np.arange(scheme.digits[attribute], dtype=np.float64)
+    return _PREFERENCE * np.where(steps < levels, steps, (levels - 1) / 2)
 
 
 def _steps(patterns: Patterns) -> int:

@@ -6,7 +6,8 @@ expectation.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,11 @@ from microveil.errors import DataError
 from microveil.numerics.core.compiled import kernel
 from microveil.typing import FloatArray, IntArray
 
-_GRID = np.arange(1, 101) / 100  # factors alpha of a raised diagonal
+Scope = Literal["row", "matrix"]  # whether each row of a matrix has a factor of its own
+# how a diagonal is lowered: so that an invariant matrix stays one; by Eq. 4.7 with rows that sum to 1; as it is printed
+Lowering = Literal["corrected", "eq-4.7", "printed"]
+_STEP = 0.01  # of the factors alpha
+_STAYS = 1e-6  # a category that leaves with no more probability is said to stay
 _ROUNDING = 1e-12
 
 
@@ -108,17 +113,21 @@ def invariant_matrix(matrix: FloatArray, frequencies: npt.ArrayLike) -> FloatArr
     return np.asarray(matrix @ bayes_inverse(matrix, frequencies))
 
 
-def raised(matrix: FloatArray, alpha: float) -> FloatArray:
-    """alpha P + (1 - alpha) I (Eq. 4.6): a larger diagonal that keeps what P keeps."""
-    return np.asarray(alpha * matrix + (1.0 - alpha) * np.eye(len(matrix)))
+def raised(matrix: FloatArray, alpha: float | FloatArray) -> FloatArray:
+    """alpha P + (1 - alpha) I (Eq. 4.6), which keeps what P keeps: a larger diagonal, or with alpha > 1 a smaller one.
+
+    An alpha for each row raises rows one by one, and that may lose what P keeps.
+    """
+    factor = np.broadcast_to(np.asarray(alpha, dtype=np.float64), len(matrix))[:, None]
+    return np.asarray(factor * matrix + (1.0 - factor) * np.eye(len(matrix)))
 
 
-def lowered(matrix: FloatArray, highest: float = 0.75, *, printed: bool = False) -> FloatArray:
+def lowered(matrix: FloatArray, highest: float = 0.75, *, scope: Scope = "row", printed: bool = False) -> FloatArray:
     """The diagonal brought down to `highest` (Eq. 4.7): a row above it is multiplied by beta = highest / diagonal, and
     the other cells of the row share what is gone. Frequencies are not kept.
 
-    As printed, one beta from the greatest diagonal serves all rows and the shares are (1 - beta) / L instead of
-    (1 - beta) / (L - 1), so rows are divided by their sums afterwards.
+    With the scope "matrix" one beta, from the greatest diagonal, serves all rows. As printed it does so too, and the
+    shares are (1 - beta) / L instead of (1 - beta) / (L - 1), so rows are divided by their sums afterwards.
 
     >>> lowered(np.array([[0.9, 0.1], [0.4, 0.6]])).round(6).tolist()
     [[0.75, 0.25], [0.4, 0.6]]
@@ -126,56 +135,117 @@ def lowered(matrix: FloatArray, highest: float = 0.75, *, printed: bool = False)
     size, diagonal = len(matrix), np.diag(matrix)
     if size == 1 or diagonal.max() <= highest:
         return matrix.copy()
-    if printed:
+    if printed or scope == "matrix":
         beta = np.full(size, highest / diagonal.max())
-        share = (1.0 - beta) / size
     else:
         beta = np.divide(highest, diagonal, out=np.ones(size), where=diagonal > highest)
-        share = (1.0 - beta) / (size - 1)
+    share = (1.0 - beta) / (size if printed else size - 1)
     made = beta[:, None] * matrix + share[:, None]
     np.fill_diagonal(made, beta * diagonal)
     return np.asarray(made / made.sum(axis=1, keepdims=True))
 
 
-def within_range(matrix: FloatArray, lowest: float, highest: float, *, printed: bool = False) -> FloatArray:
-    """Each row by itself raised or lowered until its diagonal lies in the range."""
+def within_range(
+    matrix: FloatArray, lowest: float, highest: float, *, scope: Scope = "row", printed: bool = False
+) -> FloatArray:
+    """Rows below the range raised to its lower end (Eq. 4.6), then rows above it lowered to its upper end (Eq. 4.7).
+
+    With the scope "matrix" one factor each, from the row that needs it most, serves all rows, as it does in Marés
+    (2013); then lowering may leave rows below the range.
+
+    >>> within_range(np.array([[0.9, 0.1], [0.7, 0.3]]), 0.55, 0.75).round(6).tolist()
+    [[0.75, 0.25], [0.45, 0.55]]
+    """
     diagonal = np.diag(matrix)
-    alpha = np.divide(1.0 - lowest, 1.0 - diagonal, out=np.ones(len(matrix)), where=diagonal < lowest)[:, None]
-    return lowered(np.asarray(alpha * matrix + (1.0 - alpha) * np.eye(len(matrix))), highest, printed=printed)
+    alpha = np.divide(1.0 - lowest, 1.0 - diagonal, out=np.ones(len(matrix)), where=diagonal < lowest)
+    if scope == "matrix":
+        alpha = np.full(len(matrix), alpha.min())
+    return lowered(raised(matrix, alpha), highest, scope=scope, printed=printed)
 
 
 class Controlled(NamedTuple):
-    """An invariant matrix, the factor of the last raise, and whether its diagonal lies in the range wanted."""
+    """A matrix whose diagonal was brought nearer to a range: the factor alpha of its invariant form, whether the
+    diagonal is in the range, and whether the frequencies are kept."""
 
     matrix: FloatArray
     alpha: float
     in_range: bool
+    is_invariant: bool = True
 
 
 def invariant_within_range(
-    matrix: FloatArray, frequencies: npt.ArrayLike, lowest: float = 0.55, highest: float = 0.75
+    matrix: FloatArray,
+    frequencies: npt.ArrayLike,
+    lowest: float = 0.55,
+    highest: float = 0.75,
+    *,
+    lowering: Lowering = "corrected",
+    scope: Scope = "row",
 ) -> Controlled:
-    """An invariant matrix with its diagonal in a range, as far as raising it can do that.
+    """An invariant matrix with its diagonal in a range, if one factor can do that.
 
-    A matrix whose diagonal does not dominate is first raised as little as makes it do so. The invariant matrix is then
-    raised as far as the range allows, by factors on a grid of 0.01; and as little as the range demands where both ends
-    cannot be kept. Categories without records do not count.
+    A matrix whose diagonal does not dominate is first raised as little as makes it do so. The invariant matrix R is
+    then made alpha R + (1 - alpha) I, by the least alpha in hundredths that has no diagonal above the range. Where that
+    leaves a diagonal below it, alpha is the greatest one that does not. An alpha above 1 lowers the diagonal; row sums
+    and frequencies are kept by any. Categories without records do not count.
+
+    With another `lowering` than "corrected", alpha is 1 at most and what is still above the range is lowered by
+    Eq. 4.7, which brings every diagonal into the range and does not keep the frequencies.
     """
     t = np.asarray(frequencies, dtype=np.float64)
     if len(t) == 1 or not t.any():
         return Controlled(np.eye(len(t)), 1.0, True)
-    if np.diag(matrix).min() <= 0.5:
-        dominant = 1.0 - _GRID * (1.0 - np.diag(matrix).min()) > 0.5
-        matrix = raised(matrix, float(_GRID[dominant].max()))
-    invariant = invariant_matrix(matrix, t)
+    invariant = invariant_matrix(dominant(matrix), t)
     diagonal = np.diag(invariant)[t > 0]
-    low, high = (1.0 - _GRID * (1.0 - end) for end in (diagonal.min(), diagonal.max()))
-    low_enough, high_enough = high <= highest + _ROUNDING, low >= lowest - _ROUNDING
-    alpha = float(_GRID[low_enough].min()) if low_enough.any() else 1.0
-    if not high_enough[np.searchsorted(_GRID, alpha)]:
-        alpha = float(_GRID[high_enough].max(initial=_GRID[0]))
-    at = int(np.searchsorted(_GRID, alpha))
-    return Controlled(raised(invariant, alpha), alpha, bool(low_enough[at] and high_enough[at]))
+    leaves = 1.0 - np.array([diagonal.max(), diagonal.min()])
+    unbounded = np.array([np.inf if highest < 1.0 else 0.0, np.inf])
+    bounds = np.divide([1.0 - highest, 1.0 - lowest], leaves, out=unbounded, where=leaves > _STAYS)
+    alpha, in_range = _factor_between(*bounds.tolist())
+    if lowering != "corrected" and (alpha > 1.0 or not in_range):
+        made = lowered(raised(invariant, min(alpha, 1.0)), highest, scope=scope, printed=lowering == "printed")
+        kept = np.allclose(t @ made, t, rtol=1e-9, atol=1e-9)
+        return Controlled(made, min(alpha, 1.0), is_within(np.diag(made)[t > 0], lowest, highest), bool(kept))
+    # the row of an empty category is never used, and a factor above 1 could make it negative
+    made = raised(invariant, np.where(t > 0, alpha, min(alpha, 1.0)))
+    return Controlled(np.maximum(made, 0.0), alpha, in_range)
+
+
+def _factor_between(least: float, greatest: float) -> tuple[float, bool]:
+    """The least factor in hundredths that is not below `least`, if it is not above `greatest`; else the greatest one
+    that is not above that. And whether it lies between the two."""
+    if np.isinf(greatest):  # every category stays, whatever the factor is
+        return 1.0, bool(np.isfinite(least))
+    alpha = max(_in_hundredths(least, np.ceil), _STEP)
+    if alpha <= greatest + _ROUNDING:
+        return alpha, True
+    alpha = _in_hundredths(greatest, np.floor)
+    return alpha, bool(alpha >= least - _ROUNDING)
+
+
+def _in_hundredths(number: float, to_whole: Callable[[float], float]) -> float:
+    """Rounded up or down to hundredths, unless nothing but a rounding error is in the way."""
+    steps = number / _STEP
+    if np.isfinite(steps) and abs(steps - round(steps)) <= _ROUNDING / _STEP:
+        return round(steps) / 100
+    return float(to_whole(steps)) / 100
+
+
+def is_within(diagonal: FloatArray, lowest: float, highest: float) -> bool:
+    """Whether all of a diagonal lies in a range, but for rounding."""
+    return bool(((diagonal >= lowest - _ROUNDING) & (diagonal <= highest + _ROUNDING)).all())
+
+
+def dominant(matrix: FloatArray) -> FloatArray:
+    """The matrix raised by the largest factor in hundredths that makes every diagonal exceed the rest of its row.
+
+    >>> dominant(np.array([[0.2, 0.8], [0.3, 0.7]])).round(3).tolist()
+    [[0.504, 0.496], [0.186, 0.814]]
+    """
+    smallest = np.diag(matrix).min()
+    if smallest > 0.5:
+        return matrix
+    alpha = _in_hundredths(0.5 / (1.0 - smallest), np.floor)
+    return raised(matrix, alpha if 1.0 - alpha * (1.0 - smallest) > 0.5 + _ROUNDING else alpha - _STEP)
 
 
 def expected_frequencies(frequencies: npt.ArrayLike, matrix: FloatArray) -> FloatArray:
