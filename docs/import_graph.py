@@ -25,6 +25,7 @@ ORDER = (
     *("typing", "entries", "errors", "units", "display", "progress", "randomness", "parameters", "plugins"),
     *("numerics", "microdata", "masking", "comparison", "attacks", "losses", "registry"),
     *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study"),
+    "search",
     *("checks", "demo", "cli"),
 )
 DOOR = "__init__"  # the names a user types; it is no room

@@ -36,7 +36,7 @@ from microveil.numerics.evolution.number_files import (
     take_number_sums,
 )
 from microveil.progress import Progress
-from microveil.typing import BoolArray, FloatArray, IntArray
+from microveil.typing import FloatArray, IntArray
 
 Selection = Literal["inverse", "range", "rank", "literal_eq_3_3"]
 Cut = Literal["printed", "symmetric"]
@@ -108,11 +108,12 @@ class Grid:
     high: FloatArray
 
     @classmethod
-    def of(cls, original: FloatArray, population: FloatArray, decimals: IntArray, clamp: BoolArray | bool) -> Grid:
-        """Numbers count from 0, or from the least value where that is negative, and are kept within the original's
-        range where they are clamped.
+    def of(cls, original: FloatArray, population: FloatArray, decimals: IntArray, limits: FloatArray) -> Grid:
+        """Numbers count from 0, or from the least value where that is negative; `limits` are the least and the
+        greatest value that each attribute may have.
 
-        >>> grid = Grid.of(np.array([[1.5], [-0.5]]), np.array([[[2.0], [0.0]]]), np.array([1]), False)
+        >>> limits = np.array([[-np.inf], [np.inf]])
+        >>> grid = Grid.of(np.array([[1.5], [-0.5]]), np.array([[[2.0], [0.0]]]), np.array([1]), limits)
         >>> grid.offset.tolist(), grid.word.tolist()
         ([-5], [5])
         """
@@ -122,19 +123,12 @@ class Grid:
         offset = np.minimum(0, np.rint(low * scale)).astype(np.int64)
         greatest = np.rint(high * scale).astype(np.int64) - offset
         word = np.array([max(1, int(number).bit_length()) for number in greatest], dtype=np.int64)
-        within = original.min(axis=0), original.max(axis=0)
-        return cls(
-            decimals.astype(np.int64),
-            offset,
-            word,
-            np.where(clamp, within[0], -np.inf),
-            np.where(clamp, within[1], np.inf),
-        )
+        return cls(decimals.astype(np.int64), offset, word, limits[0], limits[1])
 
     def rounded(self, values: FloatArray) -> FloatArray:
         """The values nearest on the grid."""
         scale = 10.0**self.decimals
-        return np.asarray(np.rint(values * scale) / scale)
+        return np.clip(np.rint(values * scale) / scale, self.low, self.high)
 
 
 def evolve_numbers(
