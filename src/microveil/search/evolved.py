@@ -70,7 +70,8 @@ class Evolved(MethodBesideOriginal):
     it takes longer than all else together.
 
     Numeric and categorical attributes evolve apart, each kind by its own score; a linkage by both together is not in
-    it, and the records of the best numeric and the best categorical file are joined. Scores are all that evolution
+    it, and the records of the best numeric and the best categorical file are joined. An attribute with only one value
+    stays as it is. Scores are all that evolution
     sees: other properties may suffer, and attacks that are not in the score may succeed, so assess the release with
     all attacks.
 
@@ -103,8 +104,8 @@ class Evolved(MethodBesideOriginal):
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType(
         {
             "start": (
-                {"method": "rank-swapping", "parameters": {"p": 10.0}},
-                {"method": "rank-swapping", "parameters": {"p": 20.0}},
+                {"method": "rank-swapping", "parameters": {"p": 2.0}},
+                {"method": "rank-swapping", "parameters": {"p": 5.0}},
             ),
             "generations": 60,
         }

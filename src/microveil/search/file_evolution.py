@@ -221,11 +221,11 @@ def _decimals(values: FloatArray) -> IntArray:
 
 
 def split_by_kind(data: Microdata, attributes: Sequence[str]) -> list[tuple[str, ...]]:
-    """The numeric and the categorical ones of some attributes, without those that are missing throughout."""
+    """The numeric and the categorical ones of some attributes, without those that have only one value, or none."""
     groups: dict[bool, list[str]] = {True: [], False: []}
     for name in attributes:
         numeric = data[name].kind == "numeric"
-        held = data.numbers(name).present if numeric else data.categories(name).present
-        if held.any():
+        cells = data.numbers(name).values if numeric else data.categories(name).codes
+        if len(np.unique(cells[~np.isnan(cells)] if numeric else cells[cells >= 0])) > 1:
             groups[numeric].append(name)
     return [tuple(names) for names in groups.values() if names]

@@ -35,7 +35,9 @@ def table(codes: IntArray, sizes: IntArray, ordinal: BoolArray) -> Microdata:
         )
         for j, name in enumerate(names)
     ]
-    return Microdata.of({name: [f"c{code}" for code in codes[:, j]] for j, name in enumerate(names)}, Schema(attributes=tuple(schema)))
+    return Microdata.of(
+        {name: [f"c{code}" for code in codes[:, j]] for j, name in enumerate(names)}, Schema(attributes=tuple(schema))
+    )
 
 
 def registered(rule: CategoricalRule, original: Microdata, masked: Microdata) -> Measures:
