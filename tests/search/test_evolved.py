@@ -191,25 +191,24 @@ def test_too_many_categories_are_refused() -> None:
 # --- attacks that know a method ------------------------------------------------------------------------------------
 
 
-def test_evolved_files_escape_attacks_on_the_methods_they_started_from(
+def test_evolution_weakens_the_attack_on_the_method_that_files_started_from(
     reference: Callable[..., Microdata],
 ) -> None:
-    """Marés (2013), section 3.5, says so and does not measure it."""
-    names = ("PTOTVAL", "FEDTAX", "INTVAL", "ERNVAL")
+    """Marés (2013), section 3.5, expects that evolved files escape it, and does not measure it. By the p that each file
+    was swapped with; alone among swapped files they do not escape."""
+    names = ("PTOTVAL", "FEDTAX", "INTVAL", "ERNVAL", "AGI", "TAXINC")
     table = reference("census", names)
     table = table.take(np.arange(0, len(table), 4))
-    swapped = [protect(table, Plan((Step("rank-swapping", {"p": float(p)}, names),), seed=1)) for p in (4, 8, 12)]
-    population = FilePopulation(table, tuple(release.data for release in swapped), names)
-    evolved = population.evolve(Rules(), 6000, np.random.default_rng(1), silent, "")
-    attack = make("attack", "rank-swapping-linkage", {"p": 12.0})
-    alignment = make("attack", "alignment-linkage")
+    windows = (4.0, 8.0)
+    swapped = [protect(table, Plan((Step("rank-swapping", {"p": p}, names),), seed=1)).data for p in windows]
+    population = FilePopulation(table, tuple(swapped), names)
+    evolved = population.evolve(Rules(), 2000, np.random.default_rng(1), silent, "")
+    final = [table.with_columns(evolved.columns(table, file)) for file in range(len(windows))]
 
-    def risk(one: Any, masked: Microdata) -> float:
-        return float(one.assess_pair(Pair.of(table, masked, names, known=names), explicit=True).value)
+    def risk(masked: Microdata, p: float) -> float:
+        attack = make("attack", "rank-swapping-linkage", {"p": p})
+        return float(attack.assess_pair(Pair.of(table, masked, names, known=names), explicit=True).value)
 
-    best = evolved.run.best
-    final = table.with_columns(evolved.columns(table, best))
-    start = population.files[int(np.argmin(evolved.run.first_scores))]
-    assert evolved.run.scores[best] < 0.9 * evolved.run.first_scores.min()
-    assert risk(attack, final) < risk(attack, start)
-    assert risk(alignment, final) <= risk(alignment, start) + 5
+    assert (evolved.run.scores < evolved.run.first_scores).all()
+    for before, after, p in zip(swapped, final, windows, strict=True):
+        assert 50 < risk(after, p) < risk(before, p) - 10

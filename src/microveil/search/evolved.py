@@ -95,9 +95,7 @@ class Evolved(MethodBesideOriginal):
         "starting file of the released one has them; where missing is a category, it evolves like others"
     )
     weights: ClassVar[str] = "not used by the scores; otherwise as the methods of the start treat them"
-    source: ClassVar[str] = (
-        "Jiménez, Marés and Torra (2011); Marés and Torra (2010); Marés (2013), chapter 3, Algorithm 5, Eq. 3.1 to 3.4"
-    )
+    source: ClassVar[str] = "Marés (2013), chapter 3, Algorithm 5, Eq. 3.1 to 3.4 (Eq. 3.3 turned round)"
     random: ClassVar[bool] = True
     joint: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from microveil.comparison.pairs import Pair
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from microveil.numerics.evolution.file_evolution import Evolution, OtherLinkage, Rules
 
 Preset = Literal["source-ch4-2"]
+CellArray = npt.NDArray[Any]  # numbers or category codes
 _FINEST = 6  # decimals are kept up to so many digits of the range
 _MOST_BYTES = 2 * 10**9  # of the counts of all files
 
@@ -51,7 +53,7 @@ class FilePopulation:
         return self.original[self.attributes[0]].kind == "numeric"
 
     @cached_property
-    def before(self) -> FloatArray | IntArray:
+    def before(self) -> CellArray:
         return self._cells(self.original)
 
     @cached_property
@@ -61,7 +63,7 @@ class FilePopulation:
         return np.asarray(~missing.any(axis=1))
 
     @cached_property
-    def cells(self) -> FloatArray | IntArray:
+    def cells(self) -> CellArray:
         """Of all files, with their incomplete records."""
         cells = np.stack([self._cells(file) for file in self.files])
         lost = np.isnan(cells) if self.numeric else cells < 0
@@ -129,7 +131,7 @@ class FilePopulation:
             None in self.original.domain(name) or len(attribute.missing_codes) > 0
         )
 
-    def _cells(self, table: Microdata) -> FloatArray | IntArray:
+    def _cells(self, table: Microdata) -> CellArray:
         if self.numeric:
             return table.matrix(self.attributes)
         return np.column_stack([table.categories(name, self.original.domain(name)).codes for name in self.attributes])
@@ -145,9 +147,9 @@ class FilePopulation:
     def _other(self, before: FloatArray) -> OtherLinkage:
         attack = make("attack", "probabilistic-linkage")
 
-        def risk(cells: FloatArray | IntArray) -> float:
-            tables = (Microdata.of(dict(zip(self.attributes, c.T, strict=True))) for c in (before, cells))
-            pair = Pair.of(*tables, self.attributes, known=self.attributes)
+        def risk(cells: CellArray) -> float:
+            one, other = (Microdata.of(dict(zip(self.attributes, c.T, strict=True))) for c in (before, cells))
+            pair = Pair.of(one, other, self.attributes, known=self.attributes)
             return float(attack.assess_pair(pair, explicit=True).value)
 
         return risk
@@ -193,7 +195,7 @@ class EvolvedFiles:
         before = population.original.select(population.attributes).take(np.flatnonzero(population.complete))
         return before, before.with_columns(self._columns(before, self.run.cells[file]))
 
-    def _columns(self, table: Microdata, cells: FloatArray | IntArray) -> dict[str, pa.Array]:
+    def _columns(self, table: Microdata, cells: CellArray) -> dict[str, pa.Array]:
         """Cells as columns of a table."""
         made = {}
         for name, column in zip(self.population.attributes, cells.T, strict=True):
