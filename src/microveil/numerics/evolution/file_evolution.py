@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.random_bits import StateArray, fraction, whole
-from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures
+from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures, score_of
 from microveil.numerics.evolution.category_files import (
     CategoryFiles,
     category_files,
@@ -292,7 +292,7 @@ class _Run:
         again = every if other is not None and every > 0 else 0
         losses, risks, scores = np.zeros((3, self.size))
         standing = Standing(losses, risks, scores, np.full(self.size, np.nan))
-        self._measure(settings, standing, cells, other if again else None)
+        self._measure(standing, cells, other if again else None)
         first = Standing(*(values.copy() for values in standing))
         random = generator.integers(0, 2**64, size=1, dtype=np.uint64)
         trajectory = np.zeros((generations + 1, 3))
@@ -303,20 +303,20 @@ class _Run:
             evaluations += evolve(settings, standing, random, trajectory, done, end)
             done = end
             if again:
-                self._measure(settings, standing, cells, other)
+                self._measure(standing, cells, other)
             progress(done / generations, label)
         return Evolution(
             cells.copy(), standing.losses, standing.risks, standing.scores, first.losses, first.risks, first.scores,
             trajectory, int(evaluations),
         )  # fmt: skip
 
-    def _measure(self, settings: _Settings, standing: Standing, cells: CellArray, other: OtherLinkage | None) -> None:
+    def _measure(self, standing: Standing, cells: CellArray, other: OtherLinkage | None) -> None:
         if other is not None:
             standing.others[:] = [other(file) for file in cells]
         for slot in range(self.size):
             found = self.files.measure(slot, float(standing.others[slot]))
             standing.losses[slot], standing.risks[slot] = found
-            standing.scores[slot] = _score(settings, *found)
+            standing.scores[slot] = score_of(*found, self.rules.by, self.rules.share)
 
     def _with_both_operators(
         self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
