@@ -80,7 +80,7 @@ class Evolved(MethodBesideOriginal):
     top and bottom coding.
 
     >>> people = Microdata.of({"job": list("aabbccddaabb"), "sex": list("fmfmfmfmfmfm")})
-    >>> start = ({"method": "pram", "parameters": {"p": 0.5}}, {"method": "rank-swapping"})
+    >>> start = [{"method": "pram", "parameters": {"p": p}} for p in (0.3, 0.8)]
     >>> release = Evolved(start=start, generations=200).mask(people, seed=1)
     >>> release.provenance.notes[0].startswith("job, sex: of 2 starting files the best had the score")
     True

@@ -211,7 +211,7 @@ def _decimals(values: FloatArray) -> IntArray:
     """How many decimals the values of each attribute have, at most so many that their range has six digits.
 
     >>> _decimals(np.array([[1.0, 0.25], [20.0, 1 / 3]])).tolist()
-    [0, 6]
+    [0, 7]
     """
     found = []
     for column in values.T:

@@ -12,6 +12,8 @@ from microveil.numerics.evolution.file_evolution import (
     Evolution,
     Grid,
     Rules,
+    _select_pair,
+    _Settings,
     cut_points,
     evolve_categories,
     evolve_numbers,
@@ -159,6 +161,20 @@ def test_weights_prefer_low_scores_except_as_printed() -> None:
     assert selection_weights(scores, 1) == pytest.approx([30, 0, 20, 20], abs=1e-6)
     assert selection_weights(scores, 2).tolist() == [4, 1, 3, 2]
     assert selection_weights(scores, 3) == pytest.approx(scores)
+
+
+@pytest.mark.spec("05:EP-06")
+def test_one_parent_is_a_leader_and_the_other_any_other_file() -> None:
+    """Leaders are the two least scores, of equal ones the first; weights count among the candidates alone."""
+    settings, random = _Settings(False, 0.5, 2, 0, False, False, False), np.array([3], dtype=np.uint64)
+    scores = np.array([30.0, 10.0, 20.0, 20.0])
+    pairs = [_select_pair(settings, scores, random) for _ in range(6000)]
+    ones, others = np.array(pairs).T
+    assert np.bincount(ones, minlength=4) / 6000 == pytest.approx([0, 2 / 3, 1 / 3, 0], abs=0.03)
+    assert (ones != others).all()
+    weights = np.array([1 / 30, 0, 1 / 20, 1 / 20])
+    found = np.bincount(others[ones == 1], minlength=4) / (ones == 1).sum()
+    assert found == pytest.approx(weights / weights.sum(), abs=0.03)
 
 
 # --- the loop ------------------------------------------------------------------------------------------------------
