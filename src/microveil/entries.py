@@ -66,6 +66,7 @@ METHODS = {
     "within": "microveil.masking.within:Within",
     "by-household": "microveil.masking.by_household:ByHousehold",
     "synthetic": "microveil.masking.synthesis.synthetic:Synthetic",
+    "evolved": "microveil.search.evolved:Evolved",
 }
 ATTACKS = {
     "distance-linkage": "microveil.attacks.linkage.distance:DistanceLinkage",

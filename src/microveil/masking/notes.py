@@ -347,6 +347,18 @@ RECORDS_SWAPPED = Kind(
 BASE_OF_ATTRIBUTE = Kind("base-of-attribute", "{base:g} for {attribute}")
 BASES_CHOSEN = Kind("bases-chosen", "{method}: the base is {bases}")
 
+# evolution of files
+EVOLVED = Kind(
+    "evolved",
+    "{attributes}: of {files:starting file} the best had the score {first:.2f}; after {generations:generation} "
+    "({children:file} tried) the best has {last:.2f}[; its loss is {loss:.2f} and its risk {risk:.2f}, measured again]",
+)
+NOT_EVOLVED = Kind(
+    "not-evolved",
+    "{attributes}: {complete:record} without missing cells are too few to evolve, so the first starting file was taken",
+)
+START_LEFT_OUT = Kind("start-left-out", "left out of the starting files of {attributes}: {starts}")
+
 # synthesis
 DRAWN_ONE_BY_ONE = Kind("drawn-one-by-one", "the members of a {attribute} were drawn one by one")
 NOT_DRAWN_GIVEN = Kind(

@@ -162,7 +162,7 @@ class CategoricalMeasures:
             middle = np.cumsum(counts) - counts + (counts + 1) / 2
             apart = np.abs(middle[before] - middle[after])
             found += sum(int(((before == after) | (apart <= reach)).sum()) for reach in reaches)
-        return 100 * found / (n * d * len(reaches))
+        return float(100 * found / (n * d * len(reaches)))
 
     def dbrl(self, masked: IntArray) -> float:
         """The share of masked records whose nearest original record is their own, by chance where several are."""

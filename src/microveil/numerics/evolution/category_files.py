@@ -132,7 +132,7 @@ def _cell_of(tables: Tables, table: int, row: CodeArray) -> int:
         column = tables.columns[table, position]
         if column >= 0:
             at += tables.strides[table, position] * row[column]
-    return at
+    return int(at)
 
 
 @kernel

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.random_bits import StateArray, fraction, whole
-from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures
+from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures, score_of
 from microveil.numerics.evolution.category_files import (
     CategoryFiles,
     category_files,
@@ -36,14 +37,15 @@ from microveil.numerics.evolution.number_files import (
     take_number_sums,
 )
 from microveil.progress import Progress
-from microveil.typing import BoolArray, FloatArray, IntArray
+from microveil.typing import FloatArray, IntArray
 
 Selection = Literal["inverse", "range", "rank", "literal_eq_3_3"]
 Cut = Literal["printed", "symmetric"]
 BitRange = Literal["genome", "word"]
 Operators = Literal["one", "both-all-cells", "both-one-cell"]
+CellArray = npt.NDArray[Any]  # numbers or category codes
 # the risk of a file by a linkage that is too slow to follow every change; given the file's cells
-OtherLinkage = Callable[[FloatArray | IntArray], float]
+OtherLinkage = Callable[[CellArray], float]
 
 _SELECTIONS: tuple[Selection, ...] = ("inverse", "range", "rank", "literal_eq_3_3")
 _INVERSE, _RANGE, _RANK = 0, 1, 2
@@ -80,7 +82,7 @@ class Evolution:
     """What came out: the files, their losses, risks and scores, those of the first population, and for each generation
     (the first population is number 0) the least, mean and greatest score; `evaluations` are the children measured."""
 
-    cells: FloatArray | IntArray
+    cells: CellArray
     losses: FloatArray
     risks: FloatArray
     scores: FloatArray
@@ -108,11 +110,12 @@ class Grid:
     high: FloatArray
 
     @classmethod
-    def of(cls, original: FloatArray, population: FloatArray, decimals: IntArray, clamp: BoolArray | bool) -> Grid:
-        """Numbers count from 0, or from the least value where that is negative, and are kept within the original's
-        range where they are clamped.
+    def of(cls, original: FloatArray, population: FloatArray, decimals: IntArray, limits: FloatArray) -> Grid:
+        """Numbers count from 0, or from the least value where that is negative; `limits` are the least and the
+        greatest value that each attribute may have.
 
-        >>> grid = Grid.of(np.array([[1.5], [-0.5]]), np.array([[[2.0], [0.0]]]), np.array([1]), False)
+        >>> limits = np.array([[-np.inf], [np.inf]])
+        >>> grid = Grid.of(np.array([[1.5], [-0.5]]), np.array([[[2.0], [0.0]]]), np.array([1]), limits)
         >>> grid.offset.tolist(), grid.word.tolist()
         ([-5], [5])
         """
@@ -122,19 +125,12 @@ class Grid:
         offset = np.minimum(0, np.rint(low * scale)).astype(np.int64)
         greatest = np.rint(high * scale).astype(np.int64) - offset
         word = np.array([max(1, int(number).bit_length()) for number in greatest], dtype=np.int64)
-        within = original.min(axis=0), original.max(axis=0)
-        return cls(
-            decimals.astype(np.int64),
-            offset,
-            word,
-            np.where(clamp, within[0], -np.inf),
-            np.where(clamp, within[1], np.inf),
-        )
+        return cls(decimals.astype(np.int64), offset, word, limits[0], limits[1])
 
     def rounded(self, values: FloatArray) -> FloatArray:
         """The values nearest on the grid."""
         scale = 10.0**self.decimals
-        return np.asarray(np.rint(values * scale) / scale)
+        return np.asarray(np.clip(np.rint(values * scale) / scale, self.low, self.high))
 
 
 def evolve_numbers(
@@ -156,7 +152,7 @@ def evolve_numbers(
     """
     files = number_files(original, grid.rounded(population))
     coded = np.rint(original * 10.0**grid.decimals).astype(np.int64) - grid.offset
-    bits = Bits(coded, 10.0**grid.decimals, grid.offset, grid.word, grid.low, grid.high)
+    bits = Bits(coded, np.asarray(10.0**grid.decimals, dtype=np.float64), grid.offset, grid.word, grid.low, grid.high)
     return _Run(_Numbers(files, bits), len(population), rules).through(
         generations, generator, progress, label, other, every
     )
@@ -294,8 +290,9 @@ class _Run:
         )
         evolve = self.files.evolve if rules.operators == "one" or self.size == 1 else self._with_both_operators
         again = every if other is not None and every > 0 else 0
-        standing = Standing(*(np.zeros(self.size) for _ in range(3)), np.full(self.size, np.nan))
-        self._measure(settings, standing, cells, other if again else None)
+        losses, risks, scores = np.zeros((3, self.size))
+        standing = Standing(losses, risks, scores, np.full(self.size, np.nan))
+        self._measure(standing, cells, other if again else None)
         first = Standing(*(values.copy() for values in standing))
         random = generator.integers(0, 2**64, size=1, dtype=np.uint64)
         trajectory = np.zeros((generations + 1, 3))
@@ -306,22 +303,20 @@ class _Run:
             evaluations += evolve(settings, standing, random, trajectory, done, end)
             done = end
             if again:
-                self._measure(settings, standing, cells, other)
+                self._measure(standing, cells, other)
             progress(done / generations, label)
         return Evolution(
             cells.copy(), standing.losses, standing.risks, standing.scores, first.losses, first.risks, first.scores,
             trajectory, int(evaluations),
         )  # fmt: skip
 
-    def _measure(
-        self, settings: _Settings, standing: Standing, cells: FloatArray | IntArray, other: OtherLinkage | None
-    ) -> None:
+    def _measure(self, standing: Standing, cells: CellArray, other: OtherLinkage | None) -> None:
         if other is not None:
             standing.others[:] = [other(file) for file in cells]
         for slot in range(self.size):
             found = self.files.measure(slot, float(standing.others[slot]))
             standing.losses[slot], standing.risks[slot] = found
-            standing.scores[slot] = _score(settings, *found)
+            standing.scores[slot] = score_of(*found, self.rules.by, self.rules.share)
 
     def _with_both_operators(
         self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
@@ -428,7 +423,8 @@ def _evolve_categories(
         if size == 1 or fraction(random) < 0.5:
             slot, cell = _select(settings, standing.scores, False, -1, random), whole(random, n * d)
             r, j = cell // d, cell % d
-            code, chance = np.int64(files.cells[slot, r, j]), files.chances[slot, r]
+            code: int = np.int64(files.cells[slot, r, j])  # type: ignore[assignment]
+            chance = files.chances[slot, r]
             if files.sizes[j] > 1:
                 change_category(files, slot, r, j, other_category(code, files.sizes[j], random), -1)
                 loss, risk = measure_categories(files, slot, standing.others[slot])
@@ -523,7 +519,7 @@ def selection_weights(scores: FloatArray, selection: int) -> FloatArray:
     if selection == _INVERSE:
         return 1.0 / (scores + _LEAST_WEIGHT)
     if selection == _RANGE:
-        return scores.max() - scores + _LEAST_WEIGHT
+        return np.asarray(scores.max() - scores + _LEAST_WEIGHT)
     if selection == _RANK:
         return (len(scores) - _places(scores)).astype(np.float64)
     return scores + _LEAST_WEIGHT
@@ -565,12 +561,12 @@ def mutated_number(bits: Bits, r: int, j: int, value: float, word: bool, random:
             rest >>= 1
     bit = whole(random, max(1, length))
     changed = number ^ ((2 << bit) - 1)
-    return min(bits.high[j], max(bits.low[j], (changed + bits.offset[j]) / bits.scale[j]))
+    return float(min(bits.high[j], max(bits.low[j], (changed + bits.offset[j]) / bits.scale[j])))
 
 
 @kernel
 def exchange_cells(
-    cells: FloatArray | IntArray,
+    cells: CellArray,
     chances: IntArray,
     one: int,
     other: int,

@@ -307,7 +307,7 @@ def cross_numbers(state: NumberFiles, one: int, other: int, first: int, last: in
     d = state.original.shape[1]
     state.sums[child], state.sums[second] = state.sums[one], state.sums[other]
     state.credit[child], state.credit[second] = state.credit[one], state.credit[other]
-    moved, gained = np.zeros(state.sums.shape[2]), 0
+    moved, gained = np.zeros((2, state.sums.shape[2])), 0
     for r in range(first // d, last // d + 1):
         mine, theirs = state.cells[one, r], state.cells[other, r]
         low, high = max(0, first - r * d), min(d - 1, last - r * d)
@@ -316,7 +316,8 @@ def cross_numbers(state: NumberFiles, one: int, other: int, first: int, last: in
             same = same and mine[j] == theirs[j]
         if low == 0 and high == d - 1:
             if not same:
-                _add_difference(state.original[r], state.mean, mine, theirs, moved)
+                _add_row(state.original[r], state.mean, theirs, moved, 1.0)
+                _add_row(state.original[r], state.mean, mine, moved, -1.0)
                 gained += state.chances[other, r] - state.chances[one, r]
             continue
         left, right = mine.copy(), theirs.copy()
@@ -330,28 +331,13 @@ def cross_numbers(state: NumberFiles, one: int, other: int, first: int, last: in
             state.credit[slot] += credit - state.chances[parent, r]
             state.chances[slot, r] = credit
     for slot, parent, donor, sign in ((child, one, other, 1), (second, other, one, -1)):
-        for at in range(len(moved)):
-            add_exactly(state.sums[slot], at, sign * moved[at])
+        for at in range(moved.shape[1]):
+            add_exactly(state.sums[slot], at, sign * moved[0, at])
+            add_exactly(state.sums[slot], at, sign * moved[1, at])
         state.credit[slot] += sign * gained
         for j in range(d):
             begin, end = (first - j + d - 1) // d, (last - j) // d  # the records whose cell of this attribute is taken
             _merge(state, parent, donor, j, begin, end, slot)
-
-
-@kernel
-def _add_difference(
-    original: FloatArray, mean: FloatArray, mine: FloatArray, theirs: FloatArray, moved: FloatArray
-) -> None:
-    """What a record of another file adds to the sums in the place of one's own."""
-    d = len(mine)
-    at = 2 * d
-    for j in range(d):
-        moved[j] += _change(original[j], theirs[j]) - _change(original[j], mine[j])
-        gone, come = mine[j] - mean[j], theirs[j] - mean[j]
-        moved[d + j] += come - gone
-        for k in range(j, d):
-            moved[at] += come * (theirs[k] - mean[k]) - gone * (mine[k] - mean[k])
-            at += 1
 
 
 @kernel
