@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, nearest_name
 from microveil.masking.base import Masked, Method
+from microveil.masking.likelihood import Statement, Transition
 from microveil.masking.notes import DIAGONAL_NOT_KEPT, Note
 from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_of, matrix_for
 from microveil.microdata import Categories, Microdata
@@ -169,6 +171,19 @@ class PRAM(Method):
             columns |= {column.name: data.category_column(column) for column in variable.drawn(drawn)}
             part(1.0, f"{self.name}: {variable.name}")
         return Masked(columns, matrices=matrices, notes=tuple(notes))
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        blocks = [attributes] if self.compound else [(name,) for name in attributes]
+        if self.compound and self.given and JOINT.join(attributes) not in self.given:
+            return {}  # of a compound of which only a part is known no matrix was given
+        variables = {block: variable_of(data, block, exclude_missing=self.exclude_missing) for block in blocks}
+        return {
+            block: Transition(self._matrix(variable, []))
+            for block, variable in variables.items()
+            if len(variable.members)
+        }
 
     def _check_given(self, names: list[str]) -> None:
         for name in self.given or ():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from microveil.masking.base import Masked, Method
+from microveil.masking.likelihood import Statement
 from microveil.masking.swapping.ranks import (
     KINDS,
     MISSING,
@@ -17,6 +19,7 @@ from microveil.masking.swapping.ranks import (
     Unit,
     check_ranks,
     ranks,
+    shifts_by_rank,
     swap_by_rank,
 )
 from microveil.microdata import Microdata
@@ -77,6 +80,11 @@ class RankSwapping(Method):
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        return shifts_by_rank(data, attributes, self._exchange, self.window if self.mark else None, streams, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_partners, swap_repeatedly

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pydantic
 
 from microveil.masking.base import Masked, Method
-from microveil.masking.swapping.ranks import KINDS, MISSING, TIES, WEIGHTS, Ties, check_weights, swap_by_rank
+from microveil.masking.likelihood import Statement
+from microveil.masking.swapping.ranks import KINDS, MISSING, TIES, WEIGHTS, Ties, check_weights, shifts_by_rank, swap_by_rank
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, bucket_shares, tabulated
 from microveil.parameters import parameter, parameterised
@@ -80,6 +81,11 @@ class RankSwappingBuckets(Method):
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        return shifts_by_rank(data, attributes, self._exchange, None, streams, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_between_buckets

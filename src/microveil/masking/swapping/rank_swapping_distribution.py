@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pydantic
 
 from microveil.masking.base import Masked, Method
+from microveil.masking.likelihood import Statement
 from microveil.masking.swapping.ranks import (
     KINDS,
     MISSING,
@@ -20,6 +21,7 @@ from microveil.masking.swapping.ranks import (
     check_ranks,
     check_weights,
     ranks,
+    shifts_by_rank,
     swap_by_rank,
 )
 from microveil.microdata import Microdata
@@ -99,6 +101,11 @@ class RankSwappingDistribution(Method):
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         return swap_by_rank(data, attributes, self._exchange, self.ties, streams, progress, self.name)
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        return shifts_by_rank(data, attributes, self._exchange, None, streams, self.name)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_between_buckets

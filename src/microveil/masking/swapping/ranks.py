@@ -9,6 +9,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
+from microveil.masking.likelihood import Shift, Statement
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Weights
 from microveil.progress import Progress, parts
@@ -20,6 +21,8 @@ Unit = Literal["percent", "positions"]
 Ties = Literal["random", "stable"]
 # for so many values in ascending order: from which rank each rank receives its value
 Exchange = Callable[[int, np.random.Generator], IntArray]
+
+_SHIFTS, _FEWEST_RUNS, _MOST_RUNS = 400_000, 4, 400  # values that are exchanged to learn how far they move
 
 KINDS = ("numeric", "ordinal", "nominal")
 UNIT = "whether p is a percentage of the values or a number of ranks"
@@ -72,6 +75,50 @@ def swap_by_rank(
         columns[name] = data.reordered_column(name, receives)
         part(1.0, f"{method}: {name}")
     return Masked(columns)
+
+
+def shifts_by_rank(
+    data: Microdata,
+    attributes: tuple[str, ...],
+    exchange: Exchange,
+    window: Callable[[int], int] | None,
+    streams: Streams,
+    method: str,
+) -> dict[tuple[str, ...], Statement]:
+    """How far values of each attribute move in rank, as exchanges of as many values with other random numbers show.
+
+    The `window` says how far values can move at most, if there is a bound.
+    """
+    found: dict[int, Shift] = {}
+    for name in attributes:
+        values = len(_sort_keys(data, name, method)[1])
+        if values not in found:
+            rng = streams.generator("shifts", str(values))
+            runs = min(_MOST_RUNS, max(_FEWEST_RUNS, _SHIFTS // max(1, values)))
+            moves = np.concatenate([exchange(values, rng) - np.arange(values) for _ in range(runs)])
+            reach = max(int(np.abs(moves).max(initial=0)), 0 if window is None else window(values))
+            found[values] = Shift(_shares(moves, reach), window is not None)
+    return {(name,): found[len(_sort_keys(data, name, method)[1])] for name in attributes}
+
+
+def _shares(moves: IntArray, reach: int) -> FloatArray:
+    """The share of each shift from -reach to reach; none of these is taken to be impossible.
+
+    Shifts up and down are each smoothed over a tenth of the way; values that stay are counted apart.
+    """
+    counts = np.bincount(moves + reach, minlength=2 * reach + 1) + 0.5
+    width = max(1, reach // 10)
+    for side in (slice(0, reach), slice(reach + 1, None)):
+        counts[side] = _smoothed(counts[side], width)
+    return np.asarray(counts / counts.sum())
+
+
+def _smoothed(counts: FloatArray, width: int) -> FloatArray:
+    """The mean over up to so many neighbours on each side."""
+    sums = np.concatenate([[0.0], np.cumsum(counts)])
+    places = np.arange(len(counts))
+    low, high = np.maximum(places - width, 0), np.minimum(places + width + 1, len(counts))
+    return np.asarray((sums[high] - sums[low]) / (high - low))
 
 
 def _ascending(keys: Keys, ties: Ties, rng: np.random.Generator) -> IntArray:
