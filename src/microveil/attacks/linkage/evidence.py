@@ -44,8 +44,10 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 _MOVES_NOTHING = ("sampling",)
 _ROUNDING = 1e-9  # of the range: released numbers that differ by less are equal
 _LIKELY = 0.5  # the share of records that must come out as released for a replay to tell something
+_CERTAIN = 1.0 - 1e-9
 _GUESSED_SHARE = 0.8  # of categories that are taken to be kept, where nothing is known of the masking
 _GUESSED_SCALE = 0.05  # standard deviations that numbers are taken to move at least, where nothing is known
+_GUESSED_CORRELATION = 0.5  # of true and released values, where a method looks at attributes that are not known
 _TAILS = 8.0  # degrees of freedom: what replays show is no exact distribution
 _DRAWS = 100  # residuals from which the scatter around a value is learnt
 _HONEST = 1.25  # by so much the spread of a replay may differ from that of the release
@@ -108,7 +110,9 @@ def _at(term: Term, records: IntArray, persons: IntArray) -> Term:
     if isinstance(term, BonusTerm):
         return BonusTerm(term.bonus[records], term.released[records], term.known[persons])
     if isinstance(term, ShiftTerm):
-        released, known = (tuple(r[at] for r in ranks) for ranks, at in ((term.released, records), (term.known, persons)))
+        released, known = (
+            tuple(r[at] for r in ranks) for ranks, at in ((term.released, records), (term.known, persons))
+        )
         return ShiftTerm(term.once, term.twice, term.bounded, term.values, released, known)  # type: ignore[arg-type]
     assert isinstance(term, NormalTerm)
     return NormalTerm(
@@ -181,7 +185,8 @@ class _Reading:
     def _replays(self) -> int:
         if self.wanted is not None:
             return self.wanted
-        return min(5, max(1, _REPLAYED_RECORDS // max(1, len(self.pair))))
+        most = 5 if any(method.draws for method, _ in self.plan) else 2  # another order of records changes little
+        return min(most, max(1, _REPLAYED_RECORDS // max(1, len(self.pair))))
 
     @cached_property
     def _order(self) -> IntArray:
@@ -204,8 +209,6 @@ class _Reading:
         try:
             made = replayed(table, self.plan, derived_seed(self.seed, self.name, number), part)
         except MicroveilError as problem:
-            if getattr(part, "cancelled", False):
-                raise
             _reraise_cancelled(problem)
             return None
         back = np.empty(len(order), dtype=np.int64)
@@ -263,7 +266,9 @@ class _Reading:
         """Which cells are missing, for attributes in which a replay leaves missing cells as they are."""
         found = []
         for name in names:
-            before, after = (table.missing_states(name).astype(np.int64) for table in (self.pair.original, self.pair.masked))
+            before, after = (
+                table.missing_states(name).astype(np.int64) for table in (self.pair.original, self.pair.masked)
+            )
             if not (before.any() or after.any()) or not self._methods(name) or _overlap(before, after) < 1.0:
                 continue
             made = self.replay(0)
@@ -282,7 +287,10 @@ class _Reading:
         terms += [_of_labels(found) for found in labelled.values() if found is not None]
         left = [name for name in left if labelled.get(name) is None]
         numbers = [name for name in left if self.pair.original[name].kind == "numeric"]
-        terms += self._of_numbers(numbers) if numbers else []
+        in_order = [name for name in numbers if self._keeps_order(name)]
+        terms += [self._of_shift(name, Shift(np.ones(1), False)) for name in in_order]
+        scattered = [name for name in numbers if name not in in_order]
+        terms += self._of_numbers(scattered) if scattered else []
         return [*terms, *(self._of_categories(name) for name in left if name not in numbers)]
 
     def _stated(self, names: tuple[str, ...]) -> dict[tuple[str, ...], Statement]:
@@ -323,7 +331,10 @@ class _Reading:
             if len(variable.members) != len(statement.matrix):
                 return [self._of_categories(name) for name in block]
             counts = variable.frequencies.astype(np.float64)
-            return [TableTerm.of(statement.matrix, counts, published, variable.codes)]
+            changed: Term = TableTerm.of(statement.matrix, counts, published, variable.codes)
+            apart = variable.codes < 0
+            # records of a compound with a missing cell are left alone
+            return [changed, self._of_kept(block, _CERTAIN, apart)] if len(block) > 1 and apart.any() else [changed]
         if isinstance(statement, Shift):
             return [self._of_shift(block[0], statement)]
         if isinstance(statement, Kept):
@@ -337,19 +348,23 @@ class _Reading:
         ranks = [_ranks(column, values) for column in (after, before)]
         return ShiftTerm.of(statement.probabilities, statement.bounded, values, *ranks)
 
-    def _of_kept(self, block: tuple[str, ...], share: float) -> Term:
+    def _of_kept(self, block: tuple[str, ...], share: float, persons: BoolArray | None = None) -> Term:
+        """Cells of which this share are kept; those of `persons` if not of all. A cell missing in one place tells
+        nothing, unless there are others beside it."""
         cells = [common_codes(*self.columns(name)) for name in block]
         known, released = _Codes.joined(cells, len(self.pair))
-        absent = [np.any([cell[side] < 0 for cell in cells], axis=0) for side in (0, 1)]
-        codes = np.where(absent[0], -1, known), np.where(absent[1], -1, released)
-        return _bonus(codes, share)
+        if len(block) == 1:
+            known, released = (
+                np.where(side < 0, -1, codes) for side, codes in zip(cells[0], (known, released), strict=True)
+            )
+        return _bonus((known if persons is None else np.where(persons, known, -1), released), share)
 
     def _of_normal(self, block: tuple[str, ...], statement: Normal) -> list[Term]:
         before, after = (np.column_stack([table.numbers(n).values for n in block]) for table in self._tables)
         variance = np.diag(statement.covariance)
         moves = variance > 1e-18 * np.maximum(np.nanmax(np.abs(before), axis=0, initial=0.0) ** 2, 1e-300)
         terms: list[Term] = [
-            self._of_kept((name,), 1.0 - 1e-9)
+            self._of_kept((name,), _CERTAIN)
             for name, moved, column in zip(block, moves, before.T, strict=True)
             if not moved and np.nanmax(column, initial=-np.inf) > np.nanmin(column, initial=np.inf)
         ]
@@ -388,7 +403,25 @@ class _Reading:
             np.add.at(counts, (known, codes), 1.0)
         frequencies = np.bincount(released, minlength=size[1]) / len(released)
         matrix = (counts + 0.5 * frequencies) / (counts.sum(axis=1, keepdims=True) + 0.5)
+        resembles = self._resembles(name)
+        if resembles:
+            codes = np.array([numbers.get(category, -2) for category in kept]) + 1
+            same = np.arange(1, size[0]), codes
+            matrix *= 1.0 - resembles
+            matrix[same[0][codes > 0], same[1][codes > 0]] += resembles
         return TableTerm.of(matrix, np.bincount(known, minlength=size[0]).astype(np.float64), released, known)
+
+    def _keeps_order(self, name: str) -> bool:
+        """Whether no replay puts a greater value below a smaller one: then the r-th value is released as the r-th."""
+        known = self.pair.original.numbers(name).values
+        made = [_matrix(table, [name]) for table in self._replays_of([name])]
+        return bool(made) and all(table is not None and _in_order(known, table[:, 0]) for table in made)
+
+    def _resembles(self, name: str) -> float:
+        """The least correlation that released and true values are taken to have: more than none if a method also looks
+        at attributes that are not known, for then a replay shows less than there is."""
+        others = set(self.pair.masked.names) - set(self.attributes)
+        return _GUESSED_CORRELATION if others and any(m.is_joint for m in self._methods(name)) else 0.0
 
     def _of_numbers(self, names: list[str]) -> list[Term]:
         """Numbers, by how replays have scattered them around their true values."""
@@ -398,10 +431,10 @@ class _Reading:
         terms: list[Term] = []
         for j, name in enumerate(names):
             drawn = [table[:, j] for table in made]
-            around = _scatter(before[:, j], after[:, j], drawn)
+            around = _scatter(before[:, j], after[:, j], drawn, self._resembles(name))
             centre[:, j], scale[:, j] = around
             residuals.append([(column - around[0]) / around[1] for column in drawn])
-            share = float(np.mean([np.nanmean(column == before[:, j]) for column in drawn])) if drawn else 0.0
+            share = _share_unchanged(before[:, j], drawn)
             if share > _SELDOM:
                 terms.append(self._of_kept((name,), min(share, 1.0 - 1e-6)))
         correlation = _correlation(residuals)
@@ -409,6 +442,11 @@ class _Reading:
 
     def _replays_of(self, names: list[str]) -> list[Microdata]:
         return self._all_replays() if any(self._methods(name) for name in names) else []
+
+
+def _share_unchanged(known: FloatArray, drawn: list[FloatArray]) -> float:
+    told = [column[present] == known[present] for column in drawn if (present := ~np.isnan(known + column)).any()]
+    return float(np.concatenate(told).mean()) if told else 0.0
 
 
 def _reraise_cancelled(problem: MicroveilError) -> None:
@@ -479,24 +517,64 @@ def _matrix(table: Microdata, names: Sequence[str]) -> FloatArray | None:
         return None
 
 
-def _scatter(known: FloatArray, released: FloatArray, drawn: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+def _in_order(known: FloatArray, drawn: FloatArray) -> bool:
+    """Whether greater known values have never become smaller ones.
+
+    >>> _in_order(np.array([1.0, 1.0, 2.0, np.nan]), np.array([5.0, 4.0, 5.0, np.nan]))
+    True
+    """
+    present = ~np.isnan(known + drawn)
+    if (np.isnan(known) != np.isnan(drawn)).any() or not present.any():
+        return False
+    order = np.lexsort((drawn[present], known[present]))
+    values = drawn[present][order]
+    return bool((np.diff(values) >= -_ROUNDING * max(float(np.ptp(values)), 1e-300)).all())
+
+
+def _scatter(
+    known: FloatArray, released: FloatArray, drawn: list[FloatArray], resembles: float
+) -> tuple[FloatArray, FloatArray]:
     """Around which value and how far the released ones scatter, for each known value."""
-    spread = [float(np.nanvar(column)) for column in (known, released)]
-    replays = [float(np.nanvar(column)) for column in drawn]
+    spread = [_variance(column) for column in (known, released)]
+    replays = [_variance(column) for column in drawn]
     honest = replays and spread[1] / _HONEST <= np.mean(replays) <= spread[1] * _HONEST
     if not honest:
         return _by_moments(known, released, *spread)
+    if resembles and all(_correlated(known, column) < resembles for column in drawn):
+        return _loosely(known, released, resembles)
     residuals = np.stack(drawn) - known
-    unchanged = residuals == 0.0
-    if _SELDOM < unchanged.mean() < 1.0:
-        residuals = np.where(unchanged, np.nan, residuals)
+    if np.isnan(residuals).all():
+        return _by_moments(known, released, *spread)
+    changed = ~np.isnan(residuals) & (residuals != 0.0)
+    if changed.sum() >= _DRAWS and _share_unchanged(known, drawn) > _SELDOM:
+        residuals = np.where(changed, residuals, np.nan)
     least = max(1e-3 * float(np.sqrt(np.nanmean(residuals**2))), 1e-9 * float(np.sqrt(spread[0]))) or 1.0
     return _around(known, residuals, least)
 
 
+def _correlated(known: FloatArray, drawn: FloatArray) -> float:
+    present = ~np.isnan(known + drawn)
+    if min(_variance(known[present]), _variance(drawn[present])) <= 0:
+        return 1.0
+    return float(np.corrcoef(known[present], drawn[present])[0, 1])
+
+
+def _loosely(known: FloatArray, released: FloatArray, correlation: float) -> tuple[FloatArray, FloatArray]:
+    """Released values that have this correlation with the true ones."""
+    spread = [_variance(column) ** 0.5 or 1.0 for column in (known, released)]
+    standard = (known - np.nanmean(known)) / spread[0]
+    centre = np.nanmean(released) + correlation * spread[1] * standard
+    return centre, np.full(len(known), spread[1] * (1.0 - correlation**2) ** 0.5)
+
+
+def _variance(column: FloatArray) -> float:
+    present = column[~np.isnan(column)]
+    return float(present.var()) if len(present) else 0.0
+
+
 def _by_moments(known: FloatArray, released: FloatArray, before: float, after: float) -> tuple[FloatArray, FloatArray]:
     """By the variances before and after: where it has shrunk, means of groups are taken to be released, else noise."""
-    means = float(np.nanmean(known)), float(np.nanmean(released))
+    means = [float(held.mean()) if len(held := column[~np.isnan(column)]) else 0.0 for column in (known, released)]
     slope = min(1.0, after / before) if before > 0 else 1.0
     variance = after * (1.0 - slope) if slope < 1.0 else after - before
     scale = max(variance, _GUESSED_SCALE**2 * before, 1e-18 * max(abs(means[0]), 1e-9) ** 2) ** 0.5 or 1.0

@@ -101,8 +101,10 @@ class LikelihoodLinkage(Attack):
         found = evidence_of(pair, attributes, self.replays, self.seed, Part(progress, 0.0, 0.3), self.name)
         rest = Part(progress, 0.3, 1.0)
         own = self._attacked(pair, attributes, found)
-        return self._assigned(pair, attributes, found, own, rest) if self.one_to_one else self._likeliest(
-            pair, attributes, found, own, rest
+        return (
+            self._assigned(pair, attributes, found, own, rest)
+            if self.one_to_one
+            else self._likeliest(pair, attributes, found, own, rest)
         )
 
     def _attacked(self, pair: Pair, attributes: tuple[str, ...], found: Evidence) -> IntArray:
@@ -175,9 +177,7 @@ class LikelihoodLinkage(Attack):
             if self.one_to_one
             else "takes for each released record the person from whose values it was most probably made"
         )
-        told = (
-            f"An intruder knows the true values of {', '.join(attributes)} of everyone in the file, {plan}, and {linked}."
-        )
+        told = f"An intruder knows the true values of {', '.join(attributes)} of everyone in the file, {plan}, and {linked}."
         masked = () if pair.release is None else pair.release.provenance.attributes
         again = [name for name in found.decided if name in masked]
         return told + (f" What {', '.join(again)} must be released as, they found by masking again." if again else "")

@@ -10,7 +10,16 @@ import pydantic
 
 from microveil.masking.base import Masked, Method
 from microveil.masking.likelihood import Statement
-from microveil.masking.swapping.ranks import KINDS, MISSING, TIES, WEIGHTS, Ties, check_weights, shifts_by_rank, swap_by_rank
+from microveil.masking.swapping.ranks import (
+    KINDS,
+    MISSING,
+    TIES,
+    WEIGHTS,
+    Ties,
+    check_weights,
+    shifts_by_rank,
+    swap_by_rank,
+)
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, bucket_shares, tabulated
 from microveil.parameters import parameter, parameterised

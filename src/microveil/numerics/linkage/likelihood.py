@@ -399,9 +399,7 @@ def _start(sums: FloatArray, code: IntArray, candidate_code: IntArray, log_share
 
 
 @kernel
-def _summary(
-    sums: FloatArray, persons: IntArray, rounding: float
-) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
+def _summary(sums: FloatArray, persons: IntArray, rounding: float) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
     """For each row: how many persons have the greatest sum, from which sum on they count as having it, the posterior of
     one of them, and how many are possible."""
     rows = sums.shape[0]
