@@ -35,12 +35,12 @@ class Shift:
         return len(self.probabilities) // 2
 
     def then(self, later: Shift) -> Shift:
-        """The shift of two steps one after the other.
+        """The shift of two steps one after the other. Equal values change their order in between, so there is no bound.
 
         >>> Shift(np.array([0.5, 0.0, 0.5]), True).then(Shift(np.array([0.5, 0.0, 0.5]), True)).probabilities.tolist()
         [0.25, 0.0, 0.5, 0.0, 0.25]
         """
-        return Shift(np.convolve(self.probabilities, later.probabilities), self.bounded and later.bounded)
+        return Shift(np.convolve(self.probabilities, later.probabilities), False)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ def evidence_of(
     pair: Pair, attributes: tuple[str, ...], replays: int | None, seed: int, progress: Progress, name: str
 ) -> Evidence:
     """What the plan of the release tells about these known attributes."""
+    for attribute in attributes:
+        _read(pair, attribute)
     reading = _Reading(pair, attributes, _plan_of(pair, attributes), replays, seed, progress, name)
     released, known = _Codes.of([common_codes(*reading.columns(n)) for n in attributes], len(pair))
     decided = reading.decided()
@@ -90,6 +92,17 @@ def evidence_of(
     )
     progress(1.0, f"{name}: plan read")
     return Evidence(scores, released.of_record, known.of_record, decided.exact)
+
+
+def _read(pair: Pair, name: str) -> None:
+    """Refuse what the schema of the tables refuses."""
+    for table in (pair.original,) if name in pair.recoded else (pair.original, pair.masked):
+        if pair.original[name].kind == "numeric":
+            table.numbers(name)
+        elif table is pair.original:
+            pair.original.categories(name)
+        else:
+            pair.categories(name)
 
 
 def _plan_of(pair: Pair, attributes: tuple[str, ...]) -> Plan:
@@ -265,7 +278,7 @@ class _Reading:
     def kept_states(self, names: Sequence[str]) -> list[tuple[IntArray, IntArray]]:
         """Which cells are missing, for attributes in which a replay leaves missing cells as they are."""
         found = []
-        for name in names:
+        for name in (name for name in names if name not in self.pair.recoded):
             before, after = (
                 table.missing_states(name).astype(np.int64) for table in (self.pair.original, self.pair.masked)
             )
@@ -426,7 +439,8 @@ class _Reading:
     def _of_numbers(self, names: list[str]) -> list[Term]:
         """Numbers, by how replays have scattered them around their true values."""
         before, after = (np.column_stack([table.numbers(n).values for n in names]) for table in self._tables)
-        made = [drawn for table in self._replays_of(names) if (drawn := _matrix(table, names)) is not None]
+        replays = [_matrix(table, names) for table in self._replays_of(names)]
+        made = [cells for cells in replays if cells is not None]
         centre, scale, residuals = np.empty_like(before), np.empty_like(before), []
         terms: list[Term] = []
         for j, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Likelihood linkage: the intruder knows how the release was made, and takes for each record the most probable person."""
+"""Likelihood linkage: the intruder knows how the release was made, and links each record to the most probable person."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class LikelihoodLinkage(Attack):
 
     Every step says how probable a released value is given the original one: PRAM by the row of its matrix, rank
     swapping by the distribution of its moves, noise by its density, data swapping by the share of records that keep
-    their values. For other methods, and where several steps treat an attribute, the intruder carries out the plan on the
-    known values with seeds of their own (`replays`). What no step draws, such as group means, recoding or rounding,
+    their values. For other methods, and where several steps treat an attribute, the intruder carries out the plan on
+    the known values with seeds of their own (`replays`). What no step draws, such as group means, recoding or rounding,
     then comes out as released, and the intruder sees whether it does; only records with the very values that a person
     must have are left. Where masking drew, replays show how released values scatter around the true ones. Attributes
     and steps multiply, and by Bayes' rule each person has a posterior probability.
@@ -68,8 +68,7 @@ class LikelihoodLinkage(Attack):
         "missing cell tells nothing"
     )
     source: ClassVar[str] = (
-        "Microveil's own, after Fuller (1993) on masking by noise and Nin (2008), section 4.1, on attacks that know the "
-        "method"
+        "Microveil's own; Nin (2008), section 4.1, has the attacks on single methods that know how these work"
     )
 
     one_to_one: bool = parameter(
@@ -177,7 +176,8 @@ class LikelihoodLinkage(Attack):
             if self.one_to_one
             else "takes for each released record the person from whose values it was most probably made"
         )
-        told = f"An intruder knows the true values of {', '.join(attributes)} of everyone in the file, {plan}, and {linked}."
+        known = f"An intruder knows the true values of {', '.join(attributes)} of everyone in the file"
+        told = f"{known}, {plan}, and {linked}."
         masked = () if pair.release is None else pair.release.provenance.attributes
         again = [name for name in found.decided if name in masked]
         return told + (f" What {', '.join(again)} must be released as, they found by masking again." if again else "")

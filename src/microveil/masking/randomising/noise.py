@@ -9,8 +9,8 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.likelihood import Normal, Statement
 from microveil.masking.columns import columns_of, restored_moments
+from microveil.masking.likelihood import Normal, Statement
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import covariance_root, paired_covariance
 from microveil.numerics.statistics.scaling import Scaling

@@ -106,7 +106,7 @@ def _shares(moves: IntArray, reach: int) -> FloatArray:
 
     Shifts up and down are each smoothed over a tenth of the way; values that stay are counted apart.
     """
-    counts = np.bincount(moves + reach, minlength=2 * reach + 1) + 0.5
+    counts: FloatArray = np.bincount(moves + reach, minlength=2 * reach + 1).astype(np.float64) + 0.5
     width = max(1, reach // 10)
     for side in (slice(0, reach), slice(reach + 1, None)):
         counts[side] = _smoothed(counts[side], width)

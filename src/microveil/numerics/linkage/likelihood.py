@@ -187,7 +187,7 @@ class NormalTerm:
             for j in range(released.shape[1]):
                 told = np.flatnonzero(~np.isnan(centre[:, j]))
                 base[:, j] = _mean_density(released[:, j], centre[told, j], scale[told, j], freedom)
-        return cls(released, centre, scale, np.linalg.inv(correlation), freedom, base)
+        return cls(released, centre, scale, np.asarray(np.linalg.inv(correlation), dtype=np.float64), freedom, base)
 
 
 @kernel
@@ -382,7 +382,7 @@ class Scores:
             first, last = self._range(self.code[start:end].min(), self.code[start:end].max())
             sums = self._sums(records[start:end], first, last)
             best = sums.max(axis=1, initial=-np.inf)
-            sums = np.where(np.isfinite(best)[:, None], best[:, None] - sums, np.inf)
+            sums = np.where(np.isfinite(best), best, 0.0)[:, None] - sums
             at = self.candidates.person[first:last]
             for row in range(end - start):
                 np.minimum.at(costs[:, start + row], at, sums[row])
