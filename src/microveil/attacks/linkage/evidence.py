@@ -126,7 +126,7 @@ def _at(term: Term, records: IntArray, persons: IntArray) -> Term:
         released, known = (
             tuple(r[at] for r in ranks) for ranks, at in ((term.released, records), (term.known, persons))
         )
-        return ShiftTerm(term.once, term.twice, term.bounded, term.values, released, known)  # type: ignore[arg-type]
+        return ShiftTerm(term.logs, term.beyond, term.twice, term.values, released, known)  # type: ignore[arg-type]
     assert isinstance(term, NormalTerm)
     return NormalTerm(
         term.released[records], term.centre[persons], term.scale[persons], term.precision, term.freedom,

@@ -1,4 +1,4 @@
-"""Likelihood linkage: the intruder knows how the release was made, and links each record to the most probable person."""
+"""Likelihood linkage: the intruder knows how a release was made, and links each record to the most probable person."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, paramete
 from microveil.progress import Part, Progress, parts
 from microveil.typing import FloatArray, IntArray
 
-_AFFORDABLE_TERMS = 1.0e9  # terms of pairs: about twenty seconds on two processors
+_AFFORDABLE_TERMS = 2.5e9  # terms of pairs: about twenty seconds on two processors
 _QUICKLY_PAIRED = 2_000  # records that are linked one to one in seconds
 
 
@@ -109,7 +109,7 @@ class LikelihoodLinkage(Attack):
     def _attacked(self, pair: Pair, attributes: tuple[str, ...], found: Evidence) -> IntArray:
         scores = found.scores
         compared = float(np.bincount(scores.candidates.code).max(initial=1))
-        affordable = int(_AFFORDABLE_TERMS / max(1.0, compared * max(1, len(scores.terms))))
+        affordable = int(_AFFORDABLE_TERMS / max(1.0, compared * sum(term.effort for term in scores.terms)))
         return drawn(pair, attributes, self.records or max(1000, affordable), self.seed, self.name)
 
     def _likeliest(

@@ -20,11 +20,17 @@ from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _AT_ONCE = 1 << 20  # sums in a chunk
+_BEYOND = 1e-4  # the likelihood of what was never seen, where nothing is impossible
+_NOTHING = 45.0  # a sum that is lower by so much adds nothing to a posterior
 _ROUNDING = 1e-9  # sums that differ by less, relative to their size, are equal
 
 
 class Term(Protocol):
     """What some attributes tell of a pair; records and persons are the distinct ones."""
+
+    @property
+    def effort(self) -> int:
+        """How long a pair takes, in terms of a table."""
 
     def add(self, sums: FloatArray, records: IntArray, persons: IntArray) -> None:
         """Add its part to the sums of these records (rows) and persons (columns)."""
@@ -56,6 +62,10 @@ class TableTerm:
     def add(self, sums: FloatArray, records: IntArray, persons: IntArray) -> None:
         add_from_table(sums, self.logs, self.released[records], self.known[persons])
 
+    @property
+    def effort(self) -> int:
+        return 1
+
 
 @dataclass(frozen=True)
 class BonusTerm:
@@ -67,6 +77,10 @@ class BonusTerm:
 
     def add(self, sums: FloatArray, records: IntArray, persons: IntArray) -> None:
         _add_bonus(sums, self.bonus[records], self.released[records], self.known[persons])
+
+    @property
+    def effort(self) -> int:
+        return 1
 
 
 @kernel
@@ -83,12 +97,13 @@ def _add_bonus(sums: FloatArray, bonus: FloatArray, released: IntArray, known: I
 class ShiftTerm:
     """Values that moved in rank. Known and released values have the ranks from `low` to before `high`; none: missing.
 
-    `once` and `twice` are the sums of the probabilities of shifts from -w on, and the sums of these.
+    `logs` are what shifts from -w to w tell where no values are equal, and `beyond` what any farther one does; `twice`
+    are the sums of the sums of their probabilities.
     """
 
-    once: FloatArray
+    logs: FloatArray
+    beyond: float
     twice: FloatArray
-    bounded: bool
     values: int
     released: tuple[IntArray, IntArray]
     known: tuple[IntArray, IntArray]
@@ -102,12 +117,19 @@ class ShiftTerm:
         released: tuple[IntArray, IntArray],
         known: tuple[IntArray, IntArray],
     ) -> ShiftTerm:
-        once = np.cumsum(probabilities)
-        return cls(once, np.cumsum(once), bounded, values, released, known)
+        least = 0.0 if bounded else _BEYOND
+        with np.errstate(divide="ignore"):
+            logs = np.log((1.0 - least) * probabilities * values + least)
+        beyond = -np.inf if bounded else float(np.log(least))
+        return cls(logs, beyond, np.cumsum(np.cumsum(probabilities)), values, released, known)
+
+    @property
+    def effort(self) -> int:
+        return 2
 
     def add(self, sums: FloatArray, records: IntArray, persons: IntArray) -> None:
         released, known = (ranks[records] for ranks in self.released), (ranks[persons] for ranks in self.known)
-        _add_shifts(sums, self.once, self.twice, self.bounded, self.values, *released, *known)
+        _add_shifts(sums, self.logs, self.beyond, self.twice, self.values, *released, *known)
 
 
 @kernel
@@ -123,9 +145,9 @@ def _twice_up_to(twice: FloatArray, shift: int) -> float:
 @kernel
 def _add_shifts(
     sums: FloatArray,
-    once: FloatArray,
+    logs: FloatArray,
+    beyond: float,
     twice: FloatArray,
-    bounded: bool,
     values: int,
     released_low: IntArray,
     released_high: IntArray,
@@ -134,7 +156,7 @@ def _add_shifts(
 ) -> None:
     """Over all ranks r of the known value and s of the released one, the mean of the sums of P(s - r)."""
     reach = len(twice) // 2
-    least = 0.0 if bounded else 1e-4  # beyond what was seen, everything is possible a little
+    least = np.exp(beyond)
     for row in range(sums.shape[0]):
         c, d = released_low[row], released_high[row]
         if d <= c:
@@ -144,16 +166,14 @@ def _add_shifts(
             if b <= a:
                 continue
             if c - (b - 1) > reach or a - (d - 1) > reach:
-                found = 0.0
+                sums[row, column] += beyond
             elif b - a == 1 and d - c == 1:
-                place = c - a + reach
-                found = once[place] - (once[place - 1] if place > 0 else 0.0)
+                sums[row, column] += logs[c - a + reach]
             else:
                 upper = _twice_up_to(twice, d - 1 - a) - _twice_up_to(twice, d - 1 - b)
                 lower = _twice_up_to(twice, c - 1 - a) - _twice_up_to(twice, c - 1 - b)
                 found = max((upper - lower) / (b - a), 1e-12)
-            ratio = (1.0 - least) * found * values / (d - c) + least
-            sums[row, column] += np.log(ratio) if ratio > 0.0 else -np.inf
+                sums[row, column] += np.log((1.0 - least) * found * values / (d - c) + least)
 
 
 @dataclass(frozen=True)
@@ -175,8 +195,17 @@ class NormalTerm:
         rows = self.released[records], self.centre[persons], self.scale[persons]
         if np.isnan(self.released).any() or np.isnan(self.centre).any():
             _add_separate_normals(sums, *rows, self.freedom, self.base[records])
+        elif (self.scale == self.scale[:1]).all():
+            # one scale for all: the same distances as between points without correlations
+            turned = np.linalg.cholesky(self.precision) / self.scale[0][:, None]
+            middle = self.centre.mean(axis=0)
+            _add_distances(sums, (rows[0] - middle) @ turned, (rows[1] - middle) @ turned, self.freedom)
         else:
             _add_normals(sums, *rows, self.precision, self.freedom)
+
+    @property
+    def effort(self) -> int:
+        return int(self.released.shape[1])
 
     @classmethod
     def of(
@@ -208,17 +237,29 @@ def _add_normals(
 ) -> None:
     size = centre.shape[1]
     apart = np.empty(size)
-    narrow = -np.log(scale).sum(axis=1)
+    narrow, steep = -np.log(scale).sum(axis=1), 1.0 / scale
     for row in range(sums.shape[0]):
         for column in range(sums.shape[1]):
             square = 0.0
             for j in range(size):
-                apart[j] = (released[row, j] - centre[column, j]) / scale[column, j]
+                apart[j] = (released[row, j] - centre[column, j]) * steep[column, j]
                 along = precision[j, j] * apart[j]
                 for k in range(j):
                     along += 2.0 * precision[j, k] * apart[k]
                 square += along * apart[j]
             sums[row, column] += narrow[column] + _log_density(max(square, 0.0), size, freedom)
+
+
+@kernel
+def _add_distances(sums: FloatArray, released: FloatArray, centre: FloatArray, freedom: float) -> None:
+    size = centre.shape[1]
+    for row in range(sums.shape[0]):
+        for column in range(sums.shape[1]):
+            square = 0.0
+            for j in range(size):
+                apart = released[row, j] - centre[column, j]
+                square += apart * apart
+            sums[row, column] += _log_density(square, size, freedom)
 
 
 @kernel
@@ -417,7 +458,8 @@ def _summary(sums: FloatArray, persons: IntArray, rounding: float) -> tuple[IntA
             value = sums[row, column]
             if value > -np.inf:
                 possible[row] += persons[column]
-                total += persons[column] * np.exp(value - greatest)
+                if value > greatest - _NOTHING:
+                    total += persons[column] * np.exp(value - greatest)
                 if value >= best[row]:
                     ties[row] += persons[column]
         posterior[row] = 1.0 / total
