@@ -182,6 +182,38 @@ def test_where_groups_depend_on_what_is_not_known_records_are_still_linked() -> 
     assert 2 < some.value < likelihood(data, release, list("abcd")).value
 
 
+def test_what_data_swapping_keeps_has_the_posterior_of_its_share() -> None:
+    # kept with probability 1/2, else that of any of the four: 5/8 for the person with the released value
+    data = Microdata.of({"x": [1.0, 2.0, 3.0, 4.0]})
+    release = mv.method("data-swapping", share=0.5).mask(data, seed=SEED)
+    found = likelihood(data, release)
+    assert found.counters["believed"] == pytest.approx(62.5)
+    kept = [before == after for before, after in zip([1, 2, 3, 4], release.data.arrow("x").to_pylist(), strict=True)]
+    assert found.per_record.tolist() == [float(same) for same in kept]
+
+
+def test_records_of_a_compound_with_a_missing_cell_are_left_alone_and_so_found() -> None:
+    data = Microdata.of({"x": ["a", "b", None, "a", "b", "c"], "y": ["u", "v", "w", None, "u", "v"]})
+    method = mv.method("pram", p=0.1, matrix="entropy", compound=True, exclude_missing=True)
+    release = method.mask(data, ["x", "y"], seed=SEED)
+    assert likelihood(data, release, ["x", "y"]).per_record[[2, 3]].tolist() == [1.0, 1.0]
+
+
+def test_values_that_keep_their_order_are_found_by_their_ranks() -> None:
+    data = Microdata.of({"x": np.random.default_rng(2).lognormal(size=80)})
+    release = mv.method("resampling").mask(data, seed=SEED)
+    ties = np.unique(release.data.numbers("x").values, return_counts=True)[1]
+    assert likelihood(data, release).value == pytest.approx(100 * len(ties) / 80)
+
+
+def test_one_to_one_uses_every_person_once() -> None:
+    data = Microdata.of({"x": [0.0, 1.0, 5.0]})
+    release = mv.method("noise", alpha=0.0001).mask(data, seed=SEED)
+    found = likelihood(data, release, one_to_one=True)
+    assert found.value == 100
+    assert "of their own" in found.scenario
+
+
 def test_a_certain_link_is_one_that_the_plan_allows_of_alone() -> None:
     data = Microdata.of({"x": np.arange(12.0), "y": np.random.default_rng(4).permutation(12).astype(float)})
     release = mv.method("rank-swapping", p=1, unit="positions").mask(data, seed=SEED)
