@@ -32,7 +32,7 @@ def likelihood(original: Any, release: Any, known: Any = None, **parameters: Any
 
 @pytest.fixture(scope="module")
 def people() -> Microdata:
-    return mv.datasets.survey(160, seed=5)
+    return mv.datasets.survey(100, seed=5)
 
 
 # --- what methods say of themselves ----------------------------------------------------------------------------------
