@@ -78,6 +78,7 @@ ATTACKS = {
     "representative-linkage": "microveil.attacks.linkage.representatives:RepresentativeLinkage",
     "rank-alignment-linkage": "microveil.attacks.linkage.rank_alignment:RankAlignmentLinkage",
     "frequency-alignment-linkage": "microveil.attacks.linkage.frequency_alignment:FrequencyAlignmentLinkage",
+    "likelihood-linkage": "microveil.attacks.linkage.likelihood:LikelihoodLinkage",
     "ranking-intervals": "microveil.attacks.ranking_intervals:RankingIntervals",
     "interval-disclosure": "microveil.attacks.intervals:IntervalDisclosure",
     "uniqueness": "microveil.attacks.uniqueness:Uniqueness",

@@ -74,7 +74,7 @@ def transitions_of(
             )
     for block, name in zip(blocks, names, strict=True):
         wanted = matrices.get(block)
-        variable, after = _variable(pair, block, None if given and name in given else wanted)
+        variable, after = variable_in(pair, block, None if given and name in given else wanted)
         size = len(variable.members)
         if given and name in given:
             matrix = matrix_for(name, given[name], variable.labels)
@@ -86,7 +86,7 @@ def transitions_of(
         yield Transitions(name, variable.codes, after, matrix)
 
 
-def _variable(pair: Pair, block: tuple[str, ...], matrix: FloatArray | None) -> tuple[Variable, IntArray]:
+def variable_in(pair: Pair, block: tuple[str, ...], matrix: FloatArray | None) -> tuple[Variable, IntArray]:
     """The categories of the original, and those published; missing is left out if the matrix has no room for it."""
     variable = variable_of(pair.original, block)
     if matrix is not None and len(matrix) < len(variable.members):

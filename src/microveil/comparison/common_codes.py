@@ -24,7 +24,7 @@ def common_codes(before: pa.Array, after: pa.Array) -> tuple[IntArray, IntArray]
         codes[present] = np.unique(values[present], return_inverse=True)[1].reshape(-1)
         return codes[: len(before)], codes[len(before) :]
     numbers: dict[object, int] = {}
-    return _numbered(before, numbers), _numbered(after, numbers)
+    return numbered(before, numbers), numbered(after, numbers)
 
 
 def is_number(column: pa.Array) -> bool:
@@ -39,7 +39,8 @@ def as_floats(column: pa.Array) -> FloatArray:
     return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _numbered(column: pa.Array, numbers: dict[object, int]) -> IntArray:
+def numbered(column: pa.Array, numbers: dict[object, int]) -> IntArray:
+    """The cells of a column by the numbers that earlier columns have given out, and new ones; -1 where empty."""
     encoded = pc.dictionary_encode(as_categories(column), null_encoding="mask")
     held = encoded.dictionary.to_pylist()
     number = np.array([*(numbers.setdefault(category_key(value), len(numbers)) for value in held), -1], dtype=np.int64)

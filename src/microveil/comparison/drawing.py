@@ -42,10 +42,11 @@ def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:
 def content_of(pair: Pair, attributes: Sequence[str]) -> FloatArray:
     """The cells of both files in rows: numbers, and texts by their position in order."""
     tables = [(table, name) for name in attributes for table in (pair.original, pair.masked) if name in table.names]
-    return np.stack([_cells(table.arrow(name)) for table, name in tables])
+    return np.stack([sortable_cells(table.arrow(name)) for table, name in tables])
 
 
-def _cells(column: pa.Array) -> FloatArray:
+def sortable_cells(column: pa.Array) -> FloatArray:
+    """The cells of a column as numbers, texts by their position in order; NaN where empty."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if is_ordered(column.type):

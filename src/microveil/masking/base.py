@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, SchemaError
 from microveil.masking.households import agreement, household_of, renumbered, shared_attributes
+from microveil.masking.likelihood import Statement
 from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Step
@@ -217,6 +218,16 @@ class Method(Parameterised, ABC):
             released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows, agreed,
             kept.missing_file if kept else "",
         )  # fmt: skip
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        """How probable released values are given the original ones, by the attributes that each statement is about.
+
+        It is said to an intruder who knows the method and this table, but not the seed. What is not in it can only be
+        found out by masking the table again, with other seeds.
+        """
+        return {}
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:

@@ -10,7 +10,7 @@ import pydantic
 
 from microveil.errors import DataError, MicroveilError, ParameterError
 from microveil.masking import Method, Plan, Step
-from microveil.masking.base import Masked, MethodBesideOriginal
+from microveil.masking.base import Masked, MethodBesideOriginal, Tables
 from microveil.masking.notes import EVOLVED, NOT_EVOLVED, START_LEFT_OUT, Note
 from microveil.microdata import Microdata
 from microveil.microdata.schema import KINDS
@@ -167,15 +167,9 @@ class Evolved(MethodBesideOriginal):
         default=None, help="categories: conventions that come nearest to printed tables; unset: the usual ones"
     )
 
-    def _mask_beside(
-        self,
-        original: Microdata | None,
-        data: Microdata,
-        attributes: tuple[str, ...],
-        streams: Streams,
-        progress: Progress,
-    ) -> Masked:
-        beside = data if original is None else original
+    def _mask_beside(self, tables: Tables, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        data = tables.data
+        beside = data if tables.original is None else tables.original
         groups = split_by_kind(beside, attributes)
         columns = {name: data.arrow(name) for name in attributes}
         notes: list[Note] = []

@@ -222,14 +222,14 @@ class Assigned(NamedTuple):
         from microveil.numerics.neighbours.assignment import even_assignment
 
         (rows, _), (columns, _) = comparison.distinct_records
-        _refuse_long_assignment(name, len(rows), len(columns))
+        refuse_long_assignment(name, len(rows), len(columns))
         label = f"{name}: assigning records"
         cost, row_of, column_of = comparison.distances(comparing, label)
         mixture = even_assignment(cost, np.bincount(row_of), np.bincount(column_of), assigning, label)
         return cls(mixture, cost, row_of, column_of)
 
 
-def _refuse_long_assignment(name: str, *different: int) -> None:
+def refuse_long_assignment(name: str, *different: int) -> None:
     """A one-to-one assignment compares all pairs of distinct records at once."""
     if max(different) > MOST_PAIRED:
         raise ParameterError(

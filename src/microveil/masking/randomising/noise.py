@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of, restored_moments
+from microveil.masking.likelihood import Normal, Statement
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import covariance_root, paired_covariance
 from microveil.numerics.statistics.scaling import Scaling
@@ -87,6 +89,17 @@ class Noise(Method):
             return Masked(columns_of(data, attributes, masked))
         restored, notes = restored_moments(data, attributes, values, masked, self.name)
         return Masked(columns_of(data, attributes, restored), notes=notes)
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        if self.exact or self.form in ("multiplicative", "non-linear"):
+            return {}
+        covariance = self.alpha * paired_covariance(data.matrix(attributes))
+        if self.form == "uncorrelated":
+            covariance = np.diag(np.diag(covariance))
+        drawn_by = 1.0 + self.alpha if self.form == "linear" else 1.0
+        return {attributes: Normal(drawn_by**-0.5, covariance / drawn_by)}
 
     def _changed(
         self, values: FloatArray, drawn: FloatArray, attributes: tuple[str, ...], streams: Streams

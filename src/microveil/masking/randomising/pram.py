@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, nearest_name
 from microveil.masking.base import Masked, Method
+from microveil.masking.likelihood import Statement, Transition
 from microveil.masking.notes import DIAGONAL_NOT_KEPT, DIAGONAL_OUT_OF_RANGE, FREQUENCIES_NOT_KEPT, Note
 from microveil.masking.randomising.evolution import Evolution, what_evolved
 from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_of, matrix_for
@@ -19,7 +21,7 @@ from microveil.numerics.evolution.formulas import LeastFrequency, formula_matrix
 from microveil.numerics.perturbing.matrix_control import Control
 from microveil.numerics.perturbing.transition_matrices import Controlled, Lowering, Scope
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Part, Progress, parts
+from microveil.progress import Part, Progress, parts, silent
 from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
 
@@ -272,6 +274,19 @@ class PRAM(Method):
                 low, high = self.diagonal
                 notes.append(kind(method=self.name, matrix=variable.name, low=low, high=high))
         return notes
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        blocks = [attributes] if self.compound else [(name,) for name in attributes]
+        if self.compound and self.given and JOINT.join(attributes) not in self.given:
+            return {}  # of a compound of which only a part is known no matrix was given
+        if self.matrix == "evolved":
+            return {}  # which matrix evolved depends on the seed
+        found = {block: variable_of(data, block, exclude_missing=self.exclude_missing) for block in blocks}
+        held = {block: variable for block, variable in found.items() if len(variable.members)}
+        matrices, _ = self._matrices(data, list(held.values()), streams, silent)
+        return {block: Transition(matrix) for block, matrix in zip(held, matrices, strict=True)}
 
     def _check_given(self, names: list[str]) -> None:
         for name in self.given or ():

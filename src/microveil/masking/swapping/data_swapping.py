@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
+from microveil.masking.likelihood import Kept, Statement
 from microveil.masking.swapping.ranks import MISSING, WEIGHTS
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import combinations_of
@@ -78,6 +80,14 @@ class DataSwapping(Method):
             columns |= {name: data.reordered_column(name, receives) for name in block}
             part(1.0, f"{self.name}: {', '.join(block)}")
         return Masked(columns)
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        if self.first == "rare":
+            return {}
+        blocks = [attributes] if self.together else [(name,) for name in attributes]
+        return {block: Kept(1.0 - self.share) for block in blocks}
 
     def _frequencies(self, data: Microdata) -> IntArray:
         """For each record how rare it is, as far as that matters."""

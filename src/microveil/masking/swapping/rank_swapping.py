@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -53,6 +54,10 @@ class RankSwapping(SwapByRank):
         """The farthest move in ranks among so many values: at least 1, unless p is 0."""
         reach = ranks(self.p, self.unit, values)
         return min(values, round(reach) if self.rounding == "round" else int(reach))
+
+    @property
+    def _bound(self) -> Callable[[int], int] | None:
+        return self.window if self.mark else None
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_partners, swap_repeatedly

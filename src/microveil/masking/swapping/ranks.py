@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
+from microveil.masking.likelihood import Shift, Statement
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Weights
 from microveil.progress import Progress, parts
@@ -18,6 +20,8 @@ from microveil.typing import FloatArray, IntArray
 Keys = FloatArray | IntArray
 Unit = Literal["percent", "positions"]
 Ties = Literal["random", "stable"]
+
+_SHIFTS, _FEWEST_RUNS, _MOST_RUNS = 400_000, 4, 400  # values that are exchanged to learn how far they move
 
 KINDS = ("numeric", "ordinal", "nominal")
 UNIT = "whether p is a percentage of the values or a number of ranks"
@@ -63,6 +67,26 @@ class SwapByRank(Method):
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         """For so many values in ascending order: from which rank each rank receives its value."""
 
+    @property
+    def _bound(self) -> Callable[[int], int] | None:
+        """How far values can move at most, by how many there are, if there is a bound."""
+        return None
+
+    def likelihood(
+        self, data: Microdata, attributes: tuple[str, ...], streams: Streams
+    ) -> Mapping[tuple[str, ...], Statement]:
+        """How far values of each attribute move in rank, as exchanges of as many with other random numbers show."""
+        counts = {name: len(_sort_keys(data, name, self.name)[1]) for name in attributes}
+        shifts = {count: self._shift(count, streams) for count in dict.fromkeys(counts.values())}
+        return {(name,): shifts[count] for name, count in counts.items()}
+
+    def _shift(self, values: int, streams: Streams) -> Shift:
+        rng = streams.generator("shifts", str(values))
+        runs = min(_MOST_RUNS, max(_FEWEST_RUNS, _SHIFTS // max(1, values)))
+        moves = np.concatenate([self._exchange(values, rng) - np.arange(values) for _ in range(runs)])
+        reach = max(int(np.abs(moves).max(initial=0)), 0 if self._bound is None else self._bound(values))
+        return Shift(_shares(moves, reach), self._bound is not None)
+
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = {}
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
@@ -74,6 +98,26 @@ class SwapByRank(Method):
             columns[name] = data.reordered_column(name, receives)
             part(1.0, f"{self.name}: {name}")
         return Masked(columns)
+
+
+def _shares(moves: IntArray, reach: int) -> FloatArray:
+    """The share of each shift from -reach to reach; none of these is taken to be impossible.
+
+    Shifts up and down are each smoothed over a tenth of the way; values that stay are counted apart.
+    """
+    counts: FloatArray = np.bincount(moves + reach, minlength=2 * reach + 1).astype(np.float64) + 0.5
+    width = max(1, reach // 10)
+    for side in (slice(0, reach), slice(reach + 1, None)):
+        counts[side] = _smoothed(counts[side], width)
+    return np.asarray(counts / counts.sum())
+
+
+def _smoothed(counts: FloatArray, width: int) -> FloatArray:
+    """The mean over up to so many neighbours on each side."""
+    sums = np.concatenate([[0.0], np.cumsum(counts)])
+    places = np.arange(len(counts))
+    low, high = np.maximum(places - width, 0), np.minimum(places + width + 1, len(counts))
+    return np.asarray((sums[high] - sums[low]) / (high - low))
 
 
 def _ascending(keys: Keys, ties: Ties, rng: np.random.Generator) -> IntArray:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel
-from microveil.numerics.neighbours.mixed_distance import Settings, StateArray, Table, Terms, distances_from
+from microveil.numerics.neighbours.mixed_distance import Settings, Table, Terms, distances_from
 from microveil.numerics.neighbours.nearest import distinct, link
 from microveil.progress import silent
 from microveil.typing import FloatArray, IntArray
@@ -25,8 +25,7 @@ class Originals(NamedTuple):
     """The distinct original records with how often each occurs, which of them each record is, and how distances to
     them are taken."""
 
-    cells: FloatArray
-    states: StateArray
+    records: Table
     counts: IntArray
     of_record: IntArray
     settings: Settings
@@ -40,7 +39,7 @@ def originals_of(table: Table, terms: Terms) -> Originals:
     counts = np.bincount(of_record).astype(np.int64)
     greatest = float(np.abs(rows.cells).max(initial=1.0))
     settings = terms.between(rows, rows)
-    return Originals(rows.cells, rows.states, counts, of_record.astype(np.int64), settings, greatest, terms.is_squared)
+    return Originals(rows.contiguous(), counts, of_record.astype(np.int64), settings, greatest, terms.is_squared)
 
 
 def link_credits(masked: Table, original: Table, terms: Terms) -> IntArray:
@@ -57,10 +56,10 @@ def _share(ties: IntArray) -> IntArray:
 @kernel
 def link_credit(originals: Originals, record: int, cells: FloatArray) -> int:
     """The chance of one record with these cells."""
-    size = originals.cells.shape[1]
+    size = originals.records.cells.shape[1]
     sums, shared = np.empty(size), np.empty(size)
     source = cells, np.zeros(len(cells), dtype=np.uint8)
-    distances_from(source, originals.cells, originals.states, 0, originals.settings, sums, shared)
+    distances_from(source, originals.records, 0, originals.settings, sums, shared)
     nearest, greatest = sums.min(), originals.greatest
     for cell in cells:
         greatest = max(greatest, abs(cell))

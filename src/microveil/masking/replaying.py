@@ -1,0 +1,65 @@
+"""The steps of a plan carried out once more, on what an intruder knows and with random numbers of their own."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from microveil.entries import METHODS
+from microveil.errors import UnknownNameError
+from microveil.masking.base import Method
+from microveil.masking.plan import Step
+from microveil.masking.release import Release
+from microveil.microdata import Microdata
+from microveil.parameters import component_parameters
+from microveil.plugins import declared
+from microveil.progress import Progress, parts, silent
+
+
+def method_of(step: Step) -> Method:
+    """The method of a step with its parameters.
+
+    >>> method_of(Step("mdav", {"k": 5})).k
+    5
+    """
+    cls = _class_of(step.method)
+    given = dict(step.parameters)
+    for name in component_parameters(cls):
+        inside = given.get(name)
+        if isinstance(inside, Mapping):
+            rest: dict[str, Any] = dict(inside)
+            given[name] = method_of(Step(str(rest.pop("name")), rest))
+    made: Method = cls(**given)
+    return made
+
+
+def _class_of(name: str) -> type[Any]:
+    if name in METHODS:
+        module, cls = METHODS[name].split(":")
+        found: type[Any] = getattr(importlib.import_module(module), cls)
+        return found
+    plugins, _ = declared("method")
+    if name not in plugins:
+        raise UnknownNameError("method", name, [*METHODS, *plugins])
+    loaded: type[Any] = plugins[name].load()
+    return loaded
+
+
+def replayed(
+    table: Microdata,
+    work: Sequence[tuple[Method, tuple[str, ...]]],
+    seed: int,
+    progress: Progress = silent,
+) -> Microdata:
+    """The table after these methods, each on some of its attributes.
+
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> replayed(Microdata.of({"age": [20, 22, 41, 43]}), [(MDAV(k=2), ("age",))], seed=1).frame.to_native()["age"]
+    ... # doctest: +ELLIPSIS
+    <pyarrow...
+    """
+    masked: Microdata | Release = table
+    for (method, attributes), part in zip(work, parts(progress, len(work)), strict=True):
+        masked = method.mask(masked, attributes, seed=seed, original=table, progress=part)
+    return masked.data if isinstance(masked, Release) else masked
