@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from microveil.scoring import Assessment, Score, ScoreRule, assess, decisions, score
     from microveil.scoring.optimising import Optimum, grid, optimise
     from microveil.scoring.repeated import RepeatedScore, repeated_score
+    from microveil.search import Found, search
     from microveil.strengthening import Strengthened, protect_until, stronger
     from microveil.study import Candidate, Study, compare, run_study
 
@@ -103,13 +104,14 @@ _HOMES = {
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
     "scoring.optimising": ("Optimum", "grid", "optimise"),
     "scoring.repeated": ("RepeatedScore", "repeated_score"),
+    "search": ("Found",),
     "strengthening": ("Strengthened", "protect_until", "stronger"),
     "study": ("Candidate", "Study", "compare", "run_study"),
 }
 _MODULES = {
     "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions",
     "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking", "registry": "registry",
-    "risk_utility": "reporting.risk_utility", "scoring": "scoring",
+    "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search",
 }  # fmt: skip
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
@@ -128,6 +130,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
     "Disclosure",
+    "search", "Found",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
     "decisions", "report", "risk_utility",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",

@@ -12,6 +12,7 @@ from microveil.errors import DataError, ParameterError, nearest_name
 from microveil.masking.base import Masked, Method
 from microveil.masking.notes import DIAGONAL_NOT_KEPT, Note
 from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_of, matrix_for
+from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
@@ -118,6 +119,9 @@ class PRAM(Method):
     )
     weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
     source: ClassVar[str] = "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1 and 4.1.4; corrects its Eq. 4.7"
+    searched: ClassVar[Ranges] = ranges(
+        p=Interval(0.05, 0.98), matrix=OneOf(("frequency", "proportional", "entropy")), invariant=OneOf((False, True))
+    )
 
     p: float = parameter(
         default=0.8, help="probability that a category stays as it is (frequency, proportional, entropy)", ge=0, le=1
