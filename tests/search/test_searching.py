@@ -19,7 +19,7 @@ from microveil.search.searching import search
 from microveil.search.space import Space
 from microveil.study.cells import Measures, Named, cells_of
 
-QUICK = ("rank-swapping", "noise", "pram", "mdav")
+QUICK = ("rank-swapping", "noise", "pram")
 
 
 def front(found: Found) -> list[tuple[float, float, str]]:
@@ -28,12 +28,12 @@ def front(found: Found) -> list[tuple[float, float, str]]:
 
 @pytest.fixture(scope="module")
 def here(people: Microdata) -> Found:
-    return search(people, risk_below=40, only=QUICK, evaluations=40, seed=11, workers=0)
+    return search(people, risk_below=40, only=QUICK, evaluations=24, seed=11, workers=0)
 
 
 def test_the_number_of_workers_changes_nothing(people: Microdata, here: Found) -> None:
     for workers in (1, 2):
-        found = search(people, risk_below=40, only=QUICK, evaluations=40, seed=11, workers=workers)
+        found = search(people, risk_below=40, only=QUICK, evaluations=24, seed=11, workers=workers)
         assert front(found) == front(here)
         assert found.trajectory == here.trajectory
 
@@ -67,14 +67,14 @@ def test_a_search_that_was_cancelled_keeps_its_best_and_goes_on_to_the_same_fron
     people: Microdata, here: Found, tmp_path: Path
 ) -> None:
     def stop(fraction: float, label: str, /) -> None:
-        if label.startswith("32 pipelines"):
+        if label.startswith("16 pipelines"):
             raise Cancelled
 
-    asked: dict[str, Any] = {"risk_below": 40, "only": QUICK, "evaluations": 40, "seed": 11, "workers": 0}
+    asked: dict[str, Any] = {"risk_below": 40, "only": QUICK, "evaluations": 24, "seed": 11, "workers": 0}
     stopped = search(people, **asked, out=tmp_path / "out", progress=stop)
     assert not stopped.fresh
     assert "cancelled" in stopped.explanation[-1]
-    assert len(stopped.explored) == 32
+    assert len(stopped.explored) == 16
     assert (tmp_path / "out" / "front.csv").exists()
     again = search(people, **asked, out=tmp_path / "out")
     assert front(again) == front(here)
@@ -86,12 +86,12 @@ def test_a_search_that_was_killed_goes_on_to_the_same_front(people: Microdata, t
     table, out = tmp_path / "people.csv", tmp_path / "out"
     mv.write(people, table)
     described: dict[str, Any] = {"keys": ["age", "income", "town", "size"], "ordinal": {"size": ["s", "m", "l"]}}
-    asked: dict[str, Any] = {"risk_below": 40, "only": QUICK, "evaluations": 40, "seed": 11, "workers": 0}
+    asked: dict[str, Any] = {"risk_below": 40, "only": QUICK, "evaluations": 24, "seed": 11, "workers": 0}
     script = "import microveil as mv, sys; table, described, asked, out = eval(sys.argv[1]); "
     script += "mv.search(mv.read(table, **described), **asked, out=out)"
     process = subprocess.Popen([sys.executable, "-c", script, repr((str(table), described, asked, str(out)))])
     store, until = out / "study.sqlite", time.monotonic() + 120
-    while not (store.exists() and store.stat().st_size > 40_000) and time.monotonic() < until:
+    while not (store.exists() and store.stat().st_size > 16_000) and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -114,12 +114,12 @@ def test_a_search_keeps_to_its_time(people: Microdata) -> None:
 
 
 def test_what_is_required_holds_in_every_member_of_the_front(people: Microdata) -> None:
-    found = search(people, require={"k": 3}, only=["mdav-generic", "noise"], evaluations=24, seed=2, workers=0)
+    found = search(people, require={"k": 3}, only=["mdav-generic", "noise"], evaluations=16, seed=2, workers=0)
     assert {result.candidate.family for result in found.front} <= {"mdav-generic", "noise + mdav-generic"}
     for result in found.front:
         release = mv.protect(people, mv.Plan(result.candidate.steps, result.runs[0].seed))
         assert release.guarantees.k >= 3
-    bounded = search(people, at_most={"il": 15}, only=["mdav", "noise"], evaluations=24, seed=2, workers=0)
+    bounded = search(people, at_most={"il": 15}, only=["mdav", "noise"], evaluations=16, seed=2, workers=0)
     assert all((result.value("il") or 0) <= 15 for result in bounded.front)
 
 
@@ -205,7 +205,7 @@ def test_long_tables_are_raced_on_a_sample_and_the_front_is_measured_on_all_reco
 ) -> None:
     monkeypatch.setattr("microveil.search.searching._LONG", 50)
     monkeypatch.setattr("microveil.search.searching._SAMPLE", 30)
-    found = search(people, only=["rank-swapping", "pram"], evaluations=48, seed=3, workers=0)
+    found = search(people, only=["rank-swapping", "pram"], evaluations=32, seed=3, workers=0)
     sampled = [one for one in found.explored if one.trial.sample == 30]
     whole = [one for one in found.explored if one.trial.sample is None]
     assert len(whole) < len(sampled)

@@ -120,9 +120,9 @@ class Found:
             folder / EXPLORED: _csv(("loss", "risk", "complete", "records", "candidate", "reason"), self._tried_rows()),
         }
         named = {plans / _plan_name(i): self.plan_of(i).to_toml() for i in range(1, len(self.front) + 1)}
-        write_together(
-            {path: text_writer(text) for path, text in {**texts, **named}.items()}, force=True, private=list(named)
-        )
+        write_together({path: text_writer(text) for path, text in texts.items()}, force=True)
+        # seeds of plans help to undo the masking
+        write_together({path: text_writer(text) for path, text in named.items()}, force=True, private=list(named))
         return {**paths, **{path.name: path for path in texts}}
 
     def _front_rows(self) -> list[Sequence[Any]]:

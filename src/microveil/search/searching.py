@@ -26,7 +26,7 @@ from microveil.search.found import Explored, Found
 from microveil.search.measuring import Stairs, Trial, measure_trial
 from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of
 from microveil.search.space import Pipeline, Space, key_of
-from microveil.study.cells import Candidate, Cell, Measures, Named, cells_of, digest_of, planned_cell
+from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
 from microveil.study.design import MOST_WORKERS, check_whole
 from microveil.study.measuring import Outcome
 from microveil.study.results import STORE
@@ -148,6 +148,7 @@ class _Run:
         self.table, self.space, self.aim, self.measures = table, space, aim, measures
         self.limits, self.store, self.seed, self.workers, self.progress = limits, store, seed, workers, progress
         self.began = time.monotonic()
+        self.shared = shared_digest(table, measures)
         self.points: list[Point] = []
         self.raced: list[Point] = []  # as measured on the sample
         self.explored: list[Explored] = []
@@ -245,9 +246,12 @@ class _Run:
     def _trial(
         self, pipeline: Pipeline, repeat: int, purpose: str, sample: int | None = None, front: Stairs = ()
     ) -> Trial:
-        candidate = self.candidates.setdefault(key_of(pipeline), self.space.candidate(pipeline))
-        seed = derived_seed(self.seed, purpose, key_of(pipeline), repeat)
-        (cell,) = cells_of(self.table, [(candidate, repeat)], [seed], self.measures)
+        key = key_of(pipeline)
+        if key not in self.candidates:
+            self.candidates[key] = self.space.candidate(pipeline)
+        candidate = self.candidates[key]
+        seed = derived_seed(self.seed, purpose, key, repeat)
+        cell = cell_of(self.shared, candidate, repeat, seed, self.measures)
         return self._as_trial(cell, purpose, sample, front)
 
     def _as_trial(self, cell: Cell, purpose: str, sample: int | None = None, front: Stairs = ()) -> Trial:

@@ -104,7 +104,7 @@ def _plugins(named: Iterable[tuple[str, Iterable[Named]]]) -> dict[str, Any]:
 def _source_of(plugin: Plugin) -> str:
     """Of the package that the entry is in, or of the one module that it is."""
     file = importlib.import_module(plugin.entry_point.module.partition(".")[0]).__file__
-    return "" if file is None else sourcedigest_of(Path(file).parent if Path(file).stem == "__init__" else Path(file))
+    return "" if file is None else source_digest(Path(file).parent if Path(file).stem == "__init__" else Path(file))
 
 
 PLANNED = 0  # the repeat of the cell that measures what the plan of the best makes
@@ -163,17 +163,27 @@ def cells_of(
     table: Microdata, turns: Sequence[tuple[Candidate, int]], seeds: Sequence[int], measures: Measures
 ) -> tuple[Cell, ...]:
     """Cells with their digests: of the table, its schema, the steps, the seed, what is measured, and the software."""
-    shared = digest_of({
+    shared = shared_digest(table, measures)
+    return tuple(
+        cell_of(shared, candidate, repeat, seed, measures)
+        for (candidate, repeat), seed in zip(turns, seeds, strict=True)
+    )
+
+
+def shared_digest(table: Microdata, measures: Measures) -> str:
+    """What the digests of all cells of a table have in common."""
+    return digest_of({
         "data": table.digest(),
         "schema": table.schema.to_plain(),
         "measures": measures.to_plain(),
         "versions": versions(),
-        "source": sourcedigest_of(Path(microveil.__file__).parent),
+        "source": source_digest(Path(microveil.__file__).parent),
     })  # fmt: skip
-    return tuple(
-        Cell(candidate, repeat, seed, measures, digest_of([shared, _steps_and_plugins(candidate), seed]))
-        for (candidate, repeat), seed in zip(turns, seeds, strict=True)
-    )
+
+
+def cell_of(shared: str, candidate: Candidate, repeat: int, seed: int, measures: Measures) -> Cell:
+    """One cell, given what the digests of all of them have in common."""
+    return Cell(candidate, repeat, seed, measures, digest_of([shared, _steps_and_plugins(candidate), seed]))
 
 
 def planned_cell(table: Microdata, candidate: Candidate, measures: Measures, secret: int) -> Cell:
@@ -185,7 +195,7 @@ def planned_cell(table: Microdata, candidate: Candidate, measures: Measures, sec
 
 
 @cache
-def sourcedigest_of(root: Path) -> str:
+def source_digest(root: Path) -> str:
     """Of the modules of a package: one that was edited without a new version may find other numbers."""
     found = hashlib.sha256()
     for path in sorted(root.rglob("*.py")) if root.is_dir() else [root]:
