@@ -10,7 +10,7 @@ from microveil.entries import OFFERED, homes, offered
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from microveil import registry, search
+    from microveil import registry
     from microveil.attacks import Attack, Risk
     from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from microveil.scoring import Assessment, Score, ScoreRule, assess, decisions, score
     from microveil.scoring.optimising import Optimum, grid, optimise
     from microveil.scoring.repeated import RepeatedScore, repeated_score
-    from microveil.search import toolbox
+    from microveil.search import Found, search, toolbox
     from microveil.strengthening import Strengthened, protect_until, stronger
     from microveil.study import Candidate, Study, compare, run_study
 
@@ -104,6 +104,7 @@ _HOMES = {
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
     "scoring.optimising": ("Optimum", "grid", "optimise"),
     "scoring.repeated": ("RepeatedScore", "repeated_score"),
+    "search": ("Found",),
     "strengthening": ("Strengthened", "protect_until", "stronger"),
     "study": ("Candidate", "Study", "compare", "run_study"),
 }
@@ -129,8 +130,9 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
     "Disclosure",
+    "search", "Found", "toolbox",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
-    "decisions", "report", "risk_utility", "search", "toolbox",
+    "decisions", "report", "risk_utility",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

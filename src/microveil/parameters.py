@@ -341,11 +341,17 @@ def settings_for(cls: type, parameters: Mapping[str, Any]) -> list[Settings]:
     ]
 
 
-def component_parameters(cls: type) -> dict[str, type[Parameterised]]:
+def component_parameters(cls: type) -> Mapping[str, type[Parameterised]]:
     """The parameters that are components themselves, such as the method that another method applies."""
-    hints = typing.get_type_hints(cls)
-    found = {name: _component_class(hints[name]) for name in own_names(cls)}
-    return {name: component for name, component in found.items() if component is not None}
+    return _component_parameters(typing.cast(Hashable, cls))
+
+
+@functools.cache
+def _component_parameters(cls: Hashable) -> Mapping[str, type[Parameterised]]:
+    owner = typing.cast(type, cls)
+    hints = typing.get_type_hints(owner)
+    found = {name: _component_class(hints[name]) for name in own_names(owner)}
+    return types.MappingProxyType({name: component for name, component in found.items() if component is not None})
 
 
 def _component_class(hint: Any) -> type[Parameterised] | None:

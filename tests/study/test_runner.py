@@ -16,6 +16,7 @@ from microveil.errors import Cancelled
 from microveil.microdata import Microdata
 from microveil.study import Design, Study, run_study
 from microveil.study.cells import unfold
+from microveil.study.measuring import measure_cell
 from microveil.study.runner import Worker, run_cells
 from microveil.study.store import Store
 from microveil.study.worker import packed
@@ -123,7 +124,7 @@ def test_a_worker_goes_when_the_one_who_started_it_goes(people: Microdata) -> No
             worker.process.stdin.close()
 
     began = time.monotonic()
-    outcome = worker.measure(slow_cell, hang_up)
+    outcome = worker.outcome(measure_cell, slow_cell, hang_up)
     assert outcome.measured is None
     assert time.monotonic() - began < 20
     worker.close()

@@ -185,3 +185,19 @@ def settings_of(settings: Sequence[str] | None, option: str = "--set", example: 
             raise ParameterError(f"{option} gives {name.strip()} twice")
         given[name.strip()] = value.strip()
     return given
+
+
+def required(require: Sequence[str] | None) -> dict[str, float]:
+    """What `--require k=5` asks for, by name."""
+    from microveil.masking.guarantees import RISK, check_requirements
+
+    wanted = {}
+    for name, text in settings_of(require, "--require").items():
+        if name == RISK:
+            wanted[name] = probability(text, "the risk of --require")
+            continue
+        try:
+            wanted[name] = float(text)
+        except ValueError:
+            raise ParameterError(f"--require takes a number, such as --require k=5, not '{text}'") from None
+    return check_requirements(wanted)

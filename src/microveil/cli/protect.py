@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from microveil.cli.options import (
     Known,
     TableOptions,
     columns,
+    required,
     settings_of,
     split,
     with_table_options,
@@ -129,7 +130,7 @@ def protect(
     the_plan, manifest = _the_plan(plan, method, trial.weakest if trial else settings_of(settings), attributes)
     the_plan = replace(
         the_plan,
-        require={**the_plan.require, **_required(require)},
+        require={**the_plan.require, **required(require)},
         shuffle=shuffle or the_plan.shuffle,
         keep_household_ids=keep_household_ids or the_plan.keep_household_ids,
     )
@@ -213,22 +214,6 @@ def _the_plan(
     built = make("method", method, settings, text=True)
     chosen = split(attributes)
     return Plan((Step(method, built.parameters(), None if chosen is None else tuple(chosen)),)), None
-
-
-def _required(require: Sequence[str] | None) -> dict[str, float]:
-    from microveil.masking.guarantees import RISK, check_requirements
-    from microveil.units import probability
-
-    wanted = {}
-    for name, text in settings_of(require, "--require").items():
-        if name == RISK:
-            wanted[name] = probability(text, "the risk of --require")
-            continue
-        try:
-            wanted[name] = float(text)
-        except ValueError:
-            raise ParameterError(f"--require takes a number, such as --require k=5, not '{text}'") from None
-    return check_requirements(wanted)
 
 
 def _of_the_seed(release: Release) -> list[str]:

@@ -17,6 +17,7 @@ from microveil.masking.likelihood import Statement
 from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
 from microveil.masking.plan import Step
+from microveil.masking.ranges import Ranges, ranges
 from microveil.masking.release import Provenance, Release, versions
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import as_microdata, resolve_attributes
@@ -132,6 +133,8 @@ class Method(Parameterised, ABC):
     suppresses: ClassVar[bool] = False
     # parameters with which the method only shows that it works; trials on small tables use them
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    # the parameters that a search varies, and between which values; a search passes over a method without any
+    searched: ClassVar[Ranges] = ranges()
     weights: ClassVar[str] = "sampling weights are not used and are released as they are"
 
     @property
@@ -148,6 +151,11 @@ class Method(Parameterised, ABC):
     def is_joint(self) -> bool:
         """Whether what an attribute becomes depends on the others masked with it, with the parameters as they are."""
         return self.joint
+
+    @classmethod
+    def suits(cls, data: Microdata, name: str) -> bool:
+        """Whether it can mask an attribute of a table, with its usual parameters."""
+        return data[name].kind in cls.kinds
 
     def mask(
         self,

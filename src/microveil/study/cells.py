@@ -163,17 +163,27 @@ def cells_of(
     table: Microdata, turns: Sequence[tuple[Candidate, int]], seeds: Sequence[int], measures: Measures
 ) -> tuple[Cell, ...]:
     """Cells with their digests: of the table, its schema, the steps, the seed, what is measured, and the software."""
-    shared = _digest({
+    shared = shared_digest(table, measures)
+    return tuple(
+        cell_of(shared, candidate, repeat, seed, measures)
+        for (candidate, repeat), seed in zip(turns, seeds, strict=True)
+    )
+
+
+def shared_digest(table: Microdata, measures: Measures) -> str:
+    """What the digests of all cells of a table have in common."""
+    return digest_of({
         "data": table.digest(),
         "schema": table.schema.to_plain(),
         "measures": measures.to_plain(),
         "versions": versions(),
         "source": source_digest(Path(microveil.__file__).parent),
     })  # fmt: skip
-    return tuple(
-        Cell(candidate, repeat, seed, measures, _digest([shared, _steps_and_plugins(candidate), seed]))
-        for (candidate, repeat), seed in zip(turns, seeds, strict=True)
-    )
+
+
+def cell_of(shared: str, candidate: Candidate, repeat: int, seed: int, measures: Measures) -> Cell:
+    """One cell, given what the digests of all of them have in common."""
+    return Cell(candidate, repeat, seed, measures, digest_of([shared, _steps_and_plugins(candidate), seed]))
 
 
 def planned_cell(table: Microdata, candidate: Candidate, measures: Measures, secret: int) -> Cell:
@@ -241,5 +251,6 @@ def _steps_and_plugins(candidate: Candidate) -> list[dict[str, Any]]:
     return [*_plain_steps(candidate), *([plugins] if plugins else [])]
 
 
-def _digest(content: Any) -> str:
+def digest_of(content: Any) -> str:
+    """Of anything that JSON can hold, or can hold as text."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -38,7 +38,11 @@ class Value:
 
 @dataclass(frozen=True)
 class Measured:
-    """The numbers of one release. `histogram` counts records by their risk of being identified, from 0 to 1."""
+    """The numbers of one release. `histogram` counts records by their risk of being identified, from 0 to 1.
+
+    `guarantees` are those that a search counted in it. It is not `complete` where a search left out attacks, because
+    those that were run showed already that it is dominated.
+    """
 
     values: tuple[Value, ...]
     loss: float
@@ -46,6 +50,8 @@ class Measured:
     score: float
     records: int
     histogram: tuple[int, ...] = ()
+    guarantees: Mapping[str, float] = field(default_factory=dict)
+    complete: bool = True
 
     @classmethod
     def of(cls, assessment: Assessment) -> Measured:
@@ -84,12 +90,20 @@ class Outcome:
 
 def measure_cell(table: Microdata, cell: Cell, progress: Progress = silent) -> Outcome:
     """Make the cell's release and measure it; whatever goes wrong with it is the outcome."""
+
+    def work() -> Measured:
+        release = protect(table, Plan(cell.candidate.steps, cell.seed), progress=Part(progress, 0.0, 0.5))
+        return Measured.of(_assessed(table, release, cell.measures, Part(progress, 0.5, 1.0)))
+
+    return carefully(work)
+
+
+def carefully(work: Callable[[], Measured]) -> Outcome:
+    """What some work measures, and how long it takes; or why it cannot."""
     began = time.perf_counter()
     measured, reason = None, ""
     try:
-        release = protect(table, Plan(cell.candidate.steps, cell.seed), progress=Part(progress, 0.0, 0.5))
-        assessment = _assessed(table, release, cell.measures, Part(progress, 0.5, 1.0))
-        measured = Measured.of(assessment)
+        measured = work()
     except Cancelled:
         raise
     except MicroveilError as problem:
@@ -102,20 +116,21 @@ def measure_cell(table: Microdata, cell: Cell, progress: Progress = silent) -> O
 
 
 def _assessed(table: Microdata, release: Any, measures: Measures, progress: Progress) -> Assessment:
-    attacks: Any = measures.attacks if measures.attacks == "all" else _made("attack", measures.attacks)
+    attacks: Any = measures.attacks if measures.attacks == "all" else made_of("attack", measures.attacks)
     return assess(
         table,
         release,
         measures.attributes,
         known=measures.known,
         attacks=attacks,
-        losses=_made("loss", measures.losses),
+        losses=made_of("loss", measures.losses),
         score=make("score", measures.score.name, measures.score.parameters),
         progress=progress,
     )
 
 
-def _made(kind: str, named: Sequence[Named] | None) -> list[Any] | None:
+def made_of(kind: str, named: Sequence[Named] | None) -> list[Any] | None:
+    """Measures by their names and parameters; none where the usual ones are meant."""
     return None if named is None else [make(kind, item.name, item.parameters) for item in named]
 
 

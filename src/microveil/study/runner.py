@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
-from microveil.errors import MicroveilError
+from microveil.errors import Cancelled, MicroveilError
 from microveil.microdata import Microdata
 from microveil.numerics.core.compiled import threads
 from microveil.progress import Progress, Rising, silent
@@ -28,6 +29,9 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VE
 _START = "import sys; sys.path += sys.argv[1:]; from microveil.study.worker import main; main()"
 
 
+Measure = Callable[[Microdata, Any, Progress], Outcome]
+
+
 def run_cells(
     cells: Sequence[Cell], table: Microdata, store: Store, *, workers: int | None = None, progress: Progress = silent
 ) -> None:
@@ -38,17 +42,20 @@ def run_cells(
     """
     kept = store.finished(cells)
     waiting = [cell for cell in cells if cell.digest not in kept]
-    count = min(threads() if workers is None else workers, len(waiting))
-    tally = _Tally(len(cells), len(cells) - len(waiting), Rising(progress))
+    tally = Tally(len(cells), len(cells) - len(waiting), Rising(progress))
     tally.report("")
-    outcomes = _in_processes(waiting, table, count, tally) if count else _here(waiting, table, tally)
-    with closing(outcomes):  # also if the user stops it: no process is left behind
-        for cell, outcome in outcomes:
+    with Crew(table, min(processes(workers), len(waiting))) as crew:
+        for cell, outcome in crew.outcomes(waiting, tally):
             store.keep(cell, outcome)
             tally.end(cell)
 
 
-class _Tally:
+def processes(workers: int | None) -> int:
+    """How many processes work: as many as were asked for, by default one for each processor."""
+    return threads() if workers is None else workers
+
+
+class Tally:
     """How many cells are done, and how far those are that are being worked on."""
 
     def __init__(self, cells: int, done: int, progress: Progress) -> None:
@@ -69,47 +76,106 @@ class _Tally:
         self.progress(min(1.0, share), f"cell {self.done:,} of {self.cells:,}{': ' + label if label else ''}")
 
 
-def _here(cells: Sequence[Cell], table: Microdata, tally: _Tally) -> Generator[tuple[Cell, Outcome]]:
-    table = unpacked(packed(table))  # the same form of the table as a process of its own would have
-    for cell in cells:
-        yield cell, measure_cell(table, cell, lambda fraction, _, cell=cell: tally.step(cell, fraction))
+class Crew:
+    """The processes that carry out cells of one table, for as long as it is open; without any, this process does.
 
+    `measure` makes the outcome of a cell; worker processes find it by its name, so it is a function of a module.
+    """
 
-def _in_processes(
-    cells: Sequence[Cell], table: Microdata, count: int, tally: _Tally
-) -> Generator[tuple[Cell, Outcome]]:
-    """A thread for each process hands it one cell after another; outcomes come in the order in which they are ready."""
-    content = packed(table)
-    waiting: queue.SimpleQueue[Cell] = queue.SimpleQueue()
-    for cell in cells:
-        waiting.put(cell)
-    reports: queue.SimpleQueue[tuple[Cell | None, Any]] = queue.SimpleQueue()
-    crew = [Worker(content, max(1, threads() // count)) for _ in range(count)]
-    attendants = [threading.Thread(target=_attend, args=(worker, waiting, reports), daemon=True) for worker in crew]
-    try:
-        for attendant in attendants:
-            attendant.start()
-        missing = len(cells)
-        while missing:
-            served, message = reports.get()
-            if served is None:
-                raise message
-            if isinstance(message, Outcome):
-                missing -= 1
-                yield served, message
-            else:
-                tally.step(served, message)
-    finally:
-        for worker in crew:
+    def __init__(self, table: Microdata, workers: int, measure: Measure = measure_cell) -> None:
+        self.measure = measure
+        content = packed(table)
+        self.table = None if workers else unpacked(content)  # in the same form as a process of its own would have it
+        self.workers = [Worker(content, max(1, threads() // workers)) for _ in range(workers)]
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for worker in self.workers:
             worker.stop()
-        for attendant in attendants:
-            attendant.join()
-        for worker in crew:
+        for worker in self.workers:
             worker.close()
+
+    def outcomes(
+        self, cells: Sequence[Cell], tally: Tally, until: float | None = None
+    ) -> Iterator[tuple[Cell, Outcome]]:
+        """Each cell with its outcome, in the order in which they are ready; of those that are not ready at a time of
+        the monotonic clock, none, and with that the crew has done its work."""
+        outcomes = self._in_processes(cells, tally, until) if self.workers else self._here(cells, tally, until)
+        with closing(outcomes):  # also if the user stops it: no process is left behind
+            yield from outcomes
+
+    def _here(self, cells: Sequence[Cell], tally: Tally, until: float | None) -> Generator[tuple[Cell, Outcome]]:
+        assert self.table is not None
+        for cell in cells:
+            watch = _Watch(cell, tally, until)
+            try:
+                outcome = self.measure(self.table, cell, watch)
+            except Cancelled:
+                if watch.is_late:
+                    return
+                raise
+            yield cell, outcome
+
+    def _in_processes(
+        self, cells: Sequence[Cell], tally: Tally, until: float | None
+    ) -> Generator[tuple[Cell, Outcome]]:
+        """A thread for each process hands it one cell after another."""
+        waiting: queue.SimpleQueue[Cell] = queue.SimpleQueue()
+        for cell in cells:
+            waiting.put(cell)
+        reports: queue.SimpleQueue[tuple[Cell | None, Any]] = queue.SimpleQueue()
+        attendants = [
+            threading.Thread(target=_attend, args=(worker, self.measure, waiting, reports), daemon=True)
+            for worker in self.workers
+        ]
+        missing = len(cells)
+        try:
+            for attendant in attendants:
+                attendant.start()
+            while missing:
+                try:
+                    left = None if until is None else max(0.0, until - time.monotonic())
+                    served, message = reports.get(timeout=left)
+                except queue.Empty:
+                    return
+                if served is None:
+                    raise message
+                if isinstance(message, Outcome):
+                    missing -= 1
+                    yield served, message
+                else:
+                    tally.step(served, message)
+        finally:
+            if missing:
+                for worker in self.workers:
+                    worker.stop()
+            for attendant in attendants:
+                attendant.join()
+
+
+class _Watch:
+    """Progress of a cell that is measured in this process; it breaks the work off when the time is up."""
+
+    def __init__(self, cell: Cell, tally: Tally, until: float | None) -> None:
+        self.cell, self.tally, self.until = cell, tally, until
+
+    @property
+    def is_late(self) -> bool:
+        return self.until is not None and time.monotonic() >= self.until
+
+    def __call__(self, fraction: float, label: str, /) -> None:
+        if self.is_late:
+            raise Cancelled("the time is up")
+        self.tally.step(self.cell, fraction)
 
 
 def _attend(
-    worker: Worker, waiting: queue.SimpleQueue[Cell], reports: queue.SimpleQueue[tuple[Cell | None, Any]]
+    worker: Worker,
+    measure: Measure,
+    waiting: queue.SimpleQueue[Cell],
+    reports: queue.SimpleQueue[tuple[Cell | None, Any]],
 ) -> None:
     while not worker.stopped:
         try:
@@ -117,7 +183,7 @@ def _attend(
         except queue.Empty:
             return
         try:
-            reports.put((cell, worker.measure(cell, lambda fraction, cell=cell: reports.put((cell, fraction)))))  # type: ignore[misc]
+            reports.put((cell, worker.outcome(measure, cell, lambda part, cell=cell: reports.put((cell, part)))))  # type: ignore[misc]
         except BaseException as problem:
             reports.put((None, problem))
             return
@@ -133,10 +199,10 @@ class Worker:
         self.stopped = False
         self.lock = threading.Lock()
 
-    def measure(self, cell: Cell, progress: Callable[[float], None]) -> Outcome:
+    def outcome(self, measure: Measure, cell: Cell, progress: Callable[[float], None]) -> Outcome:
         process = self._running()
         with suppress(BrokenPipeError, ValueError):
-            _send(process, cell)
+            _send(process, (measure, cell))
         while True:
             message = _received(process)
             if message is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,31 +58,47 @@ def run_study(
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         cells = unfold(design, table, store.secret)
         run_cells(cells, table, store, workers=workers, progress=Part(progress, 0.01, 0.98))
-        study = _study(design, table, cells, store, _started(design, table, data))
-        study = _with_planned(
-            study, table, cells[0].measures, store, workers=workers, progress=Part(progress, 0.98, 1.0)
-        )
+        study = study_of_cells(
+            cells, store.outcomes(cells), table=table, title=design.title, organisation=design.organisation,
+            author=design.author, score=design.score, risk_bound=design.risk_bound,
+            started=_started(design, table, data),
+        )  # fmt: skip
+        last = _Last(table, cells[0].measures, store, workers, Part(progress, 0.98, 1.0))
+        study = with_planned(study, last.cell, last.outcome)
+        last.progress(1.0, "the best was measured again")
     if folder is not None:
         study.save(folder)
     return study
 
 
-def _with_planned(
-    study: Study, table: Microdata, measures: Measures, store: Store, *, workers: int | None, progress: Progress
-) -> Study:
+@dataclass(frozen=True)
+class _Last:
+    """How the release is measured that the plan of the best makes."""
+
+    table: Microdata
+    measures: Measures
+    store: Store
+    workers: int | None
+    progress: Progress
+
+    def cell(self, candidate: Candidate) -> Cell:
+        return planned_cell(self.table, candidate, self.measures, self.store.secret)
+
+    def outcome(self, cell: Cell) -> Outcome:
+        run_cells([cell], self.table, self.store, workers=self.workers, progress=Rising(self.progress))
+        return self.store.outcomes([cell])[cell.digest]
+
+
+def with_planned(study: Study, cell_of: Callable[[Candidate], Cell], outcome_of: Callable[[Cell], Outcome]) -> Study:
     """The study with the release that the plan of its best makes. Where that does not keep the bound on the risk, the
     next candidate is the best."""
-    failures, progress = len(study.failures), Rising(progress)
+    failures = len(study.failures)
     while study.admissible and study.best.again is None and len(study.failures) == failures:
         best = study.best
-        cell = planned_cell(table, best.candidate, measures, store.secret)
-        if best.candidate.is_random:
-            run_cells([cell], table, store, workers=workers, progress=progress)
-            outcome = store.outcomes([cell])[cell.digest]
-        else:
-            outcome = Outcome(best.runs[0].measured)  # any seed makes the same
+        cell = cell_of(best.candidate)
+        # any seed makes the same of what is not random
+        outcome = outcome_of(cell) if best.candidate.is_random else Outcome(best.runs[0].measured)
         study = study.with_planned(cell, outcome)
-    progress(1.0, "the best was measured again")
     return study
 
 
@@ -119,21 +136,13 @@ def _started(design: Design, table: Microdata, data: Any) -> Started | None:
     return Started(str(design.file), table.origin.path, data is not None, design.reading)
 
 
-def _study(design: Design, table: Microdata, cells: Sequence[Cell], store: Store, started: Started | None) -> Study:
+def study_of_cells(cells: Sequence[Cell], outcomes: Mapping[str, Outcome], *, table: Microdata, **about: Any) -> Study:
+    """The study of the outcomes of cells of a table."""
+    measures = cells[0].measures
     return study_of(
-        cells,
-        store.outcomes(cells),
-        title=design.title,
-        organisation=design.organisation,
-        author=design.author,
-        attributes=cells[0].measures.attributes,
-        records=len(table),
-        score=design.score,
-        risk_bound=design.risk_bound,
-        schema=table.schema,
-        started=started,
-        knowledge=_knowledge(table, cells[0].measures),
-    )
+        cells, outcomes, attributes=measures.attributes, records=len(table), schema=table.schema,
+        knowledge=_knowledge(table, measures), **about,
+    )  # fmt: skip
 
 
 def _knowledge(table: Microdata, measures: Measures) -> Knowledge:
@@ -161,9 +170,8 @@ def compare(
     cells = cells_of(table, [(way, 1) for way in ways], [seed] * len(ways), measures)
     with Store() as store:
         run_cells(cells, table, store, workers=0, progress=Part(progress, 0.0, 0.95))
-        outcomes = store.outcomes(cells)
-        study = study_of(
-            cells, outcomes, attributes=compared(ways), records=len(table), schema=table.schema,
-            knowledge=_knowledge(table, measures),
-        )  # fmt: skip
-        return _with_planned(study, table, measures, store, workers=0, progress=Part(progress, 0.95, 1.0))
+        study = study_of_cells(cells, store.outcomes(cells), table=table)
+        last = _Last(table, measures, store, 0, Part(progress, 0.95, 1.0))
+        study = with_planned(study, last.cell, last.outcome)
+        last.progress(1.0, "the best was measured again")
+        return study

@@ -1,4 +1,4 @@
-"""A worker process: it gets the table once, then one cell after another, and answers with their outcomes.
+"""A worker process: it gets the table once, then one cell after another and what measures it; it answers with outcomes.
 
 It is started as a program of its own instead of through `multiprocessing`, which would run the caller's script again.
 """
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from microveil.microdata import Microdata
 from microveil.microdata.schema import Schema
-from microveil.study.measuring import Outcome, measure_cell
+from microveil.study.measuring import Outcome
 
 READY = "ready"
 _PAUSE = 0.2  # seconds between two reports of progress
@@ -49,7 +49,8 @@ def main() -> None:
     table = unpacked(requests.get())
     answer(answers, READY)
     while True:
-        answer(answers, measure_cell(table, requests.get(), _Reports(answers)))
+        measure, cell = requests.get()
+        answer(answers, measure(table, cell, _Reports(answers)))
 
 
 class _Reports:

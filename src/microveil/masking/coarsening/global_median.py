@@ -7,6 +7,7 @@ from typing import ClassVar
 from microveil.masking.coarsening.mondrian import Mondrian
 from microveil.masking.publishing.publishing import Publishing
 from microveil.masking.publishing.span import MiddleOfSpan
+from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.parameters import parameter, parameterised
 
 
@@ -28,5 +29,6 @@ class GlobalMedian(Mondrian):
     summary: ClassVar[str] = "median cuts into regions of at least k records, which publish the middle of their range"
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
     source: ClassVar[str] = "Marés (2013), section 5.3.1; Marés and Torra (2012)"
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
     publishing: Publishing = parameter(default=MiddleOfSpan(), help="what a region publishes")

@@ -12,6 +12,7 @@ from microveil.masking.partition import Partition
 from microveil.masking.preparation.missing_patterns import rows_by_pattern
 from microveil.masking.publishing.publishing import Publishing
 from microveil.masking.publishing.span import Span
+from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
 from microveil.microdata.schema import KINDS
@@ -57,6 +58,7 @@ class Mondrian(Method):
     )
     weights: ClassVar[str] = "sampling weights are not used: k counts records; they are released as they are"
     source: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan (2006); Marés (2013), section 2.3.3"
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
     k: int = parameter(default=3, help="fewest records in a region", ge=2, le=MOST_RECORDS)
     cut: Literal["strict", "relaxed"] = parameter(

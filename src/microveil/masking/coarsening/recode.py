@@ -21,6 +21,7 @@ from microveil.masking.coarsening.coarse import (
     valid_categories,
 )
 from microveil.masking.notes import VALUES_MERGED, VALUES_OF_ATTRIBUTE, Note
+from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, Whole, ranges
 from microveil.microdata import Attribute, Categories, Microdata
 from microveil.microdata.hierarchies import check_width, equal_width, frequency_cuts
 from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, node_text
@@ -71,6 +72,7 @@ class Recode(Method):
         "schema says"
     )
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2; Marés (2013), section 2.3.5"
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, groups=Whole(2, 50), leave=OneOf((0.0, 0.01, 0.05)))
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "leave": 0.5}
 

@@ -13,6 +13,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.guarantees import Guarantees
 from microveil.masking.notes import CELLS_EMPTIED, CELLS_OF_ATTRIBUTE, NO_CELL_EMPTIED, Note
+from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.equivalence_classes import Combinations, combinations_of, key_codes
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
@@ -66,6 +67,7 @@ class Suppress(Method):
         "with `weighted`, the population that sampling weights estimate decides; they are not changed"
     )
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
+    searched: ClassVar[Ranges] = ranges(k=Whole(2, 10))
     random: ClassVar[bool] = False
     quick: ClassVar = {"k": 2, "most_values": 1000}
 
@@ -113,19 +115,23 @@ class Suppress(Method):
         self._check(data.with_columns(columns, changed), attributes, targets)
         return Masked(columns, notes=(_note(self.name, attributes, suppressed),), attributes=tuple(changed))
 
+    @classmethod
+    def suits(cls, data: Microdata, name: str) -> bool:
+        return super().suits(data, name) and (
+            data[name].kind != "numeric" or _distinct_numbers(data, name) <= cls().most_values
+        )
+
     def _with_policies(self, data: Microdata, attributes: tuple[str, ...]) -> Microdata:
         """The table with the meaning that empty cells of the keys are to have; refused where it cannot be treated."""
         changed: list[Attribute] = []
         for name in attributes:
             attribute = data[name]
-            codes = key_codes(data, name)  # refuses missing cells where the schema does
-            if attribute.kind == "numeric":
-                values = codes[data.numbers(name).present]
-                if len(values) and values.max() >= self.most_values:
-                    raise DataError(
-                        f"attribute '{name}' is numeric with more than {self.most_values} distinct values, so nearly "
-                        "every combination is rare; recode it to intervals first"
-                    )
+            key_codes(data, name)  # refuses missing cells where the schema does
+            if attribute.kind == "numeric" and _distinct_numbers(data, name) > self.most_values:
+                raise DataError(
+                    f"attribute '{name}' is numeric with more than {self.most_values} distinct values, so nearly "
+                    "every combination is rare; recode it to intervals first"
+                )
             policy = attribute.missing if self.suppressed == "as declared" else self.suppressed
             if policy == "refuse":  # there are none yet; emptied cells could be anything
                 policy = "wildcard"
@@ -197,6 +203,11 @@ def _empty_code(data: Microdata, name: str, classes: Combinations, column: int) 
     if len(empty) and data[name].missing != "wildcard":
         return int(classes.codes[classes.of_record[empty[0]], column])
     return int(classes.codes[:, column].max(initial=-1)) + 1
+
+
+def _distinct_numbers(data: Microdata, name: str) -> int:
+    numbers = data.numbers(name)
+    return len(np.unique(numbers.values[numbers.present]))
 
 
 def _note(method: str, attributes: tuple[str, ...], suppressed: BoolArray) -> Note:

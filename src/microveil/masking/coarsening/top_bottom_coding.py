@@ -11,6 +11,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.coarsening.coarse import Coarse, Publish, centred, merged, published, valid_categories
 from microveil.masking.notes import VALUES_CODED, VALUES_CODED_AS_THRESHOLD, Note
+from microveil.masking.ranges import Interval, Ranges, Whole, ranges
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
@@ -30,6 +31,7 @@ class EndCoding(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "missing cells and missing codes stay as they are and are not counted"
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2; Marés (2013), section 2.3.5"
+    searched: ClassVar[Ranges] = ranges(percent=Interval(0.5, 20.0, logarithmic=True), p=Whole(1, 5))
     random: ClassVar[bool] = False
     top: ClassVar[bool]
 

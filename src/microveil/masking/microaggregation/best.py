@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.ranges import GROUP_SIZES, Ranges, Whole, ranges
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -35,6 +36,7 @@ class Best(Microaggregation):
         "Microveil's own: simulated annealing over exchanges between neighbouring groups, with the objective of "
         "Domingo-Ferrer and Mateo-Sanz (2002)"
     )
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, polish=Whole(500, 20_000))
     random: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.masking.microaggregation.mdav_generic import Generic
+from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.numerics.neighbours.mixed_distance import MEAN, MEDIAN, Axes
 from microveil.parameters import parameterised
 from microveil.progress import Progress
@@ -30,6 +31,7 @@ class KModes(Generic):
     name: ClassVar[str] = "k-modes"
     summary: ClassVar[str] = "clusters around the most frequent categories, joined until each has k records"
     source: ClassVar[str] = "Huang (1998); Torra (2004a); Fayyoumi (2008), section 2.6.4"
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
     def _mixed_groups(self, columns: FloatArray, axes: Axes, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.clustering.c_medians import c_medians_from, dissimilar_centres, merge_small

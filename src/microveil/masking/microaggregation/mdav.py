@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -31,6 +32,7 @@ class MDAV(Microaggregation):
     source: ClassVar[str] = (
         "Domingo-Ferrer and Torra (2005); Nin (2008), section 2.4.2, Algorithm 3; Fayyoumi (2008), section 2.6.3.2"
     )
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
     remainder: Literal["standard", "literal"] = parameter(
         default="standard",

@@ -10,6 +10,7 @@ import numpy as np
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.partition import Partition
 from microveil.masking.preparation import MixedPreparation, Preparation
+from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.mixed import mixed_columns
@@ -91,6 +92,7 @@ class MDAVGeneric(Generic):
     source: ClassVar[str] = (
         "Domingo-Ferrer and Torra (2005); Marés (2013), section 2.3.2, Algorithm 4; Fayyoumi (2008), section 2.6.4"
     )
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
     ties: Literal["first", "computed", "random"] = parameter(
         default="first",

@@ -9,6 +9,7 @@ import numpy as np
 from microveil.errors import ParameterError
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.individual_ranking import Remainder, own_values
+from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.numerics.statistics.scaling import Scale
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -39,6 +40,7 @@ class Projection(Microaggregation):
         "Mateo-Sanz and Domingo-Ferrer (1998); Nin and Torra (2008); Nin (2008), sections 2.4.2 and 3.2, Algorithms 2 "
         "and 4; Fayyoumi (2008), section 2.6.3.1"
     )
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
     axis: Axis = parameter(default="component", help="score by which the records are sorted")
     partition: Cut = parameter(

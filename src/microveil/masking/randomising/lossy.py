@@ -8,6 +8,7 @@ import numpy as np
 
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of
+from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import paired_covariance
 from microveil.numerics.statistics.scaling import min_max, standardise
@@ -43,6 +44,7 @@ class Lossy(Method):
         "missing cells and missing codes stay as they are; in the image they have the mean of their attribute"
     )
     source: ClassVar[str] = "Domingo-Ferrer and Torra (2001b), JPEG; Fayyoumi (2008), section 2.5.1"
+    searched: ClassVar[Ranges] = ranges(quality=Whole(5, 100, logarithmic=False))
 
     quality: int = parameter(default=50, help="JPEG quality of the image, in per cent", ge=1, le=100)
     order: Literal["given", "correlated"] = parameter(

@@ -11,6 +11,7 @@ from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of, restored_moments
 from microveil.masking.likelihood import Normal, Statement
+from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import covariance_root, paired_covariance
 from microveil.numerics.statistics.scaling import Scaling
@@ -55,6 +56,9 @@ class Noise(Method):
         "missing cells and missing codes stay as they are; a covariance is taken over the records that have both values"
     )
     source: ClassVar[str] = "Kim (1986), Sullivan and Fuller (1989), Tendick (1991); Fayyoumi (2008), section 2.5.1"
+    searched: ClassVar[Ranges] = ranges(
+        alpha=Interval(0.005, 4.0, logarithmic=True), form=OneOf(("uncorrelated", "correlated"))
+    )
 
     alpha: float = parameter(
         default=0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6

@@ -12,6 +12,7 @@ from microveil.masking.columns import columns_of
 from microveil.masking.notes import RECORDS_SWAPPED
 from microveil.masking.partition import Partition
 from microveil.masking.randomising.noise import correlated_noise
+from microveil.masking.ranges import Interval, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import combinations_of
 from microveil.microdata.microdata import check_records, count
@@ -56,6 +57,7 @@ class NoiseSwapping(Method):
         "and linked on the cells they have"
     )
     source: ClassVar[str] = "Kim and Winkler (1995); Fayyoumi (2008), section 2.4.3"
+    searched: ClassVar[Ranges] = ranges(alpha=Interval(0.005, 4.0, logarithmic=True))
 
     alpha: float = parameter(
         default=0.1, help="variance of the noise, as a share of the attribute's variance", ge=0, le=1e6

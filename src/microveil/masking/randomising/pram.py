@@ -15,6 +15,7 @@ from microveil.masking.likelihood import Statement, Transition
 from microveil.masking.notes import DIAGONAL_NOT_KEPT, DIAGONAL_OUT_OF_RANGE, FREQUENCIES_NOT_KEPT, Note
 from microveil.masking.randomising.evolution import Evolution, what_evolved
 from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_of, matrix_for
+from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.numerics.evolution.formulas import LeastFrequency, formula_matrix, parsed
@@ -139,6 +140,9 @@ class PRAM(Method):
     weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
     source: ClassVar[str] = (
         "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1, 4.1 and 4.2, Algorithm 6; corrects its Eq. 4.7"
+    )
+    searched: ClassVar[Ranges] = ranges(
+        p=Interval(0.05, 0.98), matrix=OneOf(("frequency", "proportional", "entropy")), invariant=OneOf((False, True))
     )
 
     p: float = parameter(

@@ -9,6 +9,7 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
+from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import Combinations, combinations_of
 from microveil.parameters import parameter, parameterised
@@ -39,6 +40,7 @@ class Resampling(Method):
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are; samples are drawn from the values"
     source: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz (1999); Fayyoumi (2008), section 2.5.1"
+    searched: ClassVar[Ranges] = ranges(t=Whole(1, 30))
 
     t: int = parameter(default=3, help="number of bootstrap samples", ge=1, le=10_000)
 

@@ -9,6 +9,7 @@ import numpy as np
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.notes import BASE_OF_ATTRIBUTE, BASES_CHOSEN
+from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
@@ -45,6 +46,7 @@ class Rounding(Method):
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are"
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.1"
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
     base: float | None = parameter(
         default=None, help="publish multiples of this number; unset: chosen from the data", gt=0, le=LARGEST_NUMBER

@@ -11,6 +11,7 @@ import pyarrow as pa
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.likelihood import Kept, Statement
+from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
 from microveil.masking.swapping.ranks import MISSING, WEIGHTS
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import combinations_of
@@ -46,6 +47,7 @@ class DataSwapping(Method):
     )
     weights: ClassVar[str] = WEIGHTS.replace("ranks count", "shares count")
     source: ClassVar[str] = "Dalenius and Reiss (1982); Fayyoumi (2008), section 2.5.1"
+    searched: ClassVar[Ranges] = ranges(share=Interval(0.02, 1.0, logarithmic=True), together=OneOf((False, True)))
 
     share: float = parameter(default=0.2, help="share of the records that take part in an exchange", ge=0, le=1)
     within: tuple[str, ...] | None = parameter(

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.ranges import Interval, Ranges, ranges
 from microveil.masking.swapping.ranks import TIES, UNIT, SwapByRank, Ties, Unit, check_ranks, ranks
 from microveil.parameters import parameter, parameterised
 from microveil.typing import IntArray
@@ -30,6 +31,7 @@ class RankSwapping(SwapByRank):
     name: ClassVar[str] = "rank-swapping"
     summary: ClassVar[str] = "values are swapped with values of a similar rank, attribute by attribute"
     source: ClassVar[str] = "Moore (1996); Nin (2008), section 2.4.1; Marés (2013), section 2.3.4"
+    searched: ClassVar[Ranges] = ranges(p=Interval(0.5, 60.0, logarithmic=True))
 
     p: float = parameter(
         default=5.0,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 import pydantic
 
+from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.masking.swapping.ranks import TIES, SwapByRank, Ties, check_weights
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, bucket_shares, tabulated
 from microveil.parameters import parameter, parameterised
@@ -36,6 +37,7 @@ class RankSwappingBuckets(SwapByRank):
     name: ClassVar[str] = "rank-swapping-buckets"
     summary: ClassVar[str] = "rank swapping within and between buckets of ranks, near buckets being likelier"
     source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), section 4.1.2"
+    searched: ClassVar[Ranges] = ranges(buckets=Whole(2, 100))
 
     buckets: int = parameter(default=25, help="number of buckets that the ranks are divided into", ge=1, le=1_000_000)
     bucket_weights: Shape | tuple[float, ...] | Callable[[int], float] = parameter(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 import pydantic
 
+from microveil.masking.ranges import Interval, Ranges, ranges
 from microveil.masking.swapping.ranks import TIES, UNIT, SwapByRank, Ties, Unit, check_ranks, check_weights, ranks
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, shift_weights, tabulated
 from microveil.parameters import parameter, parameterised
@@ -39,6 +40,7 @@ class RankSwappingDistribution(SwapByRank):
         "rank swapping in which the distance in ranks is drawn at random, short ones being likelier"
     )
     source: ClassVar[str] = "Nin, Herranz and Torra (2008c); Nin (2008), section 4.1.2"
+    searched: ClassVar[Ranges] = ranges(p=Interval(0.5, 60.0, logarithmic=True))
 
     p: float = parameter(
         default=5.0,

@@ -63,6 +63,10 @@ class SwapByRank(Method):
     weights: ClassVar[str] = WEIGHTS
     ties: Ties
 
+    @classmethod
+    def suits(cls, data: Microdata, name: str) -> bool:
+        return super().suits(data, name) and _has_order(data, name)
+
     @abstractmethod
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         """For so many values in ascending order: from which rank each rank receives its value."""
@@ -133,13 +137,18 @@ def _ascending(keys: Keys, ties: Ties, rng: np.random.Generator) -> IntArray:
     return order
 
 
+def _has_order(data: Microdata, name: str) -> bool:
+    """Whether an attribute has an order to go by: a nominal one where its domain is declared."""
+    return data[name].kind != "nominal" or data[name].domain is not None
+
+
 def _sort_keys(data: Microdata, name: str, method: str) -> tuple[Keys, IntArray]:
     """What the records are sorted by, and which of them have a value."""
     attribute = data[name]
     if attribute.kind == "numeric":
         numbers = data.numbers(name)
         return numbers.values, np.flatnonzero(numbers.present)
-    if attribute.kind == "nominal" and attribute.domain is None:
+    if not _has_order(data, name):
         raise DataError(
             f"attribute '{name}' is nominal and its schema declares no domain, so {method} has no order to go by; "
             "declare its domain in a sensible order or use data-swapping"

@@ -9,6 +9,7 @@ import numpy as np
 from microveil.errors import DataError, SchemaError
 from microveil.masking.base import Masked, Method
 from microveil.masking.notes import DRAWN_ONE_BY_ONE, NOT_DRAWN_GIVEN, Note
+from microveil.masking.ranges import GROUP_SIZES, Interval, Ranges, ranges
 from microveil.masking.synthesis.closeness import closeness
 from microveil.masking.synthesis.columns import Column, Drawn
 from microveil.masking.synthesis.latent import MOST_INDICATORS, CopulaModel, draw_normal
@@ -57,6 +58,7 @@ class Synthetic(Method):
     source: ClassVar[str] = (
         "Rubin (1993), Reiter (2005), Burridge (2003), Iman and Conover (1982); Fayyoumi (2008), section 2.5"
     )
+    searched: ClassVar[Ranges] = ranges(leaf=GROUP_SIZES, blend=Interval(0.0, 0.9))
 
     model: Literal["trees", "normal", "copula", "latin-hypercube"] = parameter(
         default="trees", help="trees for all kinds, normal for numbers only, copula and latin-hypercube for all kinds"

@@ -1,0 +1,176 @@
+"""What to try next: samplers that are asked for pipelines and told what became of them.
+
+`nsga2` is the elitist non-dominated sorting genetic algorithm of Deb et al. (2002): parents are drawn by tournaments on
+rank and crowding, and the best of parents and children survive. `random` draws pipelines without looking at what was
+found; it is what every other sampler must beat.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+
+import numpy as np
+
+from microveil.errors import UnknownNameError
+from microveil.numerics.evolution.pareto import crowding_distances, hypervolume, ranks
+from microveil.search.space import Pipeline, Space, key_of
+from microveil.typing import FloatArray
+
+_TRIES = 50  # to find a pipeline that was not tried before
+_STARTED = 24  # good plans that are tried first
+_CROSSED = 0.4  # share of children that have two parents
+_AGAIN = 0.4  # probability that a varied child is varied once more
+_FOCUS = 0.3  # share of parents from the neighbourhood of the best within the bound on the risk
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was found of a pipeline: loss and risk in per cent, and by how much it falls short of what is required.
+
+    One that could not be made has an infinite violation. Of one that is not `complete` only some attacks were run,
+    because with their risk it was dominated already.
+    """
+
+    pipeline: Pipeline
+    loss: float = inf
+    risk: float = inf
+    violation: float = inf
+    complete: bool = True
+
+    @property
+    def is_feasible(self) -> bool:
+        return self.violation == 0
+
+
+def front_of(points: Sequence[Point]) -> list[Point]:
+    """The complete and feasible points that no other such point dominates, by rising risk."""
+    listed = [point for point in points if point.is_feasible and point.complete]
+    if not listed:
+        return []
+    kept: list[Point] = []
+    for point in sorted(listed, key=lambda point: (point.risk, point.loss)):
+        if not kept or point.loss < kept[-1].loss:
+            kept.append(point)
+    return kept
+
+
+def hypervolume_of(points: Sequence[Point]) -> float:
+    """The share of the area of loss and risk, both up to 100 %, that a front dominates, in per cent."""
+    return hypervolume(_objectives(front_of(points)))
+
+
+def _objectives(points: Sequence[Point]) -> FloatArray:
+    return np.array([(point.loss, point.risk) for point in points], dtype=np.float64).reshape(-1, 2)
+
+
+class Sampler(ABC):
+    """Asked for pipelines, none of them twice, and told what was found of them."""
+
+    def __init__(self, space: Space, rng: np.random.Generator, risk_below: float | None = None) -> None:
+        self.space, self.rng, self.risk_below = space, rng, risk_below
+        self.seen: set[str] = set()
+
+    def ask(self, count: int) -> list[Pipeline]:
+        """So many pipelines to try; fewer only where hardly any is left that was not tried."""
+        asked: list[Pipeline] = []
+        for _ in range(count):
+            for attempt in range(_TRIES):
+                pipeline = self.space.drawn(self.rng) if attempt > _TRIES // 2 else self._next()
+                if (key := key_of(pipeline)) not in self.seen:
+                    self.seen.add(key)
+                    asked.append(pipeline)
+                    break
+        return asked
+
+    @abstractmethod
+    def _next(self) -> Pipeline:
+        """A pipeline to try."""
+
+    @abstractmethod
+    def tell(self, points: Sequence[Point]) -> None:
+        """What was found of those asked for, in the same order."""
+
+
+class RandomSampler(Sampler):
+    """Draws pipelines without looking at what was found."""
+
+    def _next(self) -> Pipeline:
+        return self.space.drawn(self.rng)
+
+    def tell(self, points: Sequence[Point]) -> None:
+        pass
+
+
+class Nsga2Sampler(Sampler):
+    """Keeps a population of the best found, and varies and crosses its members."""
+
+    size = 16  # of the population: small, because an evaluation takes long and a search has hundreds, not thousands
+
+    def __init__(self, space: Space, rng: np.random.Generator, risk_below: float | None = None) -> None:
+        super().__init__(space, rng, risk_below)
+        self.population: list[Point] = []
+        self.ranks = np.empty(0, dtype=np.int64)
+        self.crowding = np.empty(0)
+        self.starts = iter(space.starts()[:_STARTED])
+
+    def _next(self) -> Pipeline:
+        start = next(self.starts, None)
+        if start is not None:
+            return start
+        if not self.population:
+            return self.space.drawn(self.rng)
+        child = self._parent().pipeline
+        if self.rng.random() < _CROSSED:
+            child = self.space.crossed(child, self._parent().pipeline, self.rng)
+        child = self.space.varied(child, self.rng)
+        while self.rng.random() < _AGAIN:
+            child = self.space.varied(child, self.rng)
+        return child
+
+    def tell(self, points: Sequence[Point]) -> None:
+        made = [point for point in points if isfinite(point.violation)]
+        self.population = self._survivors([*self.population, *made])
+
+    def _survivors(self, points: list[Point]) -> list[Point]:
+        """The best by rank, and within the last rank that finds room those in the least crowded places."""
+        if not points:
+            return []
+        objectives = _objectives(points)
+        found = ranks(objectives, np.array([point.violation for point in points]))
+        crowding = np.zeros(len(points))
+        for rank in range(int(found.max()) + 1):
+            members = np.flatnonzero(found == rank)
+            crowding[members] = crowding_distances(objectives[members])
+        order = np.lexsort((-crowding, found))[: self.size]
+        self.ranks, self.crowding = found[order], crowding[order]
+        return [points[i] for i in order]
+
+    def _parent(self) -> Point:
+        """The winner of a tournament of two; now and then a neighbour of the best within the bound on the risk."""
+        near = self._near_the_best()
+        if near and self.rng.random() < _FOCUS:
+            return near[self.rng.integers(len(near))]
+        one, other = self.rng.integers(len(self.population), size=2)
+        better = (self.ranks[one], -self.crowding[one]) <= (self.ranks[other], -self.crowding[other])
+        return self.population[int(one if better else other)]
+
+    def _near_the_best(self) -> list[Point]:
+        """The best within the bound and its neighbours on the front; the safest where none is within."""
+        if self.risk_below is None:
+            return []
+        front = front_of(self.population)
+        within = sum(point.risk < self.risk_below for point in front)
+        return front[max(0, within - 2) : within + 1]
+
+
+SAMPLERS: dict[str, Callable[..., Sampler]] = {"nsga2": Nsga2Sampler, "random": RandomSampler}
+
+
+def sampler_of(name: str, space: Space, rng: np.random.Generator, risk_below: float | None) -> Sampler:
+    """A sampler by its name."""
+    if name not in SAMPLERS:
+        raise UnknownNameError("sampler", name, tuple(SAMPLERS))
+    return SAMPLERS[name](space, rng, risk_below)

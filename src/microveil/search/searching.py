@@ -1,0 +1,383 @@
+"""Search for pipelines with little loss and little risk: ask a sampler, measure, tell it, and measure the front anew.
+
+Pipelines are asked for in batches of a fixed size, and a sampler is told of a batch in the order in which it asked, so
+that the number of worker processes changes nothing. Every outcome is kept at once; a search that is started again asks
+for the same pipelines, finds their outcomes, and goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from microveil.errors import Cancelled, DataError, ParameterError
+from microveil.microdata import Microdata
+from microveil.microdata.files.atomic import make_folder
+from microveil.microdata.microdata import as_microdata, resolve_attributes
+from microveil.microdata.schema import KINDS
+from microveil.progress import Progress, Rising, silent
+from microveil.randomness import Streams, check_seed, derived_seed
+from microveil.registry import find
+from microveil.search.aims import Aim, seconds_of
+from microveil.search.found import Explored, Found
+from microveil.search.measuring import Stairs, Trial, measure_trial
+from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of
+from microveil.search.space import Pipeline, Space, key_of
+from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
+from microveil.study.design import MOST_WORKERS, check_whole
+from microveil.study.measuring import Outcome
+from microveil.study.results import STORE
+from microveil.study.runner import Crew, Tally, processes
+from microveil.study.running import check_folder, study_of_cells, with_planned
+from microveil.study.store import Store
+
+BATCH = 16  # pipelines that are asked for at a time, whatever the number of processes
+BUDGET = "10m"
+_LONG, _SAMPLE = 5_000, 2_000  # records from which a race on a sample comes first, and of that sample
+_FOR_THE_FRONT = 0.25  # share of the time that is left for measuring the front anew
+_FINALISTS = 24  # members of the front that are measured anew
+_REPEATS = 3  # how often, where they are random
+_HOPELESS = 4 * BATCH  # pipelines after which a search gives up that has found none that keeps to what is required
+MOST_EVALUATIONS = 1_000_000
+
+
+def search(
+    data: Any,
+    *,
+    risk_below: Any = None,
+    attributes: Sequence[str] | None = None,
+    known: Sequence[str] | None = None,
+    attacks: Sequence[str] | Literal["all"] | None = None,
+    losses: Sequence[str] | None = None,
+    require: Mapping[str, Any] | None = None,
+    at_most: Mapping[str, Any] | None = None,
+    only: Iterable[str] = (),
+    without: Iterable[str] = (),
+    insist: Iterable[str] = (),
+    budget: Any = None,
+    evaluations: int | None = None,
+    sampler: str = "nsga2",
+    seed: int | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    fresh: bool = False,
+    progress: Progress = silent,
+) -> Found:
+    """Search for the pipelines of methods that lose least at every level of risk.
+
+    The loss is that of an assessment, the risk the greatest share of records that any attack links: the usual attacks
+    and that of an intruder who knows the plan, or with `attacks="all"` every attack that applies. With `risk_below`,
+    the best is what loses least among those whose risk is below that percentage. `require` are guarantees such as
+    {"k": 3}, `at_most` bounds in per cent on single losses or risks such as {"il": 20}. `only`, `without` and `insist`
+    name methods. The search ends after a time (`budget`, 10 minutes unless told otherwise) or after so many
+    `evaluations`; the same seed and number of evaluations find the same, whatever the number of `workers`.
+
+    The front is measured once more at the end, on all records and with fresh seeds, because what a search has chosen
+    was also lucky. With a folder `out` everything is kept there, and a search that is started again goes on.
+
+    >>> people = {"age": [20, 22, 41, 43, 61, 65, 30, 33], "height": [170, 180, 175, 190, 160, 165, 171, 185]}
+    >>> found = search(people, risk_below=60, only=["mdav"], evaluations=4, seed=1, workers=0)
+    >>> found.best.candidate.family, found.best.risk < 60
+    ('mdav', True)
+    """
+    table = as_microdata(data)
+    aim = Aim.of(risk_below, require, at_most)
+    chosen = resolve_attributes(table, attributes, KINDS, "a search")
+    space = Space.of(table, chosen, only=only, without=without, insist=insist)
+    _check_possible(aim, space, table)
+    limits = Limits.of(budget, evaluations)
+    workers = None if workers is None else check_whole("workers", workers, 0, MOST_WORKERS)
+    measures = Measures(chosen, None if known is None else tuple(known), _named(attacks), _named(losses), WORST)
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_folder(folder)
+        make_folder(folder)
+    with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
+        key = store.secret if seed is None else check_seed(seed)
+        run = _Run(table, space, aim, measures, limits, store, key, processes(workers), Rising(progress))
+        found = run.carried_out(sampler_of(sampler, space, Streams(key).generator("search"), aim.risk_below))
+    if folder is not None:
+        found.save(folder)
+    return found
+
+
+WORST = Named("worst")
+
+
+def _named(given: Sequence[str] | str | None) -> Any:
+    """Measures by their names; `all`, and the usual ones where none are named."""
+    if given is None or given == "all":
+        return given
+    return tuple(Named(name) for name in ([given] if isinstance(given, str) else given))
+
+
+def _check_possible(aim: Aim, space: Space, table: Microdata) -> None:
+    """Refuse at once what no release of the table can keep to."""
+    k = aim.require.get("k", 1)
+    if k > len(table):
+        raise DataError(f"k at least {k:g} is not possible, because the table has {len(table):,} records")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a search ends: after so many seconds, or after so many pipelines."""
+
+    seconds: float | None
+    evaluations: int | None
+
+    @classmethod
+    def of(cls, budget: Any, evaluations: int | None) -> Limits:
+        if evaluations is not None:
+            check_whole("evaluations", evaluations, 1, MOST_EVALUATIONS)
+            if budget is not None:
+                raise ParameterError("a search ends after a time (budget) or after so many evaluations, not both")
+            return cls(None, evaluations)
+        return cls(seconds_of(BUDGET if budget is None else budget), None)
+
+
+class _Run:
+    """One search on one table, with what was found so far."""
+
+    def __init__(
+        self, table: Microdata, space: Space, aim: Aim, measures: Measures, limits: Limits, store: Store, seed: int,
+        workers: int, progress: Progress,
+    ) -> None:  # fmt: skip
+        self.table, self.space, self.aim, self.measures = table, space, aim, measures
+        self.limits, self.store, self.seed, self.workers, self.progress = limits, store, seed, workers, progress
+        self.began = time.monotonic()
+        self.shared = shared_digest(table, measures)
+        self.points: list[Point] = []
+        self.raced: list[Point] = []  # as measured on the sample
+        self.explored: list[Explored] = []
+        self.trajectory: list[tuple[int, float]] = []
+        self.candidates: dict[str, Candidate] = {}
+        self.sample = _SAMPLE if len(table) >= _LONG else None
+
+    # --- the whole ---------------------------------------------------------------------------------------------------
+
+    def carried_out(self, sampler: Sampler) -> Found:
+        cancelled = False
+        try:
+            with Crew(self.table, self.workers, measure_trial) as crew:
+                self._explore(sampler, crew)
+        except (Cancelled, KeyboardInterrupt):
+            if not front_of(self.points):
+                raise
+            cancelled = True
+        if not front_of(self.points):
+            self._find_one()
+        self._refuse_if_unmet()
+        measured = self._as_searched() if cancelled else self._measured_anew()
+        study = study_of_cells(
+            [trial for trial, _ in measured],
+            {trial.digest: outcome for trial, outcome in measured},
+            table=self.table, title="Search", score=WORST, risk_bound=self.aim.risk_below,
+        )  # fmt: skip
+        kept = tuple(r for r in study.results if all(not self.aim.shortfalls(run.measured) for run in r.runs))
+        study = replace(study, results=kept)
+        if not cancelled:
+            study = with_planned(study, self._planned_cell, self._planned_outcome)
+        self.progress(1.0, "the front was measured with fresh seeds")
+        return Found(study, tuple(self.explored), self.aim, tuple(self.trajectory), fresh=not cancelled)
+
+    def _explore(self, sampler: Sampler, crew: Crew) -> None:
+        """Batch after batch, until the time or the number of evaluations is used up, or nothing new is left."""
+        while (count := self._next_batch()) and (pipelines := sampler.ask(count)):
+            points = self._points(pipelines, crew)
+            sampler.tell(points)
+            self.points += points
+            self.trajectory.append((len(self.explored), hypervolume_of(self.points)))
+            self._give_up_if_hopeless()
+            if len(points) < len(pipelines) and self.sample is None:
+                return
+
+    def _next_batch(self) -> int:
+        if self.limits.evaluations is not None:
+            return min(BATCH, self.limits.evaluations - len(self.explored))
+        return 0 if self._time_is_up() else BATCH
+
+    @property
+    def _end(self) -> float | None:
+        """When the time is used up; what an earlier run has used counts."""
+        return None if self.limits.seconds is None else self.began + self.limits.seconds
+
+    @property
+    def _deadline(self) -> float | None:
+        """When exploring ends, so that time is left for the front."""
+        seconds = self.limits.seconds
+        return None if seconds is None else self.began + (1.0 - _FOR_THE_FRONT) * seconds
+
+    def _time_is_up(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    # --- batches -----------------------------------------------------------------------------------------------------
+
+    def _points(self, pipelines: Sequence[Pipeline], crew: Crew) -> list[Point]:
+        """What is found of a batch; on a long table, of those that a sample does not show to be dominated."""
+        if self.sample is not None:
+            raced = self._measured(pipelines, crew, self.sample, _stairs(self.raced))
+            self.raced += raced
+            kept = {key_of(point.pipeline) for point in front_of(self.raced)}
+            pipelines = [point.pipeline for point in raced if key_of(point.pipeline) in kept]
+        return self._measured(pipelines, crew, None, _stairs(self.points))
+
+    def _measured(self, pipelines: Sequence[Pipeline], crew: Crew, sample: int | None, front: Stairs) -> list[Point]:
+        trials = [self._trial(pipeline, 1, "search", sample, front) for pipeline in pipelines]
+        outcomes = self._outcomes(trials, crew, self._deadline)
+        points = []
+        for pipeline, trial in zip(pipelines, trials, strict=True):
+            if trial.digest in outcomes:
+                points.append(self._point(pipeline, trial, outcomes[trial.digest]))
+        return points
+
+    def _point(self, pipeline: Pipeline, trial: Trial, outcome: Outcome) -> Point:
+        measured = outcome.measured
+        point = Point(pipeline)
+        if measured is not None:
+            # guarantees are those of the whole table
+            violation = 0.0 if trial.sample is not None else self.aim.violation(measured)
+            point = Point(pipeline, measured.loss, measured.risk, violation, measured.complete)
+        self.explored.append(Explored(trial, point, outcome))
+        return point
+
+    def _trial(
+        self, pipeline: Pipeline, repeat: int, purpose: str, sample: int | None = None, front: Stairs = ()
+    ) -> Trial:
+        key = key_of(pipeline)
+        if key not in self.candidates:
+            self.candidates[key] = self.space.candidate(pipeline)
+        candidate = self.candidates[key]
+        seed = derived_seed(self.seed, purpose, key, repeat)
+        cell = cell_of(self.shared, candidate, repeat, seed, self.measures)
+        return self._as_trial(cell, purpose, sample, front)
+
+    def _as_trial(self, cell: Cell, purpose: str, sample: int | None = None, front: Stairs = ()) -> Trial:
+        required = tuple(self.aim.require)
+        digest = digest_of([cell.digest, purpose, required, front, sample, hex(self.seed) if sample else None])
+        made = (cell.candidate, cell.repeat, cell.seed, cell.measures, digest)
+        return Trial(*made, required=required, front=front, sample=sample, sample_seed=self.seed)
+
+    def _outcomes(self, trials: Sequence[Cell], crew: Crew, until: float | None) -> dict[str, Outcome]:
+        """What is known of these trials, or is found before the time is up."""
+        known = self.store.outcomes(trials)
+        self.began -= sum(outcome.seconds for outcome in known.values()) / max(1, self.workers)
+        waiting = [trial for trial in trials if trial.digest not in known]
+        tally = Tally(len(waiting), 0, lambda _, __: self._report())
+        for cell, outcome in crew.outcomes(waiting, tally, until):
+            self.store.keep(cell, outcome)
+            known[cell.digest] = outcome
+            tally.end(cell)
+        return known
+
+    def _report(self) -> None:
+        done, volume = len(self.explored), self.trajectory[-1][1] if self.trajectory else 0.0
+        told = f"{done:,} pipelines tried, hypervolume {volume:.1f} %"
+        if self.limits.seconds is None:
+            assert self.limits.evaluations is not None
+            self.progress(0.9 * min(1.0, done / self.limits.evaluations), told)
+            return
+        used = time.monotonic() - self.began
+        left = max(0.0, self.limits.seconds - used)
+        self.progress(0.9 * min(1.0, used / self.limits.seconds), f"{told}, {_clock(left)} left")
+
+    # --- what cannot be reached --------------------------------------------------------------------------------------
+
+    def _give_up_if_hopeless(self) -> None:
+        """Say what was nearest where none of many pipelines keeps to what is required."""
+        if len(self.points) < _HOPELESS:
+            return
+        self._refuse_if_unmet()
+
+    def _refuse_if_unmet(self) -> None:
+        bound = self.aim.risk_below
+        if any(point.is_feasible and (bound is None or point.risk < bound) for point in front_of(self.points)):
+            return
+        measured = [e for e in self.explored if e.outcome.measured is not None and e.trial.sample is None]
+        if not measured:
+            reason = self.explored[0].outcome.reason if self.explored else "none could be tried"
+            raise DataError(f"none of {len(self.explored):,} pipelines could be carried out ({reason})")
+        nearest = min(measured, key=lambda e: (e.point.violation, e.point.risk))
+        assert nearest.outcome.measured is not None
+        raise DataError(
+            f"none of {len(self.explored):,} pipelines keeps to {self.aim.words}; the nearest is "
+            f"'{nearest.trial.candidate.label}' with {self.aim.told(nearest.outcome.measured)}"
+        )
+
+    def _find_one(self) -> None:
+        """One good plan after the other, however long it takes, until one can be kept: a search returns something."""
+        with Crew(self.table, 0, measure_trial) as crew:
+            limits, self.limits = self.limits, Limits(None, None)
+            tried = {key_of(point.pipeline) for point in self.points}
+            for pipeline in sorted(self.space.starts(), key=_effort):
+                if key_of(pipeline) not in tried:
+                    self.points += self._measured([pipeline], crew, None, ())
+                if front_of(self.points) or len(self.points) >= _HOPELESS:
+                    break
+            self.limits = limits
+
+    # --- the front, measured anew ------------------------------------------------------------------------------------
+
+    def _as_searched(self) -> list[tuple[Trial, Outcome]]:
+        """The front as the search has measured it."""
+        return [(one.trial, one.outcome) for one in map(self._explored_of, front_of(self.points))]
+
+    def _measured_anew(self) -> list[tuple[Trial, Outcome]]:
+        """The front with fresh seeds, random pipelines several times; in a search with a time as often as it allows,
+        but the first at least once."""
+        finalists = self._finalists()
+        measured = [
+            (one.trial, one.outcome) for one in map(self._explored_of, finalists) if not one.trial.candidate.is_random
+        ]
+        drawn = [point for point in finalists if self.candidates[key_of(point.pipeline)].is_random]
+        trials = [self._trial(p.pipeline, repeat, "front") for repeat in range(1, _REPEATS + 1) for p in drawn]
+        first = 0 if measured or self.limits.seconds is None else 1
+        for some, until in ((trials[:first], None), (trials[first:], self._end)):
+            if some:
+                with Crew(self.table, min(self.workers, len(some)), measure_trial) as crew:
+                    found = self._outcomes(some, crew, until)
+                measured += [(trial, found[trial.digest]) for trial in some if trial.digest in found]
+        return measured
+
+    def _finalists(self) -> list[Point]:
+        """The members of the front that are measured anew, the most important first: the best within the bound, the
+        ends, and so many others spread over it."""
+        front = front_of(self.points)
+        bound = self.aim.risk_below
+        best = [i for i, point in enumerate(front) if bound is None or point.risk < bound][-1:]
+        spread = [round(i * (len(front) - 1) / (_FINALISTS - 1)) for i in range(_FINALISTS)]
+        halves = sorted(range(_FINALISTS), key=lambda i: (bin(i)[:1:-1], i))  # far apart first
+        chosen = dict.fromkeys((*best, *(spread[i] for i in halves)))
+        return [front[i] for i in chosen]
+
+    def _explored_of(self, point: Point) -> Explored:
+        return next(one for one in self.explored if one.point is point)
+
+    def _planned_cell(self, candidate: Candidate) -> Trial:
+        cell = planned_cell(self.table, candidate, self.measures, self.store.secret)
+        return self._as_trial(cell, "plan")
+
+    def _planned_outcome(self, cell: Cell) -> Outcome:
+        with Crew(self.table, 0, measure_trial) as crew:
+            return self._outcomes([cell], crew, None)[cell.digest]
+
+
+def _stairs(points: Sequence[Point]) -> Stairs:
+    return tuple((point.loss, point.risk) for point in front_of(points))
+
+
+def _effort(pipeline: Pipeline) -> bool:
+    """Whether a pipeline takes long on a long table, by what its methods are: groups take longer than drawing."""
+    return any(find("method", step.method).family not in ("swapping", "randomising") for step in pipeline)
+
+
+def _clock(seconds: float) -> str:
+    """A time that is left, in words.
+
+    >>> _clock(42), _clock(125)
+    ('42 s', '2 min 5 s')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
