@@ -71,3 +71,4 @@ def test_a_method_says_which_attributes_it_can_mask() -> None:
     assert can["rank-swapping"] == can["rank-swapping-buckets"] == can["rank-swapping-distribution"] == ["age", "size"]
     assert can["suppress"] == ["town", "size"]
     assert can["mdav-generic"] == ["age", "town", "size"]
+    assert can["top-code"] == can["bottom-code"] == ["age", "size"]

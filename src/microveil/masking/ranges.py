@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 from types import MappingProxyType
 from typing import Any
@@ -32,6 +32,10 @@ class Range(ABC):
     @abstractmethod
     def spread(self, count: int) -> list[Any]:
         """So many values, evenly over the range; of a list, the first ones."""
+
+    def among(self, records: int) -> Range:
+        """The values that make sense for so many records."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Interval(Range):
 
     def _position(self, value: float) -> float:
         low, high, value = (log(v) if self.logarithmic else v for v in (self.low, self.high, value))
-        return (value - low) / (high - low)
+        return (value - low) / (high - low) if high > low else 0.0
 
     def _at(self, position: float) -> Any:
         if self.logarithmic:
@@ -76,11 +80,19 @@ class Interval(Range):
 class Whole(Interval):
     """Whole numbers from `low` to `high`, on a logarithmic scale unless told otherwise.
 
+    A number `of_records`, such as the size of a group, is at most half of those there are.
+
     >>> Whole(2, 50).spread(3)
     [2, 10, 50]
+    >>> Whole(2, 50, of_records=True).among(60)
+    Whole(low=2, high=30, logarithmic=True, of_records=True)
     """
 
     logarithmic: bool = True
+    of_records: bool = False
+
+    def among(self, records: int) -> Range:
+        return replace(self, high=min(self.high, max(2, records // 2))) if self.of_records else self
 
     def near(self, value: Any, rng: np.random.Generator) -> Any:
         found = super().near(value, rng)
@@ -113,7 +125,7 @@ class OneOf(Range):
         return list(self.values[:count])
 
 
-GROUP_SIZES = Whole(2, 500)  # k of groups and equivalence classes
+GROUP_SIZES = Whole(2, 500, of_records=True)  # k of groups and equivalence classes
 Ranges = Mapping[str, Range]
 
 

@@ -167,7 +167,7 @@ class _Run:
             if not front_of(self.points):
                 raise
             cancelled = True
-        if not front_of(self.points):
+        if not front_of(self.points) and self.limits.seconds is not None:
             self._find_one()
         self._refuse_if_unmet()
         measured = self._as_searched() if cancelled else self._measured_anew()
@@ -218,15 +218,17 @@ class _Run:
     def _points(self, pipelines: Sequence[Pipeline], crew: Crew) -> list[Point]:
         """What is found of a batch; on a long table, of those that a sample does not show to be dominated."""
         if self.sample is not None:
-            raced = self._measured(pipelines, crew, self.sample, _stairs(self.raced))
+            raced = self._measured(pipelines, crew, self._deadline, self.sample, _stairs(self.raced))
             self.raced += raced
             kept = {key_of(point.pipeline) for point in front_of(self.raced)}
             pipelines = [point.pipeline for point in raced if key_of(point.pipeline) in kept]
-        return self._measured(pipelines, crew, None, _stairs(self.points))
+        return self._measured(pipelines, crew, self._deadline, None, _stairs(self.points))
 
-    def _measured(self, pipelines: Sequence[Pipeline], crew: Crew, sample: int | None, front: Stairs) -> list[Point]:
+    def _measured(
+        self, pipelines: Sequence[Pipeline], crew: Crew, until: float | None, sample: int | None, front: Stairs
+    ) -> list[Point]:
         trials = [self._trial(pipeline, 1, "search", sample, front) for pipeline in pipelines]
-        outcomes = self._outcomes(trials, crew, self._deadline)
+        outcomes = self._outcomes(trials, crew, until)
         points = []
         for pipeline, trial in zip(pipelines, trials, strict=True):
             if trial.digest in outcomes:
@@ -276,12 +278,11 @@ class _Run:
         done, volume = len(self.explored), self.trajectory[-1][1] if self.trajectory else 0.0
         told = f"{done:,} pipelines tried, hypervolume {volume:.1f} %"
         if self.limits.seconds is None:
-            assert self.limits.evaluations is not None
-            self.progress(0.9 * min(1.0, done / self.limits.evaluations), told)
-            return
-        used = time.monotonic() - self.began
-        left = max(0.0, self.limits.seconds - used)
-        self.progress(0.9 * min(1.0, used / self.limits.seconds), f"{told}, {_clock(left)} left")
+            self.progress(0.9 * min(1.0, done / (self.limits.evaluations or 1)), told)
+        else:
+            used = time.monotonic() - self.began
+            left = f", {_clock(max(0.0, self.limits.seconds - used))} left"
+            self.progress(0.9 * min(1.0, used / self.limits.seconds), told + left)
 
     # --- what cannot be reached --------------------------------------------------------------------------------------
 
@@ -308,15 +309,13 @@ class _Run:
 
     def _find_one(self) -> None:
         """One good plan after the other, however long it takes, until one can be kept: a search returns something."""
+        tried = {key_of(point.pipeline) for point in self.points}
         with Crew(self.table, 0, measure_trial) as crew:
-            limits, self.limits = self.limits, Limits(None, None)
-            tried = {key_of(point.pipeline) for point in self.points}
-            for pipeline in sorted(self.space.starts(), key=_effort):
+            for pipeline in sorted(self.space.starts(), key=_takes_long):
                 if key_of(pipeline) not in tried:
-                    self.points += self._measured([pipeline], crew, None, ())
+                    self.points += self._measured([pipeline], crew, None, None, ())
                 if front_of(self.points) or len(self.points) >= _HOPELESS:
-                    break
-            self.limits = limits
+                    return
 
     # --- the front, measured anew ------------------------------------------------------------------------------------
 
@@ -368,7 +367,7 @@ def _stairs(points: Sequence[Point]) -> Stairs:
     return tuple((point.loss, point.risk) for point in front_of(points))
 
 
-def _effort(pipeline: Pipeline) -> bool:
+def _takes_long(pipeline: Pipeline) -> bool:
     """Whether a pipeline takes long on a long table, by what its methods are: groups take longer than drawing."""
     return any(find("method", step.method).family not in ("swapping", "randomising") for step in pipeline)
 

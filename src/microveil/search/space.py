@@ -13,7 +13,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking import Method, Step
-from microveil.masking.ranges import Interval, Range, Whole
+from microveil.masking.ranges import Interval, Range
 from microveil.microdata import Microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import shown
@@ -144,13 +144,8 @@ class Space:
     # --- single steps ------------------------------------------------------------------------------------------------
 
     def _ranges(self, method: str) -> dict[str, Range]:
-        """The ranges of its parameters, no group being larger than half of the table."""
-        found: dict[str, Range] = dict(find("method", method).searched)
-        most = max(2, self.records // 2)
-        for name, values in found.items():
-            if isinstance(values, Whole) and name == "k" and values.high > most:
-                found[name] = replace(values, high=most)
-        return found
+        """The ranges of its parameters on this table."""
+        return {name: values.among(self.records) for name, values in find("method", method).searched.items()}
 
     def _step(self, method: str, attributes: tuple[str, ...], strength: float) -> Step:
         """A step whose first parameter lies so far in its range, from 0 to 1; the others are the usual ones."""

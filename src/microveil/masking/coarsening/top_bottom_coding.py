@@ -72,6 +72,10 @@ class EndCoding(Method):
         if self.by == "value" and self.threshold is None:
             raise ParameterError(f"{self.name}: threshold must be given where by = 'value'")
 
+    @classmethod
+    def suits(cls, data: Microdata, name: str) -> bool:
+        return super().suits(data, name) and (data[name].kind == "numeric" or _has_order(data[name]))
+
     @property
     def high(self) -> bool:
         """Whether the high end is coded."""
@@ -127,7 +131,7 @@ class EndCoding(Method):
 
     def _coded_categories(self, data: Microdata, name: str) -> tuple[pa.Array, Attribute | None]:
         attribute = data[name]
-        if attribute.kind != "ordinal" and attribute.domain is None:
+        if not _has_order(attribute):
             raise DataError(
                 f"attribute '{name}' is {attribute.kind} and its categories have no declared order, so {self.name} "
                 "cannot tell their ends; declare its domain in the schema"
@@ -177,3 +181,8 @@ class BottomCode(EndCoding):
         "bottom coding: values below a threshold, or the first categories, are replaced by a single value"
     )
     top: ClassVar[bool] = False
+
+
+def _has_order(attribute: Attribute) -> bool:
+    """Whether the categories have an order: those of other than ordinal attributes where their domain is declared."""
+    return attribute.kind == "ordinal" or attribute.domain is not None

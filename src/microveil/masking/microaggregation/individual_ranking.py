@@ -9,7 +9,7 @@ import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.preparation import OneAttributeAtATime, Preparation
-from microveil.masking.ranges import OneOf, Ranges, Whole, ranges
+from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, ranges
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -69,7 +69,7 @@ class IndividualRanking(OneByOne):
     name: ClassVar[str] = "individual-ranking"
     summary: ClassVar[str] = "individual ranking: each attribute is sorted and microaggregated by itself"
     source: ClassVar[str] = "Defays and Anwar (1998); Fayyoumi (2008), sections 2.6.3.1 and 2.6.4"
-    searched: ClassVar[Ranges] = ranges(k=Whole(2, 200), partition=OneOf(("fixed", "optimal")))
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, partition=OneOf(("fixed", "optimal")))
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")
 
     partition: Literal["fixed", "optimal"] = parameter(
