@@ -3,6 +3,7 @@
 The module can be called: `microveil.search(data, risk_below=5)`.
 """
 
+import importlib
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,11 @@ _HOMES = {
     "Found": "microveil.search.found",
     "search": "microveil.search.searching",
 }
-__getattr__, __dir__ = offered(globals(), _HOMES, __all__)
+_look_up, __dir__ = offered(globals(), _HOMES, __all__)
+
+
+def __getattr__(name: str) -> Any:
+    return importlib.import_module("microveil.search.toolbox") if name == "toolbox" else _look_up(name)
 
 
 class _Callable(ModuleType):
