@@ -19,7 +19,18 @@ from microveil import entries
 from microveil.microdata import Schema
 
 ROOT = Path(__file__).parents[1]
-_GUIDES = ("guide", "choosing", "release", "missing", "studies", "evolution", "deciding", "reporting", "adding")
+_GUIDES = (
+    "guide",
+    "choosing",
+    "release",
+    "missing",
+    "studies",
+    "search",
+    "evolution",
+    "deciding",
+    "reporting",
+    "adding",
+)
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _GUIDES)]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SET_UP = ("make demo", "make test")  # these two are run by whoever runs this test

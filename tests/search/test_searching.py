@@ -111,6 +111,8 @@ def test_a_search_without_time_still_finds_something(people: Microdata) -> None:
     found = search(people, budget="0.01s", only=QUICK, workers=2)
     assert len(found.front) >= 1
     assert found.best.loss > 0
+    bounded = search(people, budget="0.01s", risk_below=10, only=QUICK, workers=2)
+    assert bounded.best.risk < 10
 
 
 def test_a_search_keeps_to_its_time(people: Microdata) -> None:

@@ -41,6 +41,7 @@ _FOR_THE_FRONT = 0.25  # share of the time that is left for measuring the front 
 _FINALISTS = 24  # members of the front that are measured anew
 _REPEATS = 3  # how often, where they are random
 _HOPELESS = 4 * BATCH  # pipelines after which a search gives up that has found none that keeps to what is required
+_LAST_TRIES = 24  # good plans that are tried where the time was too short to find anything
 MOST_EVALUATIONS = 1_000_000
 
 
@@ -167,7 +168,7 @@ class _Run:
             if not front_of(self.points):
                 raise
             cancelled = True
-        if not front_of(self.points) and self.limits.seconds is not None:
+        if not self._is_met() and self.limits.seconds is not None:
             self._find_one()
         self._refuse_if_unmet()
         measured = self._as_searched() if cancelled else self._measured_anew()
@@ -292,9 +293,13 @@ class _Run:
             return
         self._refuse_if_unmet()
 
-    def _refuse_if_unmet(self) -> None:
+    def _is_met(self) -> bool:
+        """Whether some pipeline keeps to everything that is asked for."""
         bound = self.aim.risk_below
-        if any(point.is_feasible and (bound is None or point.risk < bound) for point in front_of(self.points)):
+        return any(bound is None or point.risk < bound for point in front_of(self.points))
+
+    def _refuse_if_unmet(self) -> None:
+        if self._is_met():
             return
         measured = [e for e in self.explored if e.outcome.measured is not None and e.trial.sample is None]
         if not measured:
@@ -308,13 +313,14 @@ class _Run:
         )
 
     def _find_one(self) -> None:
-        """One good plan after the other, however long it takes, until one can be kept: a search returns something."""
+        """One good plan after the other, the strongest first and however long it takes, until one keeps to everything:
+        a search that had too little time returns something, too."""
         tried = {key_of(point.pipeline) for point in self.points}
+        starts = [pipeline for pipeline in reversed(self.space.starts()) if key_of(pipeline) not in tried]
         with Crew(self.table, 0, measure_trial) as crew:
-            for pipeline in sorted(self.space.starts(), key=_takes_long):
-                if key_of(pipeline) not in tried:
-                    self.points += self._measured([pipeline], crew, None, None, ())
-                if front_of(self.points) or len(self.points) >= _HOPELESS:
+            for pipeline in sorted(starts, key=_takes_long)[:_LAST_TRIES]:
+                self.points += self._measured([pipeline], crew, None, None, ())
+                if self._is_met():
                     return
 
     # --- the front, measured anew ------------------------------------------------------------------------------------
