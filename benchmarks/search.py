@@ -3,7 +3,7 @@
     python benchmarks/search.py --budget 10m --seeds 5
     python benchmarks/search.py --only census --budget 1m --seeds 2
 
-For each file: the hypervolume of the front that `search` finds in a time; of random search with as many evaluations; and
+For each file: the hypervolume of the front that `search` finds in a time; of random search with as many tries; and
 of the grid that a study would have, every method at rising strengths on all attributes it can mask, for as long as the
 time lasts. All three are measured alike: loss and worst linkage on all records with the usual attacks and likelihood
 linkage, and every front once more with fresh seeds.
