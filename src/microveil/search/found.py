@@ -111,7 +111,7 @@ class Found:
     def save(self, folder: str | Path) -> dict[str, Path]:
         """Write what a study writes, the front with a plan for each of its members, and all that was tried."""
         folder = make_folder(folder)
-        paths = self.study.save(folder)
+        paths = self.study.save(folder, lead=" ".join(self.explanation))
         plans = make_folder(folder / PLANS)
         for old in plans.glob("plan-*.toml"):  # of an earlier run
             old.unlink()

@@ -175,7 +175,7 @@ class _Run:
         study = study_of_cells(
             [trial for trial, _ in measured],
             {trial.digest: outcome for trial, outcome in measured},
-            table=self.table, title="Search", score=WORST, risk_bound=self.aim.risk_below,
+            table=self.table, title="Search", score=WORST, risk_bound=self.aim.risk_below, call=("search", "data"),
         )  # fmt: skip
         kept = tuple(r for r in study.results if all(not self.aim.shortfalls(run.measured) for run in r.runs))
         study = replace(study, results=kept)

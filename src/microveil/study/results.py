@@ -163,7 +163,10 @@ class Started:
 
 @dataclass(frozen=True)
 class Study:
-    """Results from the best score to the worst. With a bound on the risk, the best is what loses least within it."""
+    """Results from the best score to the worst. With a bound on the risk, the best is what loses least within it.
+
+    `call` is the function of Python that made it, and what it was given.
+    """
 
     results: tuple[Result, ...]
     failures: tuple[Failure, ...] = ()
@@ -177,6 +180,7 @@ class Study:
     schema: Schema | None = field(default=None, repr=False)
     started: Started | None = None
     knowledge: Knowledge | None = None
+    call: tuple[str, ...] = ("run_study", "design", "data")
 
     @classmethod
     def of(cls, measured: Iterable[tuple[Candidate, Assessment]], **about: Any) -> Study:
@@ -336,12 +340,14 @@ class Study:
             return "\n".join(
                 shlex.join(["microveil", *words]) for words in self.started.commands(folder, has_plan=has_plan)
             )
-        lines = [f'run_study(design, data, out="{folder}")']
+        function, *given = self.call
+        lines = [f'{function}({", ".join(given)}, out="{folder}")']
         lines += [f'protect(data, read_plan("{folder / PLAN}")[0])'] * has_plan
         return "\n".join(lines)
 
-    def save(self, folder: str | Path) -> dict[str, Path]:
-        """Write the tables, the page and the plan of the best into a folder, all or none; return their paths."""
+    def save(self, folder: str | Path, *, lead: str | None = None) -> dict[str, Path]:
+        """Write the tables, the page and the plan of the best into a folder, all or none; return their paths. The page
+        begins with the `lead`, if there is one."""
         from microveil.study.page import study_page
 
         folder = make_folder(folder)
@@ -349,7 +355,7 @@ class Study:
         texts = {
             TABLE: _csv(_columns_of(self, _IN_TABLE, rows), rows),
             SUMMARY: _csv(_columns_of(self, _IN_SUMMARY, summary), summary),
-            PAGE: study_page(self, again=self._again(folder)),
+            PAGE: study_page(self, again=self._again(folder), lead=lead),
         }
         if self.admissible:
             texts[PLAN] = self.plan().to_toml()
