@@ -25,6 +25,7 @@ MODULES = (
     "preclustering",
     "class_restricted",
     "evolved_categories",
+    "evolved_matrices",
 )
 
 
