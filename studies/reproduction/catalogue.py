@@ -26,6 +26,7 @@ MODULES = (
     "class_restricted",
     "evolved_categories",
     "evolved_matrices",
+    "pram_formulas",
 )
 
 

@@ -128,7 +128,9 @@ def _along_one_axis(data: Microdata, k: int) -> Microdata:
     made = {}
     for j, name in enumerate(data.names):
         sorted_codes, ordinal = codes[order, j], data[name].kind == "ordinal"
-        central = np.array([_centre(part, ordinal) for part in np.split(sorted_codes, np.flatnonzero(np.diff(groups)) + 1)])
+        central = np.array(
+            [_centre(part, ordinal) for part in np.split(sorted_codes, np.flatnonzero(np.diff(groups)) + 1)]
+        )
         column = np.empty(len(codes), dtype=np.int64)
         column[order] = central[groups]
         made[name] = data.category_column(Categories(name, column, data.domain(name)))
@@ -190,7 +192,10 @@ def claims(quick: bool) -> Rows:
         start, end = by_max.trajectory[0], by_max.trajectory[-1]
         fall = 100 * (1 - end[1] / start[1])
         yield claim(
-            f"{file}: by the maximum the mean score falls by at least 10 %", fall >= 10, fall, _from_to(start[1], end[1])
+            f"{file}: by the maximum the mean score falls by at least 10 %",
+            fall >= 10,
+            fall,
+            _from_to(start[1], end[1]),
         )
         apart = [float(np.abs(run.losses - run.risks).mean()) for run in (by_mean, by_max)]
         first = float(np.abs(by_max.first_losses - by_max.first_risks).mean())
@@ -202,7 +207,10 @@ def claims(quick: bool) -> Rows:
         )
         gaps = start[1] - start[0], end[1] - end[0]
         yield claim(
-            f"{file}: by the maximum the mean moves towards the minimum", gaps[1] < gaps[0], gaps[1], f"before {gaps[0]:.2f}"
+            f"{file}: by the maximum the mean moves towards the minimum",
+            gaps[1] < gaps[0],
+            gaps[1],
+            f"before {gaps[0]:.2f}",
         )
         for by, run in (("mean", by_mean), ("maximum", by_max)):
             falls = 100 * (1 - run.trajectory[-1] / run.trajectory[0])

@@ -149,7 +149,9 @@ def three_attributes(quick: bool) -> Rows:
         )  # fmt: skip
         matrices = [matrix for run in runs for matrix in run.matrices]
         left = float(np.mean(np.concatenate([matrix.argmax(axis=1) != np.arange(len(matrix)) for matrix in matrices])))
-        yield claim(f"{file}: in most rows the largest cell leaves the diagonal", left > 0.5, 100 * left, "% of the rows")
+        yield claim(
+            f"{file}: in most rows the largest cell leaves the diagonal", left > 0.5, 100 * left, "% of the rows"
+        )
         known = [100 * float(np.mean([np.mean(getattr(run, which)) for run in runs])) for which in _DISCLOSED]
         yield Row(f"{file}: true categories that whoever knows the matrices guesses, %", None, known[1],
                   note=f"by those at the start {known[0]:.2f}")  # fmt: skip
@@ -171,8 +173,16 @@ CONTROLS = {
 }
 # utility, change of chi-square and weighted expected ratio of an independent program, and how near they should be
 KNOWN = {
-    "housing": {"evolved": (7.1, 68, 1.5), "evolved control": (6.8, 65, 1.6), "evolved invariant control": (3.9, 50, 2.6)},
-    "purpose": {"evolved": (8.7, 35, 1.5), "evolved control": (7.9, 31, 1.6), "evolved invariant control": (5.8, 26, 2.6)},
+    "housing": {
+        "evolved": (7.1, 68, 1.5),
+        "evolved control": (6.8, 65, 1.6),
+        "evolved invariant control": (3.9, 50, 2.6),
+    },
+    "purpose": {
+        "evolved": (8.7, 35, 1.5),
+        "evolved control": (7.9, 31, 1.6),
+        "evolved invariant control": (5.8, 26, 2.6),
+    },
 }
 NEAR = (1.0, 5.0, 0.3)
 
