@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 
@@ -231,7 +230,7 @@ def _mean_of(found: list[Crossing]) -> Crossing:
     utility, association, risk, marginal = (
         float(np.mean([getattr(one, part) for one in found])) for part in ("utility", "association", "risk", "marginal")
     )
-    return Crossing(utility, association, risk, marginal, cast("tuple[float, ...]", found[0].path))
+    return Crossing(utility, association, risk, marginal, found[0].path)
 
 
 def invariance(quick: bool) -> Rows:
@@ -261,30 +260,32 @@ _CROSSED_FIGURES = ("utility", "change of chi-square, %", "risk")
 def _claims(label: str, found: dict[str, Crossing]) -> Rows:
     best, control, raw = (found[name] for name in ("evolved invariant control", "evolved control", "evolved"))
     plain, initial = found["only invariance"], found["initial"]
-    utilities = {name: one.utility for name, one in found.items()}
+    utilities = ", ".join(f"{name} {one.utility:.2f}" for name, one in found.items())
+    changes = ", ".join(f"{name} {one.association:.1f}" for name, one in found.items())
+    after_all = f"without it {raw.path[-1]:.2f}, with control alone {control.path[-1]:.2f}"
     yield claim(
         f"{label}: evolution improves on plain invariance", best.utility < plain.utility, best.utility,
         f"utility; plain invariance {plain.utility:.2f}",
     )  # fmt: skip
     yield claim(
-        f"{label}: with invariance the utility is the best", min(utilities, key=lambda name: utilities[name]) ==
-        "evolved invariant control", best.utility, ", ".join(f"{name} {value:.2f}" for name, value in utilities.items()),
+        f"{label}: with invariance the utility is the best", best.utility == min(one.utility for one in found.values()),
+        best.utility, utilities,
     )  # fmt: skip
     yield claim(
-        f"{label}: with invariance chi-square changes least", best.association == min(one.association for one in found.values()),
-        best.association, ", ".join(f"{name} {one.association:.1f}" for name, one in found.items()),
+        f"{label}: with invariance chi-square changes least",
+        best.association == min(one.association for one in found.values()), best.association, changes,
     )  # fmt: skip
     yield claim(
         f"{label}: invariance speeds convergence", best.path[25] < min(control.path[-1], raw.path[-1]), best.path[25],
-        f"fitness after 25 generations; without it {raw.path[-1]:.2f}, with control alone {control.path[-1]:.2f}, after all",
+        f"fitness after 25 generations; after all, {after_all}",
     )  # fmt: skip
     yield claim(
         f"{label}: without invariance control keeps the risk lower", control.risk < raw.risk, control.risk,
         f"risk; without control {raw.risk:.2f}",
     )  # fmt: skip
     yield claim(
-        f"{label}: control without invariance improves on the start", control.utility < initial.utility, control.utility,
-        f"utility; at the start {initial.utility:.2f}",
+        f"{label}: control without invariance improves on the start", control.utility < initial.utility,
+        control.utility, f"utility; at the start {initial.utility:.2f}",
     )  # fmt: skip
     yield claim(
         f"{label}: the joint counts keep the frequencies, too", raw.marginal < initial.marginal, raw.marginal,

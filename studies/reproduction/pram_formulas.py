@@ -1,4 +1,4 @@
-"""Genetic programming of formulas for PRAM matrices: section 4.2.4 of Marés (2013), against plain matrices at their best.
+"""Genetic programming of formulas for PRAM: section 4.2.4 of Marés (2013), against plain matrices at their best.
 
 The source compares formulas with plain matrices of one parameter each; here that parameter is chosen as well. Measures
 are those by which the printed loss and risk of plain matrices come out, without probabilistic linkage, which links
@@ -27,6 +27,7 @@ SEEDS = (1, 2, 3, 4, 5)
 GENERATIONS = 1500
 DEPTHS = (3, 4, 5)
 FRESH = 50
+BOTH: tuple[By, ...] = ("max", "mean")
 STEPS = 20
 # the best maxima of an independent program for frequency matrices with p = 0.65, and that of the printed formulas
 KNOWN_BEST = {"german_credit": 34.1, "solar_flare2": 33.8}
@@ -104,11 +105,11 @@ def against_plain(quick: bool) -> Rows:
             yield row(f"housing gp {by} {figure}", shown["housing", f"gp {by}"][figure], None, note=NO_DATA)
     for file, name in FILES.items():
         best = {plain: tuned(file, plain, steps) for plain in PLAIN}
-        for plain, (parameter, value) in best.items():
+        for plain, (parameter, made_so) in best.items():
             known = KNOWN_BEST[file] if plain == "freq pram" else None
-            note = f"parameter {parameter:g}; IL {value.loss:.2f}, DR {value.risk:.2f}"
-            yield Row(f"{file} {plain} at its best: max", None, value.score, recomputed=known, near=1.0, note=note)
-        for by in ("max", "mean"):
+            note = f"parameter {parameter:g}; IL {made_so.loss:.2f}, DR {made_so.risk:.2f}"
+            yield Row(f"{file} {plain} at its best: max", None, made_so.score, recomputed=known, near=1.0, note=note)
+        for by in BOTH:
             made = searches(file, by, 5, quick)
             middle, line = _in_the_middle(made), shown[name, f"gp {by}"]
             loss, risk = middle.fresh.loss, middle.fresh.risk
@@ -153,7 +154,8 @@ def _claims(
                 f"|IL - DR|; by the maximum {apart[0]:.2f}")  # fmt: skip
     lopsided = sum(min(one.fresh.loss, one.fresh.risk) < 5 for one in by_mean)
     yield claim(f"{file}: the mean is won by formulas that keep, or lose, nearly everything",
-                2 * lopsided > len(by_mean), lopsided, f"runs of {len(by_mean)} that end with IL or DR below 5", 0)  # fmt: skip
+                2 * lopsided > len(by_mean), lopsided,
+                f"runs of {len(by_mean)} that end with IL or DR below 5", 0)  # fmt: skip
 
 
 def by_depth(quick: bool) -> Rows:
@@ -196,8 +198,8 @@ TABLES = (
         "six formulas, 1,500 generations, five runs, of which the one in the middle is compared with print; scores are "
         "those of 50 fresh perturbations. The source did not choose the parameter of the plain matrices; the best ones "
         "here have max 34.1 and 33.8 in an independent program, against printed formulas with 34.33 and 37.03, so that "
-        "the printed superiority of formulas rests on plain matrices that are not at their best. Matrices have no row for "
-        "the empty category that domains count, so that freq_min is above 0",
+        "the printed superiority of formulas rests on plain matrices that are not at their best. Matrices have no "
+        "row for the empty category that domains count, so that freq_min is above 0",
         in_full=True,
     ),
     Reproduction(
