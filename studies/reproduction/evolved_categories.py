@@ -196,7 +196,7 @@ def claims(quick: bool) -> Rows:
             f"{file}: IL and DR end nearer to each other by the maximum than by the mean",
             apart[1] < apart[0],
             apart[1],
-            f"mean of |IL - DR|: {first:.2f} at first, {apart[0]:.2f} by the mean",
+            f"mean difference of IL and DR: {first:.2f} at first, {apart[0]:.2f} by the mean",
         )
         gaps = start[1] - start[0], end[1] - end[0]
         yield claim(
@@ -225,7 +225,7 @@ def claims(quick: bool) -> Rows:
         "by the mean IL and DR are farther apart with few categories (German, Flare) than with many (Adult)",
         many is not None and many < min(few),
         many,
-        f"mean of |IL - DR|: {', '.join(f'{file} {value:.2f}' for file, value in balance.items())}",
+        f"mean difference of IL and DR: {', '.join(f'{file} {value:.2f}' for file, value in balance.items())}",
     )
     if not quick:
         for file in QUICK_FILES:

@@ -154,10 +154,8 @@ def _not_in_loss(generations: int, masks: tuple[int, ...] | None) -> Rows:
     after = data.with_columns(made.columns(data, made.run.best))
     for name in ("quantiles", "distribution"):
         first, last = (loss(name, data, file, data.names).value for file in (before, after))
-        yield claim(
-            f"tarragona: {name}, which are no part of IL, suffer" if name == "quantiles" else
-            f"tarragona: the {name}, which is no part of IL, suffers", last > first, last, f"loss; at first {first:.2f}",
-        )  # fmt: skip
+        label = f"tarragona: the loss '{name}', which is no part of IL, rises"
+        yield claim(label, last > first, last, f"best file; at first {first:.2f}")
 
 
 def _spread(losses: Any, risks: Any) -> float:
