@@ -292,7 +292,7 @@ TABLES = (
             "`evolved-categories-claims`",
             in_full=True,
         )
-        for by, title, length, quick_length, seconds in (("mean", "mean", 24, 18, 240), ("max", "greater", 22, 16, 20))
+        for by, title, length, quick_length, seconds in (("mean", "mean", 24, 18, 60), ("max", "greater", 22, 16, 25))
     ),
     Reproduction(
         "evolved-categories-claims",
@@ -300,7 +300,7 @@ TABLES = (
         "Marés (2013), section 3.5",
         claims,
         34,
-        30,
+        10,
         FILES,
         Quick(15, 10, "Adult, most values of k, and long runs"),
         "the runs of `evolved-categories-mean` and `-max`. Rarely means in at most one of 20 generations, and in jumps "

@@ -309,7 +309,7 @@ TABLES = (
         "Marés (2013), section 4.1.5",
         one_attribute,
         28,
-        50,
+        20,
         FILES,
         Quick(12, 4, "all but the first attribute of each file, and 1,025 of 1,125 generations"),
         "the figures have no numbers, so that what the text says of them is put to the test. DEGREE of Housing is made "
@@ -323,7 +323,7 @@ TABLES = (
         "Marés (2013), section 4.1.5",
         three_attributes,
         26,
-        60,
+        20,
         FILES,
         Quick(26, 5, "two of three runs, and 1,025 of 1,125 generations"),
         "section 4.1 of the source has another scale of IL than 4.2, about twice as large, and with it other scores; "
@@ -338,7 +338,7 @@ TABLES = (
         "Marés (2013), section 4.1.5",
         invariance,
         60,
-        25,
+        5,
         ("german_credit",),
         Quick(60, 4, "two of three runs, and 190 of 250 generations"),
         "neither SCH nor METRO of Housing can be had: employment of German Credit, crossed with housing and purpose, "

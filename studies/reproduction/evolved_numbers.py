@@ -258,7 +258,7 @@ TABLES = (
         "Marés (2013), Table 3.2",
         scores,
         42,
-        120,
+        25,
         FILES,
         Quick(9, 8, "all files but Tarragona, twelve of its 16 starting files, and 900 of 1,000 generations"),
         f"{WHY}. Which 2,000 records of EIA were used is not stated: the first ones are compared, and random ones are "
@@ -271,7 +271,7 @@ TABLES = (
         "Marés (2013), section 3.5",
         claims,
         25,
-        60,
+        40,
         FILES,
         Quick(12, 8, "all files but Tarragona, twelve of its 16 starting files, and 900 of 1,000 generations"),
         "the runs of `evolved-numbers-3.2`. That evolved files escape attacks made for their methods was not measured "
@@ -287,7 +287,7 @@ TABLES = (
         "none",
         seconds_each,
         4,
-        30,
+        10,
         FILES,
         Quick(1, 4, "all files but Tarragona"),
         in_full=True,
