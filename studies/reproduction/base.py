@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-Kind = Literal["measurement", "arithmetic", "fitted", "another reading"]
+Kind = Literal["measurement", "arithmetic", "claim", "fitted", "another reading"]
 Verdict = Literal[
     "as printed",
     "near print",
@@ -20,6 +20,8 @@ Verdict = Literal[
     "does not add up",
     "agrees",
     "disagrees",
+    "holds",
+    "does not hold",
     "fitted",
     "another reading",
     "no comparison",
@@ -38,6 +40,8 @@ MEANINGS: dict[Verdict, str] = {
     "does not add up": "arithmetic: does not follow from the other printed values",
     "agrees": "never printed, or the print is lost; measured, and equal to an independent recomputation",
     "disagrees": "never printed, or the print is lost; measured, and not equal to an independent recomputation",
+    "holds": "something that the text claims, or that should be seen if it is right; it was measured, and it is so",
+    "does not hold": "something that the text claims, or that should be seen if it is right; measured, it is not so",
     "fitted": "used to choose a setting that the literature does not state, so that it is no check",
     "another reading": "measured by a second reading of the text; its printed value has its verdict elsewhere",
     "no comparison": "measured by Microveil; neither printed nor recomputed",
@@ -46,14 +50,16 @@ MEANINGS: dict[Verdict, str] = {
 AGAINST_PRINT: tuple[Verdict, ...] = ("as printed", "near print", "recomputed", "differs")
 ARITHMETIC: tuple[Verdict, ...] = ("adds up", "does not add up")
 UNPRINTED: tuple[Verdict, ...] = ("agrees", "disagrees")
+CLAIMS: tuple[Verdict, ...] = ("holds", "does not hold")
 UNJUDGED: tuple[Verdict, ...] = ("not measured", "fitted", "another reading", "no comparison")
 GROUPS: dict[str, tuple[Verdict, ...]] = {
     "measured against print": AGAINST_PRINT,
     "arithmetic on printed values": ARITHMETIC,
     "recomputed, not in print": UNPRINTED,
+    "claims of the text": CLAIMS,
     "without a verdict": UNJUDGED,
 }
-NOT_AS_PRINTED: tuple[Verdict, ...] = ("differs", "recomputed", "does not add up", "disagrees")
+NOT_AS_PRINTED: tuple[Verdict, ...] = ("differs", "recomputed", "does not add up", "disagrees", "does not hold")
 PRINTED = Path(__file__).parent / "printed"
 
 
@@ -64,7 +70,8 @@ class Row:
     `decimals` is how many digits after the point are printed (or were recomputed); `tolerance` how far from print a
     right program may be; `recomputed` a corrected value, or what an independent program computed from the published
     description, which must be met within `near` (by default half a digit). `kind` says how the value was made: measured
-    by Microveil, by arithmetic on other printed values, fitted to print, or by a second reading of the same text.
+    by Microveil, by arithmetic on other printed values, fitted to print, or by a second reading of the same text; or
+    that it decides a claim, which then `holds` or not.
 
     >>> Row("IL", 5.6535, 5.653559, decimals=4).verdict
     'differs'
@@ -76,6 +83,8 @@ class Row:
     'agrees'
     >>> Row("score", 20.75, 20.751, kind="arithmetic").verdict
     'adds up'
+    >>> Row("score falls by, %", None, 12.5, kind="claim", holds=True).verdict
+    'holds'
     """
 
     label: str
@@ -87,6 +96,7 @@ class Row:
     near: float | None = None
     note: str = ""
     kind: Kind = "measurement"
+    holds: bool = False
 
     @property
     def difference(self) -> float | None:
@@ -98,6 +108,8 @@ class Row:
             return "not measured"
         if self.kind in ("fitted", "another reading"):
             return cast("Verdict", self.kind)
+        if self.kind == "claim":
+            return "holds" if self.holds else "does not hold"
         half = 0.5 * 10.0**-self.decimals
         exact, near = (
             self.difference is not None and _at_most(self.difference, bound) for bound in (half, self.tolerance)
@@ -226,6 +238,17 @@ def row(label: str, shown: str, measured: float | None, **more: Any) -> Row:
     if not shown:
         return Row(label, None, measured, **more)
     return Row(label, float(shown), measured, **{"decimals": decimals_of(shown), **more})
+
+
+def claim(label: str, holds: bool, measured: float | None, note: str = "", decimals: int = 2) -> Row:
+    """Something that a text says in words, with the number that decides it and, in the note, what it is compared with.
+
+    >>> claim("the score falls by at least 10 %", False, 4.2).verdict
+    'does not hold'
+    >>> claim("the score falls by at least 10 %", False, None).verdict
+    'not measured'
+    """
+    return Row(label, None, measured, decimals, note=note, kind="claim", holds=bool(holds))
 
 
 def file_of_scores(table: str) -> str:

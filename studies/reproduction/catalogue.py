@@ -24,6 +24,10 @@ MODULES = (
     "pram",
     "preclustering",
     "class_restricted",
+    "evolved_numbers",
+    "evolved_categories",
+    "evolved_matrices",
+    "pram_formulas",
 )
 
 

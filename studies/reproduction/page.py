@@ -10,6 +10,7 @@ import microveil
 from reproduction.base import (
     AGAINST_PRINT,
     ARITHMETIC,
+    CLAIMS,
     GROUPS,
     MEANINGS,
     NOT_AS_PRINTED,
@@ -28,12 +29,13 @@ _COLUMNS = (
     *AGAINST_PRINT,
     "arithmetic that adds up",
     "not in print, agrees",
+    "claims that hold",
     "seconds",
 )
 _HEADER = """\
 # Published tables, rebuilt
 
-Published tables that Microveil computes again: the printed value, the value measured here, and a verdict. Four kinds of
+Published tables that Microveil computes again: the printed value, the value measured here, and a verdict. Five kinds of
 values are counted apart and never added up:
 
 - values **measured against print**: as printed in every digit, near print (as near as the table says), recomputed, or
@@ -41,6 +43,7 @@ values are counted apart and never added up:
   recomputation, and print says something else;
 - **arithmetic** on printed values, such as a score from its printed parts, where nothing was measured;
 - values that are **not in print**, or whose print is lost, compared with an independent recomputation;
+- **claims** that a text makes in words, each decided by a number that was measured;
 - values **without a verdict**: settings fitted to print, second readings of the same text, and what could not be
   measured or compared.
 
@@ -115,7 +118,8 @@ def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
         f"{near} near print; {again} are not as printed but equal a correction or an independent recomputation; {off} "
         f"differ. Apart from these, {adding} of {total['arithmetic on printed values']:,} printed results follow from "
         f"printed parts by arithmetic, and of {total['recomputed, not in print']:,} values that are not in print "
-        f"{agreeing} agree with an independent recomputation.\n"
+        f"{agreeing} agree with an independent recomputation. Of {total['claims of the text']:,} claims that were put "
+        f"to the test {counts.get('holds', 0):,} hold.\n"
     )
     days = sorted({outcome.day for outcome in outcomes if outcome.day})
     if days:
@@ -143,6 +147,7 @@ def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
             *(of_verdict.get(verdict, "") for verdict in AGAINST_PRINT),
             _of(outcome, ARITHMETIC),
             _of(outcome, UNPRINTED),
+            _of(outcome, CLAIMS),
             f"{outcome.seconds:.0f}",
         )
         yield f"| {' | '.join(map(str, cells))} |"

@@ -1,7 +1,7 @@
 """PRAM without evolution: the tables of chapter 4 of Marés (2013) that need nothing but its matrices.
 
-The Housing file is not to be had; of it only the frequencies of DEGREE survive. What the source evolved belongs to the
-search.
+The Housing file is not to be had; of it only the frequencies of DEGREE survive. What the source evolved is in
+`evolved_matrices` and `pram_formulas`.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ TABLES = (
         8,
         FILES,
         Quick(16, 8, FEWER),
-        "p and theta are not in the source: they are those that give the printed risk; genetic programming belongs "
-        "to the search",
+        "p and theta are not in the source: they are those that give the printed risk; genetic programming is "
+        "in `formulas-plain`",
     ),
 )

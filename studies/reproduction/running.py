@@ -22,6 +22,7 @@ from microveil.progress import Part, Progress, silent
 from reproduction.base import (
     AGAINST_PRINT,
     ARITHMETIC,
+    CLAIMS,
     GROUPS,
     UNJUDGED,
     UNPRINTED,
@@ -31,7 +32,12 @@ from reproduction.base import (
     Verdict,
 )
 
-SUMMED = {"measured against print": AGAINST_PRINT, "arithmetic": ARITHMETIC, "not in print": UNPRINTED}
+SUMMED = {
+    "measured against print": AGAINST_PRINT,
+    "arithmetic": ARITHMETIC,
+    "not in print": UNPRINTED,
+    "claims": CLAIMS,
+}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ KNOWN = reproductions()
 SHORT = 2.0  # seconds, whole or quick
 # what tells two readings or runs of the same printed number apart
 READING = re.compile(r",? (three lowest|all four|source form|column form|file order|seed \d+)|\(c=.*\)")
-TIMED = ("k-ward-times", "class-restricted-seconds")  # differ from run to run
+TIMED = ("k-ward-times", "class-restricted-seconds", "evolved-numbers-seconds")  # differ from run to run
 # tables of which every value is as printed, near print or recomputed
 COMPLETE = {
     *(f"k-ward-{number}" for number in ("3.1", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11")),
@@ -23,7 +23,7 @@ COMPLETE = {
     *("multivariate-variants", "multivariate-order", "learning-warm", "learning-arithmetic", "learning-6.5"),
     *("learning-6.6", "learning-errors", "learning-5.1", "blocks-random", "swapping-4.2"),
     *("representatives-5.2", "scores-3", "scores-4.3", "scores-4.8", "scores-6.5"),
-    *("pram-4.1", "pram-4.7", "pram-4.8", "class-restricted-groupings"),
+    *("pram-4.1", "pram-4.7", "pram-4.8", "class-restricted-groupings", "evolved-matrices-arithmetic"),
 }
 RUN = [name for name, table in KNOWN.items() if table.extent(True)[1] <= SHORT and name not in TIMED]
 

@@ -13,7 +13,7 @@ import microveil
 from microveil.errors import FileError, UnknownNameError
 from reproduction import page as page_module
 from reproduction import running
-from reproduction.base import PRINTED, Quick, Reproduction, Row, Rows, printed
+from reproduction.base import PRINTED, Quick, Reproduction, Row, Rows, claim, printed
 from reproduction.catalogue import chosen, reproductions
 from reproduction.page import as_csv, as_page
 from reproduction.running import check_data, run, run_all
@@ -137,7 +137,7 @@ def test_the_page_counts_recomputed_values_apart_from_print_and_lists_them_besid
         "Of 6 printed values that were measured, 2 come out as printed and 0 near print; 2 are not as printed but "
         "equal a correction or an independent recomputation; 2 differ. Apart from these, 0 of 0 printed results "
         "follow from printed parts by arithmetic, and of 0 values that are not in print 0 agree with an independent "
-        "recomputation."
+        "recomputation. Of 0 claims that were put to the test 0 hold."
     ) in page
     assert f"All values on this page were measured on {date.today().isoformat()} by Microveil" in page
     assert "quick form" not in page
@@ -160,12 +160,17 @@ def test_arithmetic_and_values_never_printed_are_no_part_of_what_is_measured_aga
         Row("d", None, 4.0),
         Row("e", 1.0, 1.0, kind="arithmetic"),
         Row("f", 1.0, 1.0, kind="another reading"),
+        claim("g", True, 1.0),
+        claim("h", False, 2.0),
     )
-    page = as_page([run(Reproduction("made-1", "Made", "nowhere", lambda quick: iter(rows), 6, 1.0))])
+    page = as_page([run(Reproduction("made-1", "Made", "nowhere", lambda quick: iter(rows), 8, 1.0))])
     assert "Of 1 printed values that were measured, 1 come out as printed" in page
     assert "1 of 1 printed results follow" in page
     assert "of 2 values that are not in print 1 agree" in page
-    assert "| Made | 1 | 1 |  |  |  | 1 of 1 | 1 of 2 | 0 |" in page
+    assert "Of 2 claims that were put to the test 1 hold." in page
+    assert "| Made | 1 | 1 |  |  |  | 1 of 1 | 1 of 2 | 1 of 2 | 0 |" in page
+    assert re.search(r"^\| claims of the text \| does not hold \| .* \| 1 \|$", page, re.MULTILINE)
+    assert "| h |  |  | 2.000 |  |" in page
     assert re.search(r"^\| recomputed, not in print \| agrees \| .* \| 1 \|$", page, re.MULTILINE)
     assert re.search(r"^\| measured against print \| differs \| .* \| 0 \|$", page, re.MULTILINE)
     assert "| c |  | 3.000 | 2.000 |  |" in page

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproduction.base import GROUPS, MEANINGS, VERDICTS, Reproduction, Row, row
+from reproduction.base import GROUPS, MEANINGS, VERDICTS, Reproduction, Row, claim, row
 from reproduction.page import number, shown
 from reproduction.running import Outcome
 
@@ -36,6 +36,9 @@ from reproduction.running import Outcome
         (Row("a", 28.18, 28.18, kind="arithmetic"), "adds up"),
         (Row("a", 28.18, 28.19, tolerance=0.01, kind="arithmetic"), "adds up"),
         (Row("a", 28.18, 30.0, recomputed=30.0, kind="arithmetic"), "does not add up"),
+        (Row("a", None, 28.18, kind="claim", holds=True), "holds"),
+        (Row("a", None, 28.18, kind="claim"), "does not hold"),
+        (Row("a", None, None, kind="claim", holds=True), "not measured"),
         (Row("a", 28.18, 28.18, kind="fitted"), "fitted"),
         (Row("a", 28.18, 28.18, kind="another reading"), "another reading"),
     ],
@@ -92,17 +95,22 @@ def test_an_outcome_never_mixes_measurement_arithmetic_and_values_not_in_print()
         Row("i", 1.0, 2.0, kind="arithmetic"),
         Row("j", 1.0, 1.0, kind="fitted"),
         Row("k", 1.0, 1.0, kind="another reading"),
+        claim("l", True, 1.0),
+        claim("m", False, 1.0),
+        claim("n", False, 1.0),
     )
-    made = Reproduction("some-1", "Some", "nowhere", lambda quick: iter(rows), 11, 1)
+    made = Reproduction("some-1", "Some", "nowhere", lambda quick: iter(rows), 14, 1)
     outcome = Outcome(made, rows, False, 1.0)
     assert outcome.summary == (
         "measured against print: 1 of 3 as printed, 1 recomputed, 1 differs; arithmetic: 1 of 2 adds up, 1 does not "
-        "add up; not in print: 1 of 2 agrees, 1 disagrees; 1 not measured; 1 fitted; 1 another reading; 1 no comparison"
+        "add up; not in print: 1 of 2 agrees, 1 disagrees; claims: 1 of 3 holds, 2 does not hold; 1 not measured; "
+        "1 fitted; 1 another reading; 1 no comparison"
     )
     assert outcome.to_plain()["summary"] == {
         "measured against print": {"as printed": 1, "recomputed": 1, "differs": 1},
         "arithmetic on printed values": {"adds up": 1, "does not add up": 1},
         "recomputed, not in print": {"agrees": 1, "disagrees": 1},
+        "claims of the text": {"holds": 1, "does not hold": 2},
         "without a verdict": {"not measured": 1, "fitted": 1, "another reading": 1, "no comparison": 1},
     }
     assert made.family == "some"
