@@ -243,3 +243,24 @@ def test_what_is_found_is_told_and_saved(here: Found, tmp_path: Path) -> None:
 def test_the_module_can_be_called(people: Microdata) -> None:
     found = mv.search(people, only=["noise"], attributes=["age"], evaluations=2, seed=1, workers=0)
     assert isinstance(found, mv.Found)
+
+
+def test_neither_the_table_nor_other_files_are_overwritten(people: Microdata, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"only": ["noise"], "attributes": ["age"], "evaluations": 2, "seed": 1, "workers": 0}
+    for name in ("front.csv", "plans"):
+        folder = tmp_path / name
+        folder.mkdir()
+        table = folder / name if name == "front.csv" else folder / "people.csv"
+        mv.write(people, table)
+        (folder / "plans").mkdir()
+        (folder / "plans" / "plan-mine.toml").write_text("mine")
+        before = table.read_bytes()
+        with pytest.raises(MicroveilError, match="exists already"):
+            search(mv.read(table), **asked, out=folder)
+        assert table.read_bytes() == before
+        assert [path.name for path in (folder / "plans").iterdir()] == ["plan-mine.toml"]
+    out = tmp_path / "found"
+    search(people, **asked, out=out)
+    mv.write(people, out / "explored.csv", force=True)
+    with pytest.raises(MicroveilError, match="would overwrite the input"):
+        search(mv.read(out / "explored.csv"), **asked, out=out)

@@ -113,7 +113,7 @@ class Found:
         folder = make_folder(folder)
         paths = self.study.save(folder)
         plans = make_folder(folder / PLANS)
-        for old in plans.glob("plan-*.toml"):  # of an earlier run
+        for old in plans.glob("plan-[0-9][0-9].toml"):  # of an earlier run
             old.unlink()
         texts = {
             folder / FRONT: _csv(("loss", "risk", "candidate", "plan"), self._front_rows()),

@@ -15,21 +15,21 @@ from typing import Any, Literal
 
 from microveil.errors import Cancelled, DataError, ParameterError
 from microveil.microdata import Microdata
-from microveil.microdata.files.atomic import make_folder
+from microveil.microdata.files.atomic import check_apart, make_folder
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, derived_seed
 from microveil.registry import find
 from microveil.search.aims import Aim, seconds_of
-from microveil.search.found import Explored, Found
+from microveil.search.found import EXPLORED, FRONT, PLANS, Explored, Found
 from microveil.search.measuring import Stairs, Trial, measure_trial
 from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of
 from microveil.search.space import Pipeline, Space, key_of
 from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
 from microveil.study.design import MOST_WORKERS, check_whole
 from microveil.study.measuring import Outcome
-from microveil.study.results import STORE
+from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE
 from microveil.study.runner import Crew, Tally, processes
 from microveil.study.running import check_folder, study_of_cells, with_planned
 from microveil.study.store import Store
@@ -93,7 +93,9 @@ def search(
     measures = Measures(chosen, None if known is None else tuple(known), _named(attacks), _named(losses), WORST)
     folder = None if out is None else Path(out)
     if folder is not None:
-        check_folder(folder)
+        check_folder(folder, FRONT, EXPLORED, PLANS)
+        written = (STORE, TABLE, SUMMARY, PAGE, PLAN, FRONT, EXPLORED)
+        check_apart([folder / name for name in written], [table.origin and table.origin.path])
         make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         key = store.secret if seed is None else check_seed(seed)
