@@ -24,7 +24,7 @@ from microveil.registry import find
 from microveil.search.aims import Aim, seconds_of
 from microveil.search.found import EXPLORED, FRONT, PLANS, Explored, Found
 from microveil.search.measuring import Stairs, Trial, measure_trial
-from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of
+from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of, worth_measuring
 from microveil.search.space import Pipeline, Space, key_of
 from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
 from microveil.study.design import MOST_WORKERS, check_whole
@@ -222,7 +222,7 @@ class _Run:
         if self.sample is not None:
             raced = self._measured(pipelines, crew, self._deadline, self.sample, _stairs(self.raced))
             self.raced += raced
-            kept = {key_of(point.pipeline) for point in front_of(self.raced)}
+            kept = {key_of(point.pipeline) for point in worth_measuring(self.raced)}
             pipelines = [point.pipeline for point in raced if key_of(point.pipeline) in kept]
         return self._measured(pipelines, crew, self._deadline, None, _stairs(self.points))
 
@@ -241,8 +241,7 @@ class _Run:
         measured = outcome.measured
         point = Point(pipeline)
         if measured is not None:
-            # guarantees are those of the whole table
-            violation = 0.0 if trial.sample is not None else self.aim.violation(measured)
+            violation = self.aim.violation(measured)
             point = Point(pipeline, measured.loss, measured.risk, violation, measured.complete)
         self.explored.append(Explored(trial, point, outcome))
         return point
