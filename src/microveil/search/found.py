@@ -78,7 +78,8 @@ class Found:
         if self.aim.risk_below is not None:
             told.append(f"Of {tried} tried it loses least among those that keep to {self.aim.words}.")
         else:
-            told.append(f"Of {tried} tried it has the least mean of loss and risk.")
+            kept = f" among those that keep to {self.aim.words}" if self.aim.words else ""
+            told.append(f"Of {tried} tried it has the least mean of loss and risk{kept}.")
         if best is self.study.knee:
             told.append("It is the knee of the front: beyond it, a little less of one side costs much of the other.")
         at = next((i for i, result in enumerate(front) if result is best), None)

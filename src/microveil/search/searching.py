@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,12 +21,13 @@ from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, derived_seed
-from microveil.registry import find
+from microveil.registry import find, names, usual_names
 from microveil.search.aims import Aim, seconds_of
 from microveil.search.found import EXPLORED, FRONT, PLANS, Explored, Found
-from microveil.search.measuring import Stairs, Trial, measure_trial
+from microveil.search.measuring import ADVERSARY, Stairs, Trial, measure_trial
 from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of, worth_measuring
 from microveil.search.space import Pipeline, Space, key_of
+from microveil.study import Study
 from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
 from microveil.study.design import MOST_WORKERS, check_whole
 from microveil.study.measuring import Outcome
@@ -40,6 +42,7 @@ _LONG, _SAMPLE = 5_000, 2_000  # records from which a race on a sample comes fir
 _FOR_THE_FRONT = 0.25  # share of the time that is left for measuring the front anew
 _FINALISTS = 24  # members of the front that are measured anew
 _REPEATS = 3  # how often, where they are random
+_PATIENCE = 30.0  # seconds that are added where the time was too short for a pipeline that keeps to what is required
 _HOPELESS = 4 * BATCH  # pipelines after which a search gives up that has found none that keeps to what is required
 MOST_EVALUATIONS = 1_000_000
 
@@ -91,11 +94,12 @@ def search(
     limits = Limits.of(budget, evaluations)
     workers = None if workers is None else check_whole("workers", workers, 0, MOST_WORKERS)
     measures = Measures(chosen, None if known is None else tuple(known), _named(attacks), _named(losses), WORST)
+    _check_measured(aim, measures)
     folder = None if out is None else Path(out)
     if folder is not None:
         check_folder(folder, FRONT, EXPLORED, PLANS)
         written = (STORE, TABLE, SUMMARY, PAGE, PLAN, FRONT, EXPLORED)
-        check_apart([folder / name for name in written], [table.origin and table.origin.path])
+        check_apart([folder / name for name in written], [None if table.origin is None else table.origin.path])
         make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         key = store.secret if seed is None else check_seed(seed)
@@ -121,6 +125,19 @@ def _check_possible(aim: Aim, space: Space, table: Microdata) -> None:
     k = aim.require.get("k", 1)
     if k > len(table):
         raise DataError(f"k at least {k:g} is not possible, because the table has {len(table):,} records")
+
+
+def _check_measured(aim: Aim, measures: Measures) -> None:
+    """Refuse bounds on what is not measured."""
+    measured = {loss.name for loss in measures.losses} if measures.losses is not None else set(usual_names("loss"))
+    if measures.attacks is None:
+        measured |= {*usual_names("attack"), *ADVERSARY}
+    else:
+        measured |= set(names("attack")) if measures.attacks == "all" else {named.name for named in measures.attacks}
+    for name in aim.at_most:
+        if name not in measured:
+            kind = "losses" if name in names("loss") else "attacks"
+            raise ParameterError(f"{name} is bounded but not measured; name it among the {kind}")
 
 
 @dataclass(frozen=True)
@@ -169,7 +186,7 @@ class _Run:
             if not front_of(self.points):
                 raise
             cancelled = True
-        if not front_of(self.points) and self.limits.seconds is not None:
+        if not self._is_met and self.limits.seconds is not None:
             self._find_one()
         self._refuse_if_unmet()
         measured = self._as_searched() if cancelled else self._measured_anew()
@@ -179,9 +196,9 @@ class _Run:
             table=self.table, title="Search", score=WORST, risk_bound=self.aim.risk_below,
         )  # fmt: skip
         kept = tuple(r for r in study.results if all(not self.aim.shortfalls(run.measured) for run in r.runs))
-        study = replace(study, results=kept)
+        study = self._refused_if_none(replace(study, results=kept))
         if not cancelled:
-            study = with_planned(study, self._planned_cell, self._planned_outcome)
+            study = self._planned(study)
         self.progress(1.0, "the front was measured with fresh seeds")
         return Found(study, tuple(self.explored), self.aim, tuple(self.trajectory), fresh=not cancelled)
 
@@ -198,7 +215,7 @@ class _Run:
 
     def _next_batch(self) -> int:
         if self.limits.evaluations is not None:
-            return min(BATCH, self.limits.evaluations - len(self.explored))
+            return max(0, min(BATCH, self.limits.evaluations - len(self.explored)))
         return 0 if self._time_is_up() else BATCH
 
     @property
@@ -293,9 +310,14 @@ class _Run:
             return
         self._refuse_if_unmet()
 
-    def _refuse_if_unmet(self) -> None:
+    @property
+    def _is_met(self) -> bool:
+        """Whether one of the pipelines keeps to all that is asked for."""
         bound = self.aim.risk_below
-        if any(point.is_feasible and (bound is None or point.risk < bound) for point in front_of(self.points)):
+        return any(bound is None or point.risk < bound for point in front_of(self.points))
+
+    def _refuse_if_unmet(self) -> None:
+        if self._is_met:
             return
         measured = [e for e in self.explored if e.outcome.measured is not None and e.trial.sample is None]
         if not measured:
@@ -309,14 +331,23 @@ class _Run:
         )
 
     def _find_one(self) -> None:
-        """One good plan after the other, however long it takes, until one can be kept: a search returns something."""
+        """One good plan after the other until one keeps to all that is asked for: a search returns something. The first
+        takes as long as it takes, the others not much longer than there was time for."""
         tried = {key_of(point.pipeline) for point in self.points}
+        until = time.monotonic() + _PATIENCE
         with Crew(self.table, 0, measure_trial) as crew:
-            for pipeline in sorted(self.space.starts(), key=_takes_long):
+            for pipeline in self._quickly_made():
                 if key_of(pipeline) not in tried:
-                    self.points += self._measured([pipeline], crew, None, None, ())
-                if front_of(self.points) or len(self.points) >= _HOPELESS:
-                    return
+                    has_any = any(isfinite(point.violation) for point in self.points)
+                    self.points += self._measured([pipeline], crew, until if has_any else None, None, ())
+                    if self._is_met or len(self.points) >= _HOPELESS or (has_any and time.monotonic() >= until):
+                        return
+
+    def _quickly_made(self) -> list[Pipeline]:
+        """Good plans to start from, of as many as there are methods those first that are quickly made."""
+        starts, some = self.space.starts(), len(self.space.methods)
+        rounds = [starts[i : i + some] for i in range(0, len(starts), some)]
+        return [pipeline for one in rounds for pipeline in sorted(one, key=_takes_long)]
 
     # --- the front, measured anew ------------------------------------------------------------------------------------
 
@@ -354,6 +385,27 @@ class _Run:
 
     def _explored_of(self, point: Point) -> Explored:
         return next(one for one in self.explored if one.point is point)
+
+    def _refused_if_none(self, study: Study) -> Study:
+        """The study, if any of the front still keeps to what is asked for."""
+        if study.results:
+            return study
+        raise DataError(
+            f"what kept to {self.aim.words} in the search does not with fresh seeds; a longer search may find more"
+            if self.aim.words
+            else f"none of the front could be made with fresh seeds ({study.failures[0].reason})"
+        )
+
+    def _planned(self, study: Study) -> Study:
+        """With the release that the plan of the best makes; where that does not keep to all that is asked for, the next
+        is the best."""
+        while True:
+            study = with_planned(study, self._planned_cell, self._planned_outcome)
+            again = study.best.again if study.admissible else None
+            if again is None or not self.aim.shortfalls(again.measured):
+                return study
+            others = tuple(result for result in study.results if result is not study.best)
+            study = self._refused_if_none(replace(study, results=others))
 
     def _planned_cell(self, candidate: Candidate) -> Trial:
         cell = planned_cell(self.table, candidate, self.measures, self.store.secret)
