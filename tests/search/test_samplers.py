@@ -6,7 +6,15 @@ import pytest
 from microveil.errors import UnknownNameError
 from microveil.masking import Step
 from microveil.microdata import Microdata
-from microveil.search.samplers import Nsga2Sampler, Point, Sampler, front_of, hypervolume_of, sampler_of
+from microveil.search.samplers import (
+    Nsga2Sampler,
+    Point,
+    Sampler,
+    front_of,
+    hypervolume_of,
+    sampler_of,
+    worth_measuring,
+)
 from microveil.search.space import Pipeline, Space, key_of
 
 TABLE = Microdata.of({"age": list(range(1000)), "town": ["a", "b"] * 500})
@@ -98,3 +106,14 @@ def test_with_a_bound_on_the_risk_the_search_looks_near_it() -> None:
 def test_a_sampler_that_is_not_known_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'nsga2'"):
         sampler_of("nsga3", SPACE, np.random.default_rng(1), None)
+
+
+def test_a_race_is_not_won_by_those_that_fall_short_of_what_is_required() -> None:
+    def point(loss: float, risk: float, violation: float, *, complete: bool = True) -> Point:
+        return Point((), loss, risk, violation, complete)
+
+    kept, short, shorter = point(20, 20, 0), point(10, 10, 0.3), point(11, 11, 0.6)
+    same, dominated, partial = point(20, 20, 0), point(25, 20, 0), point(1, 1, 0, complete=False)
+    assert worth_measuring([kept, short, shorter, same, dominated, partial, Point(())]) == [kept, short]
+    free = [point(loss, risk, 0) for loss, risk in ((5, 9), (9, 5), (6, 9), (7, 7))]
+    assert sorted(worth_measuring(free), key=lambda p: p.risk) == front_of(free)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from microveil.masking.ranges import Whole, ranges
 from microveil.microdata import Microdata
 from microveil.search.found import Found
 from microveil.search.measuring import Trial, measure_trial
-from microveil.search.searching import search
+from microveil.search.searching import _Run, search
 from microveil.search.space import Space
-from microveil.study.cells import Measures, Named, cells_of
+from microveil.study.cells import Cell, Measures, Named, cells_of
+from microveil.study.measuring import Outcome
 
 QUICK = ("rank-swapping", "noise", "pram")
 
@@ -142,6 +144,8 @@ def test_what_is_required_holds_in_every_member_of_the_front(people: Microdata) 
             "keeps to a risk below 0.5 %; the nearest is 'rank-swapping",
         ),
         ({"budget": "1m"}, "not both"),
+        ({"at_most": {"singling-out": 5}}, "singling-out is bounded but not measured; name it among the attacks"),
+        ({"at_most": {"propensity": 5}}, "propensity is bounded but not measured; name it among the losses"),
         ({"attributes": ["height"]}, "height"),
         ({"only": ["pram"], "attributes": ["age"]}, "no method left that can mask age"),
         ({"evaluations": 0}, "evaluations = 0 is not allowed"),
@@ -248,3 +252,65 @@ def test_what_is_found_is_told_and_saved(here: Found, tmp_path: Path) -> None:
 def test_the_module_can_be_called(people: Microdata) -> None:
     found = mv.search(people, only=["noise"], attributes=["age"], evaluations=2, seed=1, workers=0)
     assert isinstance(found, mv.Found)
+
+
+def test_neither_the_table_nor_other_files_are_overwritten(people: Microdata, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"only": ["noise"], "attributes": ["age"], "evaluations": 2, "seed": 1, "workers": 0}
+    for name in ("front.csv", "plans"):
+        folder = tmp_path / name
+        folder.mkdir()
+        table = folder / name if name == "front.csv" else folder / "people.csv"
+        mv.write(people, table)
+        (folder / "plans").mkdir()
+        (folder / "plans" / "plan-mine.toml").write_text("mine")
+        before = table.read_bytes()
+        with pytest.raises(MicroveilError, match="exists already"):
+            search(mv.read(table), **asked, out=folder)
+        assert table.read_bytes() == before
+        assert [path.name for path in (folder / "plans").iterdir()] == ["plan-mine.toml"]
+    out = tmp_path / "found"
+    search(people, **asked, out=out)
+    mv.write(people, out / "explored.csv", force=True)
+    with pytest.raises(MicroveilError, match="would overwrite the input"):
+        search(mv.read(out / "explored.csv"), **asked, out=out)
+
+
+@pytest.mark.parametrize("wish", [{"require": {"k": 3}}, {"risk_below": 35}])
+def test_a_search_without_time_keeps_to_what_is_asked_for(people: Microdata, wish: dict[str, Any]) -> None:
+    only = ["data-swapping", "mdav-generic"]  # of which one alone promises k
+    found = search(people, budget="0.01s", only=only, workers=0, **wish)
+    assert found.best.candidate.family == "mdav-generic"
+
+
+def test_time_is_not_added_for_ever(people: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("microveil.search.searching._PATIENCE", 0.0)
+    with pytest.raises(DataError, match="none of 1 pipelines keeps to k at least 3; the nearest is 'noise"):
+        search(people, require={"k": 3}, budget="0.01s", only=["noise"], workers=0)
+
+
+def test_the_release_of_the_plan_keeps_to_what_is_asked_for(people: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome_of = _Run._planned_outcome
+    refused: list[str] = []
+    unlucky = 2
+
+    def planned(run: _Run, cell: Cell) -> Outcome:
+        """The first plans make releases that lose too much."""
+        outcome = outcome_of(run, cell)
+        assert outcome.measured is not None
+        if len(refused) == unlucky:
+            return outcome
+        refused.append(cell.candidate.label)
+        lossy = tuple(replace(v, value=99.0) if v.measure == "il" else v for v in outcome.measured.values)
+        return replace(outcome, measured=replace(outcome.measured, values=lossy))
+
+    asked: dict[str, Any] = {"at_most": {"il": 90}, "only": ["noise"], "attributes": ["age", "income"]}
+    asked |= {"evaluations": 5, "attacks": ["distance-linkage"], "seed": 2, "workers": 0}
+    monkeypatch.setattr(_Run, "_planned_outcome", planned)
+    found = search(people, **asked)
+    assert len(set(refused)) == unlucky
+    assert not {result.candidate.label for result in found.study.results} & set(refused)
+    assert found.best.again is not None
+    assert "among those that keep to il at most 90 %" in found.explanation[1]
+    unlucky = 1000
+    with pytest.raises(DataError, match="kept to il at most 90 % in the search does not with fresh seeds"):
+        search(people, **asked)

@@ -69,7 +69,9 @@ class Aim:
 
     def told(self, measured: Measured) -> str:
         """What a release reaches of what is required, in words."""
-        values = {value.measure: value.value for value in measured.values}
+        values: dict[str, float] = {}
+        for value in measured.values:  # a measure may be there several times
+            values[value.measure] = max(value.value, values.get(value.measure, value.value))
         reached = [f"{name} = {measured.guarantees[name]:g}" for name in self.require if name in measured.guarantees]
         reached += [f"{name} = {values[name]:.2f} %" for name in self.at_most if name in values]
         return ", ".join([*reached, f"risk {measured.risk:.2f} %", f"loss {measured.loss:.2f} %"])

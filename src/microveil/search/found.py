@@ -78,7 +78,8 @@ class Found:
         if self.aim.risk_below is not None:
             told.append(f"Of {tried} tried it loses least among those that keep to {self.aim.words}.")
         else:
-            told.append(f"Of {tried} tried it has the least mean of loss and risk.")
+            kept = f" among those that keep to {self.aim.words}" if self.aim.words else ""
+            told.append(f"Of {tried} tried it has the least mean of loss and risk{kept}.")
         if best is self.study.knee:
             told.append("It is the knee of the front: beyond it, a little less of one side costs much of the other.")
         at = next((i for i, result in enumerate(front) if result is best), None)
@@ -113,7 +114,7 @@ class Found:
         folder = make_folder(folder)
         paths = self.study.save(folder, lead=" ".join(self.explanation))
         plans = make_folder(folder / PLANS)
-        for old in plans.glob("plan-*.toml"):  # of an earlier run
+        for old in plans.glob("plan-[0-9][0-9].toml"):  # of an earlier run
             old.unlink()
         texts = {
             folder / FRONT: _csv(("loss", "risk", "candidate", "plan"), self._front_rows()),

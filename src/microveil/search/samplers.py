@@ -57,6 +57,22 @@ def front_of(points: Sequence[Point]) -> list[Point]:
     return kept
 
 
+def worth_measuring(points: Sequence[Point]) -> list[Point]:
+    """The complete points that no other beats in loss, risk and shortfall together: in a sample a release may fall
+    short of what it keeps to on the whole table, and one that falls short says nothing about one that does not."""
+    made = [point for point in points if point.complete and isfinite(point.violation)]
+    reached = [(point.loss, point.risk, point.violation) for point in made]
+    return [point for i, point in enumerate(made) if not _is_beaten(reached[i], reached[:i], reached[i + 1 :])]
+
+
+def _is_beaten(
+    one: tuple[float, ...], earlier: Sequence[tuple[float, ...]], later: Sequence[tuple[float, ...]]
+) -> bool:
+    """Whether another is nowhere worse, and better somewhere or the same and earlier."""
+    as_good = [other for other in (*earlier, *later) if all(a <= b for a, b in zip(other, one, strict=True))]
+    return one in earlier or any(other != one for other in as_good)
+
+
 def hypervolume_of(points: Sequence[Point]) -> float:
     """The share of the area of loss and risk, both up to 100 %, that a front dominates, in per cent."""
     return hypervolume(_objectives(front_of(points)))

@@ -10,26 +10,28 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
 from microveil.errors import Cancelled, DataError, ParameterError
 from microveil.microdata import Microdata
-from microveil.microdata.files.atomic import make_folder
+from microveil.microdata.files.atomic import check_apart, make_folder
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, derived_seed
-from microveil.registry import find
+from microveil.registry import find, names, usual_names
 from microveil.search.aims import Aim, seconds_of
-from microveil.search.found import Explored, Found
-from microveil.search.measuring import Stairs, Trial, measure_trial
-from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of
+from microveil.search.found import EXPLORED, FRONT, PLANS, Explored, Found
+from microveil.search.measuring import ADVERSARY, Stairs, Trial, measure_trial
+from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of, worth_measuring
 from microveil.search.space import Pipeline, Space, key_of
+from microveil.study import Study
 from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
 from microveil.study.design import MOST_WORKERS, check_whole
 from microveil.study.measuring import Outcome
-from microveil.study.results import STORE
+from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE
 from microveil.study.runner import Crew, Tally, processes
 from microveil.study.running import check_folder, study_of_cells, with_planned
 from microveil.study.store import Store
@@ -40,8 +42,8 @@ _LONG, _SAMPLE = 5_000, 2_000  # records from which a race on a sample comes fir
 _FOR_THE_FRONT = 0.25  # share of the time that is left for measuring the front anew
 _FINALISTS = 24  # members of the front that are measured anew
 _REPEATS = 3  # how often, where they are random
+_PATIENCE = 30.0  # seconds that are added where the time was too short for a pipeline that keeps to what is required
 _HOPELESS = 4 * BATCH  # pipelines after which a search gives up that has found none that keeps to what is required
-_LAST_TRIES = 24  # good plans that are tried where the time was too short to find anything
 MOST_EVALUATIONS = 1_000_000
 
 
@@ -92,9 +94,12 @@ def search(
     limits = Limits.of(budget, evaluations)
     workers = None if workers is None else check_whole("workers", workers, 0, MOST_WORKERS)
     measures = Measures(chosen, None if known is None else tuple(known), _named(attacks), _named(losses), WORST)
+    _check_measured(aim, measures)
     folder = None if out is None else Path(out)
     if folder is not None:
-        check_folder(folder)
+        check_folder(folder, FRONT, EXPLORED, PLANS)
+        written = (STORE, TABLE, SUMMARY, PAGE, PLAN, FRONT, EXPLORED)
+        check_apart([folder / name for name in written], [None if table.origin is None else table.origin.path])
         make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         key = store.secret if seed is None else check_seed(seed)
@@ -120,6 +125,19 @@ def _check_possible(aim: Aim, space: Space, table: Microdata) -> None:
     k = aim.require.get("k", 1)
     if k > len(table):
         raise DataError(f"k at least {k:g} is not possible, because the table has {len(table):,} records")
+
+
+def _check_measured(aim: Aim, measures: Measures) -> None:
+    """Refuse bounds on what is not measured."""
+    measured = {loss.name for loss in measures.losses} if measures.losses is not None else set(usual_names("loss"))
+    if measures.attacks is None:
+        measured |= {*usual_names("attack"), *ADVERSARY}
+    else:
+        measured |= set(names("attack")) if measures.attacks == "all" else {named.name for named in measures.attacks}
+    for name in aim.at_most:
+        if name not in measured:
+            kind = "losses" if name in names("loss") else "attacks"
+            raise ParameterError(f"{name} is bounded but not measured; name it among the {kind}")
 
 
 @dataclass(frozen=True)
@@ -168,7 +186,7 @@ class _Run:
             if not front_of(self.points):
                 raise
             cancelled = True
-        if not self._is_met() and self.limits.seconds is not None:
+        if not (cancelled or self._is_met) and self.limits.seconds is not None:
             self._find_one()
         self._refuse_if_unmet()
         measured = self._as_searched() if cancelled else self._measured_anew()
@@ -178,9 +196,9 @@ class _Run:
             table=self.table, title="Search", score=WORST, risk_bound=self.aim.risk_below, call=("search", "data"),
         )  # fmt: skip
         kept = tuple(r for r in study.results if all(not self.aim.shortfalls(run.measured) for run in r.runs))
-        study = replace(study, results=kept)
+        study = self._refused_if_none(replace(study, results=kept))
         if not cancelled:
-            study = with_planned(study, self._planned_cell, self._planned_outcome)
+            study = self._planned(study)
         self.progress(1.0, "the front was measured with fresh seeds")
         return Found(study, tuple(self.explored), self.aim, tuple(self.trajectory), fresh=not cancelled)
 
@@ -197,7 +215,7 @@ class _Run:
 
     def _next_batch(self) -> int:
         if self.limits.evaluations is not None:
-            return min(BATCH, self.limits.evaluations - len(self.explored))
+            return max(0, min(BATCH, self.limits.evaluations - len(self.explored)))
         return 0 if self._time_is_up() else BATCH
 
     @property
@@ -221,7 +239,7 @@ class _Run:
         if self.sample is not None:
             raced = self._measured(pipelines, crew, self._deadline, self.sample, _stairs(self.raced))
             self.raced += raced
-            kept = {key_of(point.pipeline) for point in front_of(self.raced)}
+            kept = {key_of(point.pipeline) for point in worth_measuring(self.raced)}
             pipelines = [point.pipeline for point in raced if key_of(point.pipeline) in kept]
         return self._measured(pipelines, crew, self._deadline, None, _stairs(self.points))
 
@@ -240,8 +258,7 @@ class _Run:
         measured = outcome.measured
         point = Point(pipeline)
         if measured is not None:
-            # guarantees are those of the whole table
-            violation = 0.0 if trial.sample is not None else self.aim.violation(measured)
+            violation = self.aim.violation(measured)
             point = Point(pipeline, measured.loss, measured.risk, violation, measured.complete)
         self.explored.append(Explored(trial, point, outcome))
         return point
@@ -293,13 +310,14 @@ class _Run:
             return
         self._refuse_if_unmet()
 
+    @property
     def _is_met(self) -> bool:
-        """Whether some pipeline keeps to everything that is asked for."""
+        """Whether one of the pipelines keeps to all that is asked for."""
         bound = self.aim.risk_below
         return any(bound is None or point.risk < bound for point in front_of(self.points))
 
     def _refuse_if_unmet(self) -> None:
-        if self._is_met():
+        if self._is_met:
             return
         measured = [e for e in self.explored if e.outcome.measured is not None and e.trial.sample is None]
         if not measured:
@@ -313,15 +331,25 @@ class _Run:
         )
 
     def _find_one(self) -> None:
-        """One good plan after the other, the strongest first and however long it takes, until one keeps to everything:
-        a search that had too little time returns something, too."""
+        """One good plan after the other until one keeps to all that is asked for: a search returns something. The first
+        takes as long as it takes, the others not much longer than there was time for."""
         tried = {key_of(point.pipeline) for point in self.points}
-        starts = [pipeline for pipeline in reversed(self.space.starts()) if key_of(pipeline) not in tried]
+        until = time.monotonic() + _PATIENCE
         with Crew(self.table, 0, measure_trial) as crew:
-            for pipeline in sorted(starts, key=_takes_long)[:_LAST_TRIES]:
-                self.points += self._measured([pipeline], crew, None, None, ())
-                if self._is_met():
-                    return
+            for pipeline in self._quickly_made():
+                if key_of(pipeline) not in tried:
+                    has_any = any(isfinite(point.violation) for point in self.points)
+                    self.points += self._measured([pipeline], crew, until if has_any else None, None, ())
+                    if self._is_met or len(self.points) >= _HOPELESS or (has_any and time.monotonic() >= until):
+                        return
+
+    def _quickly_made(self) -> list[Pipeline]:
+        """Good plans to start from, of as many as there are methods those first that are quickly made; with a bound on
+        the risk the strongest first."""
+        starts, some = self.space.starts(), len(self.space.methods)
+        starts = starts if self.aim.risk_below is None else starts[::-1]
+        rounds = [starts[i : i + some] for i in range(0, len(starts), some)]
+        return [pipeline for one in rounds for pipeline in sorted(one, key=_takes_long)]
 
     # --- the front, measured anew ------------------------------------------------------------------------------------
 
@@ -359,6 +387,27 @@ class _Run:
 
     def _explored_of(self, point: Point) -> Explored:
         return next(one for one in self.explored if one.point is point)
+
+    def _refused_if_none(self, study: Study) -> Study:
+        """The study, if any of the front still keeps to what is asked for."""
+        if study.results:
+            return study
+        raise DataError(
+            f"what kept to {self.aim.words} in the search does not with fresh seeds; a longer search may find more"
+            if self.aim.words
+            else f"none of the front could be made with fresh seeds ({study.failures[0].reason})"
+        )
+
+    def _planned(self, study: Study) -> Study:
+        """With the release that the plan of the best makes; where that does not keep to all that is asked for, the next
+        is the best."""
+        while True:
+            study = with_planned(study, self._planned_cell, self._planned_outcome)
+            again = study.best.again if study.admissible else None
+            if again is None or not self.aim.shortfalls(again.measured):
+                return study
+            others = tuple(result for result in study.results if result is not study.best)
+            study = self._refused_if_none(replace(study, results=others))
 
     def _planned_cell(self, candidate: Candidate) -> Trial:
         cell = planned_cell(self.table, candidate, self.measures, self.store.secret)

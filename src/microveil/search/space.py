@@ -148,11 +148,13 @@ class Space:
         return {name: values.among(self.records) for name, values in find("method", method).searched.items()}
 
     def _step(self, method: str, attributes: tuple[str, ...], strength: float) -> Step:
-        """A step whose first parameter lies so far in its range, from 0 to 1; the others are the usual ones."""
+        """A step whose first parameter lies so far in its range, from 0 to 1; the others are the usual ones, or the
+        least where these are unset, for what a method then chooses by itself may take long."""
         parameters = {}
-        for name, values in list(self._ranges(method).items())[:1]:
-            if isinstance(values, Interval):
-                parameters[name] = values.spread(21)[round(20 * strength)]
+        usual = make("method", method).parameters()
+        for position, (name, values) in enumerate(self._ranges(method).items()):
+            if isinstance(values, Interval) and (position == 0 or usual[name] is None):
+                parameters[name] = values.spread(21)[round(20 * strength) if position == 0 else 0]
         return Step(method, parameters, attributes)
 
     def _drawn_step(self, attributes: tuple[str, ...], rng: np.random.Generator) -> Step | None:

@@ -120,11 +120,12 @@ def as_design(design: Design | Mapping[str, Any] | str | Path) -> Design:
     return read_design(design)
 
 
-def check_folder(folder: Path) -> None:
-    """A folder for results is new, or has those of a study; other files of these names are not overwritten."""
+def check_folder(folder: Path, *others: str) -> None:
+    """A folder for results is new, or has those of a study; other files of these names, and of `others` that are
+    written beside them, are not overwritten."""
     check_folder_path(folder)
     if not (folder / STORE).exists():
-        for name in (TABLE, SUMMARY, PAGE, PLAN):
+        for name in (TABLE, SUMMARY, PAGE, PLAN, *others):
             if (folder / name).exists():
                 raise FileError(folder / name, "this file exists already and is of no study; choose another folder")
 

@@ -36,7 +36,7 @@ class Best(Microaggregation):
         "Microveil's own: simulated annealing over exchanges between neighbouring groups, with the objective of "
         "Domingo-Ferrer and Mateo-Sanz (2002)"
     )
-    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, polish=Whole(500, 20_000))
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, polish=Whole(100, 2_000))
     random: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})
 
