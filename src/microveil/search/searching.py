@@ -43,6 +43,7 @@ _FOR_THE_FRONT = 0.25  # share of the time that is left for measuring the front 
 _FINALISTS = 24  # members of the front that are measured anew
 _REPEATS = 3  # how often, where they are random
 _PATIENCE = 30.0  # seconds that are added where the time was too short for a pipeline that keeps to what is required
+_ROOM = 0.7  # share of the bound on the risk that a random pipeline has to keep where only few are tried
 _HOPELESS = 4 * BATCH  # pipelines after which a search gives up that has found none that keeps to what is required
 MOST_EVALUATIONS = 1_000_000
 
@@ -186,7 +187,7 @@ class _Run:
             if not front_of(self.points):
                 raise
             cancelled = True
-        if not (cancelled or self._is_met) and self.limits.seconds is not None:
+        if not (cancelled or self._is_surely_met) and self.limits.seconds is not None:
             self._find_one()
         self._refuse_if_unmet()
         measured = self._as_searched() if cancelled else self._measured_anew()
@@ -266,13 +267,16 @@ class _Run:
     def _trial(
         self, pipeline: Pipeline, repeat: int, purpose: str, sample: int | None = None, front: Stairs = ()
     ) -> Trial:
-        key = key_of(pipeline)
-        if key not in self.candidates:
-            self.candidates[key] = self.space.candidate(pipeline)
-        candidate = self.candidates[key]
+        key, candidate = key_of(pipeline), self._candidate(pipeline)
         seed = derived_seed(self.seed, purpose, key, repeat)
         cell = cell_of(self.shared, candidate, repeat, seed, self.measures)
         return self._as_trial(cell, purpose, sample, front)
+
+    def _candidate(self, pipeline: Pipeline) -> Candidate:
+        key = key_of(pipeline)
+        if key not in self.candidates:
+            self.candidates[key] = self.space.candidate(pipeline)
+        return self.candidates[key]
 
     def _as_trial(self, cell: Cell, purpose: str, sample: int | None = None, front: Stairs = ()) -> Trial:
         required = tuple(self.aim.require)
@@ -316,6 +320,15 @@ class _Run:
         bound = self.aim.risk_below
         return any(bound is None or point.risk < bound for point in front_of(self.points))
 
+    @property
+    def _is_surely_met(self) -> bool:
+        """The same with room for what another seed may change."""
+        bound = self.aim.risk_below
+        return any(
+            bound is None or point.risk < bound * (_ROOM if self._candidate(point.pipeline).is_random else 1.0)
+            for point in front_of(self.points)
+        )
+
     def _refuse_if_unmet(self) -> None:
         if self._is_met:
             return
@@ -340,7 +353,7 @@ class _Run:
                 if key_of(pipeline) not in tried:
                     has_any = any(isfinite(point.violation) for point in self.points)
                     self.points += self._measured([pipeline], crew, until if has_any else None, None, ())
-                    if self._is_met or len(self.points) >= _HOPELESS or (has_any and time.monotonic() >= until):
+                    if self._is_surely_met or len(self.points) >= _HOPELESS or (has_any and time.monotonic() >= until):
                         return
 
     def _quickly_made(self) -> list[Pipeline]:
@@ -364,7 +377,7 @@ class _Run:
         measured = [
             (one.trial, one.outcome) for one in map(self._explored_of, finalists) if not one.trial.candidate.is_random
         ]
-        drawn = [point for point in finalists if self.candidates[key_of(point.pipeline)].is_random]
+        drawn = [point for point in finalists if self._candidate(point.pipeline).is_random]
         trials = [self._trial(p.pipeline, repeat, "front") for repeat in range(1, _REPEATS + 1) for p in drawn]
         first = 0 if measured or self.limits.seconds is None else 1
         for some, until in ((trials[:first], None), (trials[first:], self._end)):
@@ -390,7 +403,7 @@ class _Run:
 
     def _refused_if_none(self, study: Study) -> Study:
         """The study, if any of the front still keeps to what is asked for."""
-        if study.results:
+        if study.admissible:
             return study
         raise DataError(
             f"what kept to {self.aim.words} in the search does not with fresh seeds; a longer search may find more"
@@ -402,8 +415,8 @@ class _Run:
         """With the release that the plan of the best makes; where that does not keep to all that is asked for, the next
         is the best."""
         while True:
-            study = with_planned(study, self._planned_cell, self._planned_outcome)
-            again = study.best.again if study.admissible else None
+            study = self._refused_if_none(with_planned(study, self._planned_cell, self._planned_outcome))
+            again = study.best.again
             if again is None or not self.aim.shortfalls(again.measured):
                 return study
             others = tuple(result for result in study.results if result is not study.best)
