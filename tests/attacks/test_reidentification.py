@@ -106,7 +106,7 @@ def test_no_record_of_a_k_anonymous_release_has_a_risk_above_one_in_k(k: int) ->
     assert found.before.largest == 1.0
     assert found.after.uniques == 0
     assert found.after.largest <= 1 / k + 1e-12
-    assert found.after.expected <= 120 / k
+    assert found.after.expected <= 120 / k + 1e-9
 
 
 def test_a_key_left_alone_keeps_everyone_unique() -> None:

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import microveil as mv
+from microveil.attacks.linkage.likelihood import LikelihoodLinkage
 from microveil.cli.app import app
 from microveil.errors import FileError, OutputExistsError, ParameterError
 from microveil.masking.base import Method
@@ -101,6 +102,8 @@ def test_assess_and_report_mask_nothing(
         raise AssertionError(f"{self.name} masks again")
 
     monkeypatch.setattr(Method, "mask", mask)
+    # this intruder masks what they know, with seeds of their own
+    monkeypatch.setattr(LikelihoodLinkage, "suited", classmethod(lambda cls, pair: ()))
     tables = [str(tmp_path / name) for name in ("people.csv", "safe.csv")]
     app(["assess", *tables, "--attacks", "all", "--losses", "il1", "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["warnings"] == []

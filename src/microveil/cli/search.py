@@ -96,7 +96,7 @@ def search(
     table: TableOptions,
     as_json: Json = False,
 ) -> None:
-    """Find the pipelines of methods that lose least at every level of risk.
+    """Find releases that lose least at every level of risk.
 
     Methods, their order, the attributes of each and their parameters are searched together. What is found is measured
     once more with fresh seeds. The folder gets a table of the front, a plan for each of its members, the plan of the

@@ -144,7 +144,6 @@ def moments_of(pair: Pair, attributes: tuple[str, ...]) -> tuple[Moments, Moment
 @parameterised
 class _MomentLoss(LossMeasure):
     family: ClassVar[str] = "numeric"
-    usual: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "moments are taken over the cells present in each file; a suppressed cell counts as a loss of 100 %"
@@ -220,6 +219,7 @@ class IL1(_ValueLoss):
     name: ClassVar[str] = "il1"
     summary: ClassVar[str] = "mean relative change of the values"
     meaning: ClassVar[str] = "mean relative change of the values, at most 100 %; lower is better"
+    usual: ClassVar[bool] = True
     route: ClassVar[Route] = "data"
 
 
@@ -230,6 +230,7 @@ class IL2(_MomentLoss):
     name: ClassVar[str] = "il2"
     summary: ClassVar[str] = "mean relative change of the means"
     meaning: ClassVar[str] = "mean relative change of the means, at most 100 %; lower is better"
+    usual: ClassVar[bool] = True
 
 
 @parameterised
@@ -239,6 +240,7 @@ class IL3(_MomentLoss):
     name: ClassVar[str] = "il3"
     summary: ClassVar[str] = "mean relative change of the covariances"
     meaning: ClassVar[str] = "mean relative change of the covariances, at most 100 %; lower is better"
+    usual: ClassVar[bool] = True
 
 
 @parameterised
@@ -248,6 +250,7 @@ class IL4(_MomentLoss):
     name: ClassVar[str] = "il4"
     summary: ClassVar[str] = "mean relative change of the variances"
     meaning: ClassVar[str] = "mean relative change of the variances, at most 100 %; lower is better"
+    usual: ClassVar[bool] = True
 
 
 @parameterised
@@ -257,6 +260,7 @@ class IL5(_MomentLoss):
     name: ClassVar[str] = "il5"
     summary: ClassVar[str] = "mean change of the correlations"
     meaning: ClassVar[str] = "mean change of the correlations; lower is better"
+    usual: ClassVar[bool] = True
 
 
 @parameterised
@@ -272,6 +276,7 @@ class IL(_ValueLoss):
     name: ClassVar[str] = "il"
     summary: ClassVar[str] = "mean of IL1 to IL5: changes of values, means, covariances, variances and correlations"
     meaning: ClassVar[str] = "changes of values, means, covariances, variances and correlations; lower is better"
+    usual: ClassVar[bool] = True
     route: ClassVar[Route] = "data"
 
     def _loss(self, before: Moments, after: Moments, attributes: tuple[str, ...]) -> Loss:
@@ -300,7 +305,6 @@ class GIL(_MomentLoss):
     """
 
     name: ClassVar[str] = "g-il"
-    usual: ClassVar[bool] = False
     summary: ClassVar[str] = "plain mean of the changes of values, means, variances, covariances and correlations"
     meaning: ClassVar[str] = "changes of values and moments, dominated by small values; lower is better"
     route: ClassVar[Route] = "data"
