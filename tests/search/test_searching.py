@@ -314,3 +314,15 @@ def test_the_release_of_the_plan_keeps_to_what_is_asked_for(people: Microdata, m
     unlucky = 1000
     with pytest.raises(DataError, match="kept to il at most 90 % in the search does not with fresh seeds"):
         search(people, **asked)
+
+
+def test_a_search_that_is_cancelled_while_its_front_is_measured_keeps_its_best(people: Microdata) -> None:
+    def stop(fraction: float, label: str, /) -> None:
+        if label.startswith("8 pipelines"):  # all that there are: the front is being measured
+            raise Cancelled
+
+    asked: dict[str, Any] = {"only": QUICK, "attacks": ["distance-linkage"], "seed": 1, "workers": 0}
+    found = search(people, **asked, evaluations=8, progress=stop)
+    assert not found.fresh
+    assert found.front
+    assert "cancelled" in found.explanation[-1]

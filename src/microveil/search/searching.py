@@ -179,29 +179,33 @@ class _Run:
     # --- the whole ---------------------------------------------------------------------------------------------------
 
     def carried_out(self, sampler: Sampler) -> Found:
-        cancelled = False
         try:
             with Crew(self.table, self.workers, measure_trial) as crew:
                 self._explore(sampler, crew)
+            if not self._is_surely_met and self.limits.seconds is not None:
+                self._find_one()
+            self._refuse_if_unmet()
+            study = self._planned(self._study_of(self._measured_anew()))
         except (Cancelled, KeyboardInterrupt):
             if not front_of(self.points):
                 raise
-            cancelled = True
-        if not (cancelled or self._is_surely_met) and self.limits.seconds is not None:
-            self._find_one()
-        self._refuse_if_unmet()
-        measured = self._as_searched() if cancelled else self._measured_anew()
+            self._refuse_if_unmet()
+            return self._found(self._study_of(self._as_searched()), fresh=False)
+        self.progress(1.0, "the front was measured with fresh seeds")
+        return self._found(study, fresh=True)
+
+    def _found(self, study: Study, *, fresh: bool) -> Found:
+        return Found(study, tuple(self.explored), self.aim, tuple(self.trajectory), fresh=fresh)
+
+    def _study_of(self, measured: Sequence[tuple[Trial, Outcome]]) -> Study:
+        """The study of those that keep to what is required in all their runs."""
         study = study_of_cells(
             [trial for trial, _ in measured],
             {trial.digest: outcome for trial, outcome in measured},
             table=self.table, title="Search", score=WORST, risk_bound=self.aim.risk_below, call=("search", "data"),
         )  # fmt: skip
         kept = tuple(r for r in study.results if all(not self.aim.shortfalls(run.measured) for run in r.runs))
-        study = self._refused_if_none(replace(study, results=kept))
-        if not cancelled:
-            study = self._planned(study)
-        self.progress(1.0, "the front was measured with fresh seeds")
-        return Found(study, tuple(self.explored), self.aim, tuple(self.trajectory), fresh=not cancelled)
+        return self._refused_if_none(replace(study, results=kept))
 
     def _explore(self, sampler: Sampler, crew: Crew) -> None:
         """Batch after batch, until the time or the number of evaluations is used up, or nothing new is left."""
