@@ -117,3 +117,13 @@ def test_a_race_is_not_won_by_those_that_fall_short_of_what_is_required() -> Non
     assert worth_measuring([kept, short, shorter, same, dominated, partial, Point(())]) == [kept, short]
     free = [point(loss, risk, 0) for loss, risk in ((5, 9), (9, 5), (6, 9), (7, 7))]
     assert sorted(worth_measuring(free), key=lambda p: p.risk) == front_of(free)
+
+
+def test_in_a_race_other_methods_beat_a_pipeline_only_by_far() -> None:
+    """A sample of 2,000 of 6,000 records, as measured: on all records neither of these two beats the other."""
+    groups: Pipeline = (Step("mdav", {"k": 10}),)
+    noise: Pipeline = (Step("noise", {"alpha": 0.05}),)
+    mdav, drawn = Point(groups, 5.07, 10.0, 0.0), Point(noise, 7.92, 14.45, 0.0)
+    assert worth_measuring([mdav, drawn]) == [mdav, drawn]
+    assert worth_measuring([mdav, Point(groups, 7.92, 14.45, 0.0)]) == [mdav]
+    assert worth_measuring([mdav, Point(noise, 12.0, 50.0, 0.0)]) == [mdav]

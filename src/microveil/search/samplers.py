@@ -23,6 +23,7 @@ _TRIES = 50  # to find a pipeline that was not tried before
 _STARTED = 24  # good plans that are tried first
 _CROSSED = 0.4  # share of children that have two parents
 _AGAIN = 0.4  # probability that a varied child is varied once more
+_BY_FAR = 0.5, 0.25  # shares of loss and risk on a sample with which other methods beat a pipeline
 _FOCUS = 0.3  # share of parents from the neighbourhood of the best within the bound on the risk
 
 
@@ -58,19 +59,35 @@ def front_of(points: Sequence[Point]) -> list[Point]:
 
 
 def worth_measuring(points: Sequence[Point]) -> list[Point]:
-    """The complete points that no other beats in loss, risk and shortfall together: in a sample a release may fall
-    short of what it keeps to on the whole table, and one that falls short says nothing about one that does not."""
+    """The complete points of a race on a sample that no other beats in loss, risk and shortfall together.
+
+    A sample shows more risk of drawing and more loss of grouping than the whole table, so pipelines compete with those
+    of the same methods; those of others beat them only by far. In a sample a release may also fall short of what it
+    keeps to on the whole table, and one that falls short says nothing about one that does not.
+    """
     made = [point for point in points if point.complete and isfinite(point.violation)]
-    reached = [(point.loss, point.risk, point.violation) for point in made]
-    return [point for i, point in enumerate(made) if not _is_beaten(reached[i], reached[:i], reached[i + 1 :])]
+    return [point for i, point in enumerate(made) if not _is_beaten(point, made[:i], made[i + 1 :])]
 
 
-def _is_beaten(
-    one: tuple[float, ...], earlier: Sequence[tuple[float, ...]], later: Sequence[tuple[float, ...]]
-) -> bool:
+def _is_beaten(one: Point, earlier: Sequence[Point], later: Sequence[Point]) -> bool:
     """Whether another is nowhere worse, and better somewhere or the same and earlier."""
-    as_good = [other for other in (*earlier, *later) if all(a <= b for a, b in zip(other, one, strict=True))]
-    return one in earlier or any(other != one for other in as_good)
+    mine, methods = _reached(one), _methods(one)
+    for others, is_earlier in ((earlier, True), (later, False)):
+        for other in others:
+            its = _reached(other)
+            if _methods(other) != methods:
+                its = (its[0] / _BY_FAR[0], its[1] / _BY_FAR[1], its[2])
+            if all(a <= b for a, b in zip(its, mine, strict=True)) and (is_earlier or its != mine):
+                return True
+    return False
+
+
+def _reached(point: Point) -> tuple[float, float, float]:
+    return point.loss, point.risk, point.violation
+
+
+def _methods(point: Point) -> tuple[str, ...]:
+    return tuple(step.method for step in point.pipeline)
 
 
 def hypervolume_of(points: Sequence[Point]) -> float:
