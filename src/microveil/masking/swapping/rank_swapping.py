@@ -23,7 +23,8 @@ class RankSwapping(SwapByRank):
     were swapped can be swapped again: they drift, and p is no bound any more. A nominal attribute is swapped in the
     order of its declared domain.
 
-    >>>     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [31, 45, 62, 70]})
     >>> sorted(RankSwapping(p=1, unit="positions").mask(people, seed=1).frame["age"].to_pylist())
     [31, 45, 62, 70]
     """

@@ -29,7 +29,8 @@ class RankSwappingBuckets(SwapByRank):
     the next and so on; in Python also a function of the number of buckets between, of which a table is kept. Where
     there are too few values, the buckets are made fewer, so that each has two at least.
 
-    >>>     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [31, 45, 62, 70]})
     >>> sorted(RankSwappingBuckets(buckets=2).mask(people, seed=1).frame["age"].to_pylist())
     [31, 45, 62, 70]
     """

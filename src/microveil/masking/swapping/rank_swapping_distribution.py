@@ -28,7 +28,8 @@ class RankSwappingDistribution(SwapByRank):
     geometric with mean p/2, or a list of weights for equal parts of the way up to p; in Python also a function of the
     move as a share of p, of which a table is kept.
 
-    >>>     >>> people = Microdata.of({"age": [31, 45, 62, 70]})
+    >>> from microveil.microdata import Microdata
+    >>> people = Microdata.of({"age": [31, 45, 62, 70]})
     >>> sorted(RankSwappingDistribution(p=50).mask(people, seed=1).frame["age"].to_pylist())
     [31, 45, 62, 70]
     >>> RankSwappingDistribution(shift=(3, 2, 1)).mask(people, seed=1).provenance.steps[0].parameters["shift"]
