@@ -49,8 +49,6 @@ class Point:
 def front_of(points: Sequence[Point]) -> list[Point]:
     """The complete and feasible points that no other such point dominates, by rising risk."""
     listed = [point for point in points if point.is_feasible and point.complete]
-    if not listed:
-        return []
     kept: list[Point] = []
     for point in sorted(listed, key=lambda point: (point.risk, point.loss)):
         if not kept or point.loss < kept[-1].loss:

@@ -91,7 +91,7 @@ def search(
     aim = Aim.of(risk_below, require, at_most)
     chosen = resolve_attributes(table, attributes, KINDS, "a search")
     space = Space.of(table, chosen, only=only, without=without, insist=insist)
-    _check_possible(aim, space, table)
+    _check_possible(aim, table)
     limits = Limits.of(budget, evaluations)
     workers = None if workers is None else check_whole("workers", workers, 0, MOST_WORKERS)
     measures = Measures(chosen, None if known is None else tuple(known), _named(attacks), _named(losses), WORST)
@@ -121,7 +121,7 @@ def _named(given: Sequence[str] | str | None) -> Any:
     return tuple(Named(name) for name in ([given] if isinstance(given, str) else given))
 
 
-def _check_possible(aim: Aim, space: Space, table: Microdata) -> None:
+def _check_possible(aim: Aim, table: Microdata) -> None:
     """Refuse at once what no release of the table can keep to."""
     k = aim.require.get("k", 1)
     if k > len(table):
@@ -182,7 +182,7 @@ class _Run:
         try:
             with Crew(self.table, self.workers, measure_trial) as crew:
                 self._explore(sampler, crew)
-            if not self._is_surely_met and self.limits.seconds is not None:
+            if not self._is_met(_ROOM) and self.limits.seconds is not None:
                 self._find_one()
             self._refuse_if_unmet()
             study = self._planned(self._study_of(self._measured_anew()))
@@ -318,23 +318,17 @@ class _Run:
             return
         self._refuse_if_unmet()
 
-    @property
-    def _is_met(self) -> bool:
-        """Whether one of the pipelines keeps to all that is asked for."""
-        bound = self.aim.risk_below
-        return any(bound is None or point.risk < bound for point in front_of(self.points))
-
-    @property
-    def _is_surely_met(self) -> bool:
-        """The same with room for what another seed may change."""
+    def _is_met(self, room: float = 1.0) -> bool:
+        """Whether one of the pipelines keeps to all that is asked for; a random one, with `room` for another seed, to
+        that share of the bound on the risk."""
         bound = self.aim.risk_below
         return any(
-            bound is None or point.risk < bound * (_ROOM if self._candidate(point.pipeline).is_random else 1.0)
+            bound is None or point.risk < bound * (room if self._candidate(point.pipeline).is_random else 1.0)
             for point in front_of(self.points)
         )
 
     def _refuse_if_unmet(self) -> None:
-        if self._is_met:
+        if self._is_met():
             return
         measured = [e for e in self.explored if e.outcome.measured is not None and e.trial.sample is None]
         if not measured:
@@ -357,7 +351,7 @@ class _Run:
                 if key_of(pipeline) not in tried:
                     has_any = any(isfinite(point.violation) for point in self.points)
                     self.points += self._measured([pipeline], crew, until if has_any else None, None, ())
-                    if self._is_surely_met or len(self.points) >= _HOPELESS or (has_any and time.monotonic() >= until):
+                    if self._is_met(_ROOM) or len(self.points) >= _HOPELESS or (has_any and time.monotonic() >= until):
                         return
 
     def _quickly_made(self) -> list[Pipeline]:
