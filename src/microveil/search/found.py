@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,9 +16,12 @@ from microveil.search.aims import Aim
 from microveil.search.measuring import Trial
 from microveil.search.samplers import Point
 from microveil.study import Result, Study
-from microveil.study.measuring import Outcome
+from microveil.study.measuring import Measured, Outcome
+from microveil.study.results import csv_text
 
 FRONT, EXPLORED, PLANS = "front.csv", "explored.csv", "plans"
+_IN_FRONT = ("loss", "risk", "candidate", "plan")
+_TRIED = ("loss", "risk", "complete", "records", "candidate", "reason")
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class Found:
         for old in plans.glob("plan-[0-9][0-9].toml"):  # of an earlier run
             old.unlink()
         texts = {
-            folder / FRONT: _csv(("loss", "risk", "candidate", "plan"), self._front_rows()),
-            folder / EXPLORED: _csv(("loss", "risk", "complete", "records", "candidate", "reason"), self._tried_rows()),
+            folder / FRONT: csv_text(_IN_FRONT, self._front_rows()),
+            folder / EXPLORED: csv_text(_TRIED, self._tried_rows()),
         }
         named = {plans / _plan_name(i): self.plan_of(i).to_toml() for i in range(1, len(self.front) + 1)}
         write_together({path: text_writer(text) for path, text in texts.items()}, force=True)
@@ -126,21 +126,27 @@ class Found:
         write_together({path: text_writer(text) for path, text in named.items()}, force=True, private=list(named))
         return {**paths, **{path.name: path for path in texts}}
 
-    def _front_rows(self) -> list[Sequence[Any]]:
+    def _front_rows(self) -> list[dict[str, Any]]:
         return [
-            (f"{r.loss:.6g}", f"{r.risk:.6g}", r.candidate.label, f"{PLANS}/{_plan_name(i)}")
+            {**_numbers(r), "candidate": r.candidate.label, "plan": f"{PLANS}/{_plan_name(i)}"}
             for i, r in enumerate(self.front, start=1)
         ]
 
-    def _tried_rows(self) -> list[Sequence[Any]]:
-        rows: list[Sequence[Any]] = []
-        for one in self.explored:
-            measured = one.outcome.measured
-            numbers = ("", "") if measured is None else (f"{measured.loss:.6g}", f"{measured.risk:.6g}")
-            records = "all" if one.trial.sample is None else one.trial.sample
-            complete = measured is not None and measured.complete
-            rows.append((*numbers, complete, records, one.trial.candidate.label, one.outcome.reason))
-        return rows
+    def _tried_rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                **({} if one.outcome.measured is None else _numbers(one.outcome.measured)),
+                "complete": one.outcome.measured is not None and one.outcome.measured.complete,
+                "records": "all" if one.trial.sample is None else one.trial.sample,
+                "candidate": one.trial.candidate.label,
+                "reason": one.outcome.reason,
+            }
+            for one in self.explored
+        ]
+
+
+def _numbers(found: Result | Measured) -> dict[str, str]:
+    return {"loss": f"{found.loss:.6g}", "risk": f"{found.risk:.6g}"}
 
 
 def _plan_name(number: int) -> str:
@@ -158,11 +164,3 @@ def _neighbour(what: str, other: Result, best: Result) -> str:
         f"{what} is '{other.candidate.label}': loss {other.loss:.2f} % ({other.loss - best.loss:+.2f}), risk "
         f"{other.risk:.2f} % ({other.risk - best.risk:+.2f})."
     )
-
-
-def _csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return out.getvalue()

@@ -353,8 +353,8 @@ class Study:
         folder = make_folder(folder)
         rows, summary = self.rows, self.summary_rows
         texts = {
-            TABLE: _csv(_columns_of(self, _IN_TABLE, rows), rows),
-            SUMMARY: _csv(_columns_of(self, _IN_SUMMARY, summary), summary),
+            TABLE: csv_text(_columns_of(self, _IN_TABLE, rows), rows),
+            SUMMARY: csv_text(_columns_of(self, _IN_SUMMARY, summary), summary),
             PAGE: study_page(self, again=self._again(folder), lead=lead),
         }
         if self.admissible:
@@ -436,7 +436,8 @@ def _column(values: list[Any]) -> pa.Array:
         return pa.array([None if value is None else str(value) for value in values])
 
 
-def _csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as the text of a CSV file with these columns; what a row does not have is empty."""
     text = io.StringIO()
     writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
     writer.writeheader()
