@@ -1,44 +1,61 @@
 """The front of a search against that of a study's grid in the same time, and against random search with as many tries.
 
-    python benchmarks/search.py --budget 10m --seeds 5
-    python benchmarks/search.py --only census --budget 1m --seeds 2
+    python benchmarks/search.py                      # all cells that are not in the results yet, then the table
+    python benchmarks/search.py --only census --seeds 2
+    python benchmarks/search.py --table              # the table of the cells that there are
 
-For each file: the hypervolume of the front that `search` finds in a time; of random search with as many tries; and
-of the grid that a study would have, every method at rising strengths on all attributes it can mask, for as long as the
-time lasts. All three are measured alike: loss and worst linkage on all records with the usual attacks and likelihood
-linkage, and every front once more with fresh seeds.
+A cell is one search: on a file, by a sampler, with a seed. As soon as it is finished, its line is added to
+`search-results.csv` beside this script, and a cell that stands there is not run again, so the benchmark adds up over
+several sessions. A cell that is broken off goes on where it was, as long as its folder in the scratch folder is there.
+
+All samplers are measured alike: loss and worst linkage by the usual attacks and likelihood linkage, and every front
+once more on all records with fresh seeds. The grid is what a study would have: every method at rising strengths on all
+attributes it can mask. `sms-emoa` is what `search` does by default.
+
+Ten minutes on two processors are counted in pipelines, because the same seed and number of pipelines find the same
+front on any machine under any load, and the same time does not. How many pipelines these are follows from the
+processor time that the workers take (`processor_seconds` of a cell; half of it is the time on two processors). For
+census and german_credit this was measured with 128 pipelines and extrapolated, for adult it is a first guess: measure
+it, and correct `PIPELINES`, before its cells are run. Random search tries as many pipelines as the search; the grid
+ends when it is through, or with as many as it reaches in ten minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import os
+import resource
+import subprocess
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import microveil as mv
 from microveil.microdata import Microdata
-from microveil.search.aims import seconds_of
-from microveil.search.found import Found
 from microveil.search.samplers import SAMPLERS, Point, Sampler
 from microveil.search.searching import search
 from microveil.search.space import Pipeline, Space
 
+RESULTS = Path(__file__).with_name("search-results.csv")
+SEARCH, RANDOM, GRID = "sms-emoa", "random", "grid"
+# pipelines that ten minutes on two processors are enough for: of the search, and of the grid
+PIPELINES = {"census": (1500, 115), "german_credit": (700, 124), "adult": (150, 124)}
 _CATEGORIES = (
     "workclass",
     "education",
-    "marital_status",
+    "marital-status",
     "occupation",
     "relationship",
     "race",
     "sex",
-    "native_country",
+    "native-country",
 )
-_NUMBERS = ("age", "hours_per_week")
+_NUMBERS = ("age", "hours-per-week")
 
 
 class GridSampler(Sampler):
@@ -59,61 +76,144 @@ class GridSampler(Sampler):
         pass
 
 
-SAMPLERS["grid"] = GridSampler
+SAMPLERS[GRID] = GridSampler
 
 
-def tables(folder: Path, only: str) -> dict[str, Microdata]:
-    """The three files, each with its keys."""
-    found: dict[str, Any] = {}
-    if only in ("", "census"):
-        census = mv.read(folder / "census.csv")
-        found["census"] = mv.Microdata.of(census, keys=list(census.names))
-    if only in ("", "german_credit"):
-        german = mv.read(folder / "german_credit.csv")
-        found["german_credit"] = mv.Microdata.of(german, keys=[name for name in german.names if name != "class"])
-    if only in ("", "adult"):
-        adult = mv.read(folder / "adult.csv")
-        found["adult"] = mv.Microdata.of(adult, keys=[*_CATEGORIES, *_NUMBERS])
-    return found
+@dataclass(frozen=True)
+class Cell:
+    """One finished search. `tried` may be less than `pipelines` where there were no more."""
+
+    file: str
+    sampler: str
+    pipelines: int
+    seed: int
+    tried: int
+    hypervolume: float
+    seconds: float
+    processor_seconds: float
+    commit: str
+
+    @property
+    def key(self) -> tuple[str, str, int, int]:
+        return self.file, self.sampler, self.pipelines, self.seed
 
 
-def timed(table: Microdata, **wishes: Any) -> tuple[Found, float]:
-    began = time.perf_counter()
-    return search(table, **wishes), time.perf_counter() - began
+def table_of(file: str, folder: Path) -> Microdata:
+    """One of the three files with its keys."""
+    table = mv.read(folder / f"{file}.csv")
+    keys = {
+        "census": list(table.names),
+        "german_credit": [name for name in table.names if name != "class"],
+        "adult": [*_CATEGORIES, *_NUMBERS],
+    }
+    return mv.Microdata.of(table, keys=keys[file])
+
+
+def finished(path: Path) -> list[Cell]:
+    """The cells that were finished in earlier sessions."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as lines:
+        kinds = {field.name: {"int": int, "float": float, "str": str}[str(field.type)] for field in fields(Cell)}
+        return [Cell(**{name: kinds[name](value) for name, value in row.items()}) for row in csv.DictReader(lines)]
+
+
+def add(cell: Cell, path: Path) -> None:
+    """One line more, at once."""
+    begins = not path.exists()
+    with path.open("a", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        if begins:
+            writer.writerow(asdict(cell))
+        writer.writerow(astuple(cell))
+
+
+def commit() -> str:
+    """The version of the code; with a plus where something is not committed."""
+    shown = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+"], capture_output=True, text=True, check=True, cwd=RESULTS.parent
+    )
+    return shown.stdout.strip()
+
+
+def carried_out(file: str, sampler: str, pipelines: int, seed: int, data: Path, scratch: Path) -> Cell:
+    """Run one search by two workers."""
+    table, version = table_of(file, data), commit()
+    began, used = time.monotonic(), _processor_seconds()
+    folder = scratch / f"{file}-{sampler}-{pipelines}-{seed}-{version.rstrip('+')}"
+    folder.mkdir(parents=True, exist_ok=True)
+    found = search(table, evaluations=pipelines, sampler=sampler, seed=seed, workers=2, out=folder)
+    seconds, processor = time.monotonic() - began, _processor_seconds() - used
+    volume = round(found.hypervolume, 4)
+    return Cell(file, sampler, pipelines, seed, found.tried, volume, round(seconds, 1), round(processor, 1), version)
+
+
+def _processor_seconds() -> float:
+    """What finished worker processes have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def wanted(only: str, samplers: Sequence[str], seeds: int) -> Iterator[tuple[str, str, int, int]]:
+    """The cells to run, those first that tell most: one seed of every file, then the next."""
+    for seed in range(1, seeds + 1):
+        for file, (tries, of_grid) in PIPELINES.items():
+            if only in ("", file):
+                yield from ((file, name, of_grid if name == GRID else tries, seed) for name in samplers)
 
 
 def interval(values: Sequence[float]) -> str:
     """The mean and its 95 % interval over the seeds."""
+    if not values:
+        return ""
     if len(values) == 1:
-        return f"{values[0]:.2f}"
+        return f"{values[0]:.2f} (one seed)"
     from scipy import stats
 
     half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
     return f"{np.mean(values):.2f} ± {half:.2f}"
 
 
+def print_table(cells: Sequence[Cell]) -> None:
+    """The hypervolumes by file and number of pipelines, and by how much the search is ahead, seed by seed."""
+    others = list(dict.fromkeys((RANDOM, GRID, *(cell.sampler for cell in cells if cell.sampler != SEARCH))))
+    print("| file | pipelines | seeds | search |", " | ".join(f"{name} | ahead of {name}" for name in others), "|")
+    print("|" + "---|" * (4 + 2 * len(others)))
+    for file in PIPELINES:
+        for pipelines in sorted({cell.pipelines for cell in cells if (cell.file, cell.sampler) == (file, SEARCH)}):
+            own = _by_seed(cells, file, SEARCH, pipelines)
+            shown = [file, str(pipelines), str(len(own)), interval(list(own.values()))]
+            for name in others:
+                its = _by_seed(cells, file, name, None if name == GRID else pipelines)
+                both = [seed for seed in own if seed in its]
+                shown += [interval(list(its.values())), interval([own[seed] - its[seed] for seed in both])]
+            print("|", " | ".join(shown), "|")
+
+
+def _by_seed(cells: Sequence[Cell], file: str, sampler: str, pipelines: int | None) -> dict[int, float]:
+    fitting = (cell for cell in cells if (cell.file, cell.sampler) == (file, sampler))
+    return {cell.seed: cell.hypervolume for cell in fitting if pipelines in (None, cell.pipelines)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--budget", default="10m", help="time of each search")
     parser.add_argument("--seeds", type=int, default=5, help="how many runs of each")
-    parser.add_argument("--only", default="", help="one of census, german_credit, adult")
+    parser.add_argument("--only", default="", choices=["", *PIPELINES], help="one of the files")
+    parser.add_argument("--samplers", default=f"{SEARCH},{RANDOM},{GRID}", help="names with commas")
+    parser.add_argument("--pipelines", type=int, help="another number of pipelines than that of ten minutes")
+    parser.add_argument("--table", action="store_true", help="print the table of what there is, and run nothing")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of finished cells")
+    parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "search-cells", help="folder")
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("MICROVEIL_DATA", "")), help="reference data")
     asked = parser.parse_args()
-    print("| file | tries | search | random search, as many tries | grid of a study, the same time |")
-    print("|---|---|---|---|---|")
-    for name, table in tables(asked.data, asked.only).items():
-        volumes: dict[str, list[float]] = {"nsga2": [], "random": [], "grid": []}
-        tries = []
-        for seed in range(1, asked.seeds + 1):
-            found, _ = timed(table, budget=seconds_of(asked.budget), seed=seed)
-            volumes["nsga2"].append(found.hypervolume)
-            tries.append(len(found.explored))
-            random, _ = timed(table, evaluations=len(found.explored), sampler="random", seed=seed)
-            volumes["random"].append(random.hypervolume)
-            grid, _ = timed(table, budget=seconds_of(asked.budget), sampler="grid", seed=seed)
-            volumes["grid"].append(grid.hypervolume)
-        cells = [interval(volumes[kind]) for kind in ("nsga2", "random", "grid")]
-        print(f"| {name} | {np.mean(tries):.0f} | {' | '.join(cells)} |", flush=True)
+    if not asked.table:
+        for file, sampler, tries, seed in wanted(asked.only, asked.samplers.split(","), asked.seeds):
+            pipelines = asked.pipelines or tries
+            if (file, sampler, pipelines, seed) not in {cell.key for cell in finished(asked.results)}:
+                cell = carried_out(file, sampler, pipelines, seed, asked.data, asked.scratch)
+                add(cell, asked.results)
+                print(cell, flush=True)
+    print_table(finished(asked.results))
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def reference_page(kind: str) -> str:
     return "\n".join(lines)
 
 
-SHARED = (mv.Preparation, mv.Aggregate, mv.Span, mv.MicroPerturbation, mv.SecureMean)
+SHARED = (mv.Preparation, mv.Aggregate, mv.Span, mv.MicroPerturbation, mv.SecureMean, mv.Barycentre)
 
 
 def _shared_parameters() -> list[str]:
@@ -324,17 +324,17 @@ def capabilities_page() -> str:
         "works in full.",
         "",
     ]
-    for key, places in tomllib.loads((ROOT / "docs" / "sources.toml").read_text(encoding="utf-8")).items():
+    for key, places in tomllib.loads((ROOT / "tests" / "sources.toml").read_text(encoding="utf-8")).items():
         lines += [f"## {bibliography[key].citation}", "", "| where | what | code | tests |", "|---|---|---|---|"]
         for mark, (place, what) in places.items():
             shown = tests.pop(mark, [])
             if not shown:
-                raise LookupError(f"docs/sources.toml: no test carries the mark {mark}")
+                raise LookupError(f"tests/sources.toml: no test carries the mark {mark}")
             code = ", ".join(f"`{module}`" for module in sorted({m for test in shown for m in test.modules}))
             lines.append(f"| {place} | {what} | {code} | {'<br>'.join(f'`{t.path}::{t.test}`' for t in shown)} |")
         lines.append("")
     if tests:
-        raise LookupError(f"docs/sources.toml has no place for the marks {', '.join(sorted(tests))}")
+        raise LookupError(f"tests/sources.toml has no place for the marks {', '.join(sorted(tests))}")
     return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "microveil"
 ORDER = (
     *("typing", "entries", "errors", "units", "display", "progress", "randomness", "parameters", "plugins"),
     *("numerics", "microdata", "masking", "comparison", "attacks", "losses", "registry"),
-    *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study", "search"),
+    *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study", "search", "series"),
     *("checks", "demo", "cli"),
 )
 DOOR = "__init__"  # the names a user types; it is no room

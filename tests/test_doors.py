@@ -66,7 +66,7 @@ def doors() -> Iterator[Definition]:
     for name in microveil.__all__:
         yield home(("microveil", name))
     for module in microveil._MODULES.values():
-        opened = importlib.import_module(f"microveil.{module}")
+        opened = importlib.import_module(module)
         for name in getattr(opened, "__all__", [name for name in vars(opened) if not name.startswith("_")]):
             yield home((opened.__name__, name))
     for shelf in ENTRIES.values():

@@ -24,6 +24,7 @@ _GUIDES = (
     "choosing",
     "release",
     "missing",
+    "series",
     "studies",
     "search",
     "evolution",

@@ -13,7 +13,12 @@ from microveil.entries import ENTRIES, OFFERED
 from microveil.registry import find, names
 
 BUILT_IN = [(kind, name) for kind, entries in ENTRIES.items() for name in entries]
-ROOMS = {"method": ("masking", "search"), "attack": ("attacks",), "loss": ("losses",), "score": ("scoring",)}
+ROOMS = {
+    "method": ("masking", "search", "series"),
+    "attack": ("attacks", "series"),
+    "loss": ("losses", "series"),
+    "score": ("scoring",),
+}
 
 
 @pytest.mark.parametrize(("kind", "name"), BUILT_IN)

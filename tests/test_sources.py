@@ -13,6 +13,7 @@ from microveil.entries import ENTRIES
 from microveil.registry import describe, names
 
 ROOT = Path(__file__).parents[1]
+MARKS = ROOT / "tests" / "sources.toml"
 YEAR = re.compile(r"\w+ \((?:19|20)\d\d[a-z]?\)")
 
 
@@ -23,15 +24,16 @@ def citations() -> list[str]:
 
 
 def texts() -> dict[str, str]:
-    """All files that people read or run, without the marks of tests and without this file."""
+    """All files that people read or run, without the marks of tests, the list of these marks, and this file."""
     paths = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").glob("*.py")]
     for folder in ("src", "studies", "benchmarks", "tests"):
         paths += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md", ".toml")]
+    paths.remove(ROOT / "tests" / "sources.toml")  # says where the marks come from
     marks = re.compile(r"@?pytest\.mark\.spec\(.*?\)", re.DOTALL)
     return {
         path.relative_to(ROOT).as_posix(): marks.sub("", path.read_text(encoding="utf-8"))
         for path in paths
-        if path != Path(__file__) and "_build" not in path.parts
+        if path not in (Path(__file__), MARKS) and "_build" not in path.parts
     }
 
 
@@ -75,7 +77,7 @@ def test_keys_of_the_bibliography_are_unique_and_so_are_citations(citations: lis
 
 def test_marks_stay_in_the_tests() -> None:
     """Readers have the works, not the lists by which the tests are marked."""
-    places = tomllib.loads((ROOT / "docs" / "sources.toml").read_text(encoding="utf-8"))
+    places = tomllib.loads(MARKS.read_text(encoding="utf-8"))
     marks = {mark.split(":")[1] for work in places.values() for mark in work}
     families = {"TV", *(mark.split("-")[0] for mark in marks if re.search(r"-\d", mark))}
     private = re.compile(

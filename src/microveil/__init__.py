@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from microveil.entries import OFFERED, homes, offered
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from microveil import registry
+    from microveil import registry, series
     from microveil.attacks import Attack, Risk
     from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from microveil.masking.plan import read_plan
     from microveil.masking.preparation import Preparation
     from microveil.masking.preparation.attribute_blocks import consecutive_blocks
-    from microveil.masking.publishing import Aggregate, MicroPerturbation, SecureMean, Span
+    from microveil.masking.publishing import Aggregate, Barycentre, MicroPerturbation, SecureMean, Span
     from microveil.masking.randomising.noise import Noise
     from microveil.masking.randomising.pram import PRAM
     from microveil.masking.randomising.resampling import resampled_table
@@ -88,7 +87,7 @@ _HOMES = {
     "masking.in_blocks": ("mask_in_blocks",),
     "masking.preparation": ("Preparation",),
     "masking.preparation.attribute_blocks": ("consecutive_blocks",),
-    "masking.publishing": ("Aggregate", "MicroPerturbation", "SecureMean", "Span"),
+    "masking.publishing": ("Aggregate", "Barycentre", "MicroPerturbation", "SecureMean", "Span"),
     "masking.plan": ("read_plan",),
     "masking.randomising.resampling": ("resampled_table",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
@@ -109,9 +108,13 @@ _HOMES = {
     "study": ("Candidate", "Study", "compare", "run_study"),
 }
 _MODULES = {
-    "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions",
-    "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking", "registry": "registry",
-    "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "toolbox": "search.toolbox",
+    name: f"microveil.{module}"
+    for name, module in {
+        "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions",
+        "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking", "registry": "registry",
+        "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "series": "series",
+        "toolbox": "search.toolbox",
+    }.items()
 }  # fmt: skip
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
@@ -123,14 +126,14 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "protect", "Plan", "read_plan", "Step", "Release", "read_release", "Manifest", "read_manifest", "Partition",
     "Guarantees", "guarantees_of", "protect_until", "stronger", "Strengthened",
     "advise", "advise_k", "Advice", "mask_in_blocks", "consecutive_blocks", "Preparation", "Aggregate", "Span",
-    "MicroPerturbation", "SecureMean",
+    "MicroPerturbation", "SecureMean", "Barycentre",
     "object_migration", "ward_groups",
     "resampled_table", "is_valid_rank_swap", "to_matrix_mask", "MatrixMask",
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
     "Disclosure",
-    "search", "Found", "toolbox",
+    "search", "Found", "toolbox", "series",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
     "decisions", "report", "risk_utility",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
@@ -143,8 +146,4 @@ _HOME_OF = {
     **homes("microveil", OFFERED),
     **{name: f"microveil.{module}" for module, names in _HOMES.items() for name in names},
 }
-_look_up, __dir__ = offered(globals(), _HOME_OF, __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return importlib.import_module(f"microveil.{_MODULES[name]}") if name in _MODULES else _look_up(name)
+__getattr__, __dir__ = offered(globals(), _HOME_OF, __all__, _MODULES)

@@ -25,6 +25,7 @@ _LINKAGE = "linkage"
 _UNIQUENESS = "uniqueness"  # the attack, not its family: who is singled out by a predicate need not be the own record
 _DRAWN = 10_000  # records whose contributions are found
 _SHOWN = 20  # characters of a value in an example
+_SHOWN_CELLS = 12  # cells of a series in an example
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,13 +133,18 @@ class Battery:
             readers = [label for label, risk in self.risks.items() if set(risk.known) & set(self.labelled)]
             by = ", ".join(readers) or "none"
             told.append(f"{', '.join(self.labelled)}: released as labels, which only these attacks could use: {by}")
-        reasons: dict[str, list[str]] = {}
-        for name, reason in self.passed_over.items():
-            reasons.setdefault(reason, []).append(name)
-        told += [f"not run ({reason}): {', '.join(attacks)}" for reason, attacks in reasons.items()]
+        told += [f"not run ({reason}): {', '.join(attacks)}" for reason, attacks in self.reasons.items()]
         if self.failed:
             told.append(f"failed (internal error; the risk may be higher): {', '.join(self.failed)}")
         return told
+
+    @property
+    def reasons(self) -> dict[str, list[str]]:
+        """Why attacks were passed over, with the attacks for each reason."""
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.passed_over.items():
+            reasons.setdefault(reason, []).append(name)
+        return reasons
 
     def _shown(self) -> list[tuple[str, str, str, str]]:
         return [
@@ -233,17 +239,21 @@ def battery_of(
     pair: Pair,
     *,
     attacks: Sequence[str] | None = None,
+    done: Sequence[Attack] = (),
+    records: int | None = None,
     contributions: bool = True,
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Battery:
-    """The same on tables whose records are in the same order."""
+    """The same on tables whose records are in the same order; those that are `done` already are not run again, and
+    those that can draw the records to attack draw so many `records`."""
     if isinstance(attacks, str):
         attacks = [attacks]
     if workers is not None and workers < 1:
         raise ParameterError(f"workers = {workers} is not allowed; at least one is needed")
     chosen, passed_over, failed = _suited(pair, attacks)
-    if not chosen:
+    chosen = {label: attack.on_at_most(records) for label, attack in chosen.items() if attack not in done}
+    if not chosen and not done:
         raise DataError(f"there is no attack to run ({_reasons(passed_over, failed)})")
     results = _side_by_side(chosen, pair, workers, Part(progress, 0.0, 0.7 if contributions else 1.0))
     risks = {label: result for label, result in results.items() if isinstance(result, Risk)}
@@ -251,11 +261,11 @@ def battery_of(
     failed |= {
         label: result for label, result in results.items() if not isinstance(result, Risk) and label not in passed_over
     }
-    if not risks:
+    if not risks and not done:
         raise DataError(f"no attack could be run to its end ({_reasons(passed_over, failed)})")
     worst = _worst_linkage(chosen, risks)
     shares: dict[str, float] = {}
-    if contributions and worst is not None and len(risks[worst].known) > 1 and chosen[worst].known_is_all:
+    if contributions and worst is not None and chosen[worst].known_is_all and len(_parts_of(pair, risks[worst])) > 1:
         stretch = _Watched(Part(progress, 0.7, 1.0))
         try:
             shares = _contributions(chosen[worst], pair, risks[worst], stretch)
@@ -281,23 +291,25 @@ def _suited(pair: Pair, wanted: Sequence[str] | None) -> tuple[dict[str, Attack]
     failed: dict[str, Exception] = {}
     for name in names("attack") if wanted is None else wanted:
         cls: type[Attack] = find("attack", name)
+        if wanted is None and cls.of_series and pair.original.schema.panel is None:
+            continue  # nothing that anybody would miss
         faced = cls.facing(pair)
         try:
             suited = cls.suited(faced)
             if not suited:
                 passed_over[name] = cls.why_not(faced)
                 continue
-            passed_over |= {_label(attack, suited[0]): reason for attack, reason in cls.too_long(faced)}
+            passed_over |= {variant_label(attack, suited[0]): reason for attack, reason in cls.too_long(faced)}
         except MicroveilError:
             raise
         except Exception as problem:
             failed[name] = problem
             continue
-        chosen |= {_label(attack, suited[0]): attack for attack in suited}
+        chosen |= {variant_label(attack, suited[0]): attack for attack in suited}
     return chosen, passed_over, failed
 
 
-def _label(attack: Attack, usual: Attack) -> str:
+def variant_label(attack: Attack, usual: Attack) -> str:
     """The attack's name, and what sets it apart from its usual form."""
     usually = usual.parameters()
     apart = [f"{name}={value}" for name, value in attack.parameters().items() if value != usually[name]]
@@ -359,8 +371,9 @@ def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -
     """
     lost = {}
     few = _on_few(attack, risk)
-    for name, part in zip(risk.known, parts(progress, len(risk.known)), strict=True):
-        others = tuple(other for other in risk.known if other != name)
+    left_out = _parts_of(pair, risk)
+    for (name, columns), part in zip(left_out.items(), parts(progress, len(left_out)), strict=True):
+        others = tuple(other for other in risk.known if other not in columns)
         try:
             without = few.assess_pair(pair.about(others), progress=part)
         except Cancelled:
@@ -369,6 +382,15 @@ def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -
             continue  # the attack needs this attribute
         lost[name] = _of_same_records(risk, without) - without.value
     return dict(sorted(lost.items(), key=lambda item: -item[1]))
+
+
+def _parts_of(pair: Pair, risk: Risk) -> dict[str, set[str]]:
+    """What the intruder may not know, by its name: an attribute, and of a table of series all times of a variable."""
+    panel = pair.original.schema.panel
+    found: dict[str, set[str]] = {}
+    for name in risk.known:
+        found.setdefault((panel and panel.variable_of(name)) or name, set()).add(name)
+    return found
 
 
 def _of_same_records(risk: Risk, other: Risk) -> float:
@@ -394,9 +416,11 @@ def _example(pair: Pair, risk: Risk, rows: IntArray | None) -> str:
     record = int(np.nanargmax(risk.per_record))
     number = (record if rows is None else int(rows[record])) + 1  # its number in the original file
     cells = []
-    for name in pair.attributes:
+    times = pair.original.schema.panel is not None and len(pair.attributes) > _SHOWN_CELLS
+    for name in pair.attributes[:_SHOWN_CELLS] if times else pair.attributes:
         before, after = (table.arrow(name)[record].as_py() for table in (pair.original, pair.masked))
         cells.append(f"{name} {_short(before)} released as {_short(after)}")
+    cells += [f"and so on for {len(pair.attributes) - _SHOWN_CELLS:,} more times"] if times else []
     return (
         f"Example: record {number} has {', '.join(cells)}; the attack succeeds for it with probability "
         f"{risk.per_record[record]:.2f}."

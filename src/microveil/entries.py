@@ -67,6 +67,11 @@ METHODS = {
     "by-household": "microveil.masking.by_household:ByHousehold",
     "synthetic": "microveil.masking.synthesis.synthetic:Synthetic",
     "evolved": "microveil.search.evolved:Evolved",
+    "series-swapping": "microveil.series.methods.swapping:SeriesSwapping",
+    "series-noise": "microveil.series.methods.noise:SeriesNoise",
+    "smoothing": "microveil.series.methods.smoothing:Smoothing",
+    "time-aggregation": "microveil.series.methods.smoothing:TimeAggregation",
+    "block-bootstrap": "microveil.series.methods.block_bootstrap:BlockBootstrap",
 }
 ATTACKS = {
     "distance-linkage": "microveil.attacks.linkage.distance:DistanceLinkage",
@@ -88,6 +93,11 @@ ATTACKS = {
     "inference": "microveil.attacks.inference:Inference",
     "expected-ratio": "microveil.attacks.pram_disclosure:ExpectedRatio",
     "map-disclosure": "microveil.attacks.pram_disclosure:MapDisclosure",
+    "series-linkage": "microveil.series.attacks.series_linkage:SeriesLinkage",
+    "series-intervals": "microveil.series.attacks.intervals:SeriesIntervals",
+    "fragment-linkage": "microveil.series.attacks.fragment:FragmentLinkage",
+    "extremes-linkage": "microveil.series.attacks.extremes:ExtremesLinkage",
+    "period-linkage": "microveil.series.attacks.period:PeriodLinkage",
 }
 LOSSES = {
     "sse": "microveil.losses.numeric.sse:SSE",
@@ -123,6 +133,13 @@ LOSSES = {
     "propensity": "microveil.losses.model_based.propensity:Propensity",
     "classification": "microveil.losses.model_based.classification:Classification",
     "clustering": "microveil.losses.clustering.similarity:Clustering",
+    "series-il": "microveil.series.losses.information_loss:SeriesIL",
+    "series-il1": "microveil.series.losses.information_loss:SeriesIL1",
+    "series-il2": "microveil.series.losses.information_loss:SeriesIL2",
+    "series-il3": "microveil.series.losses.information_loss:SeriesIL3",
+    "spectrum": "microveil.series.losses.spectrum:Spectrum",
+    "peaks": "microveil.series.losses.peaks:Peaks",
+    "aggregate-curve": "microveil.series.losses.aggregate_curve:AggregateCurve",
 }
 SCORES = {
     "mean": "microveil.scoring.rules.usual:Mean",
@@ -163,11 +180,14 @@ def offer(namespace: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
 
 
 def offered(
-    namespace: dict[str, Any], modules: Mapping[str, str], listed: list[str]
+    namespace: dict[str, Any], modules: Mapping[str, str], listed: list[str], whole: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The same for any names and the modules that hold them; `dir` shows those that are `listed`."""
+    """The same for any names and the modules that hold them, and for `whole` modules by the names they go by; `dir`
+    shows those that are `listed`."""
 
     def look_up(name: str) -> Any:
+        if whole and name in whole:
+            return importlib.import_module(whole[name])
         if name not in modules:
             raise AttributeError(f"module '{namespace['__name__']}' has no attribute '{name}'")
         namespace[name] = found = getattr(importlib.import_module(modules[name]), name)

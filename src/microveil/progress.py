@@ -6,6 +6,7 @@ callback raises `Cancelled`: it passes through the method, which holds no state,
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 
@@ -52,6 +53,20 @@ class Rising:
     def __call__(self, fraction: float, label: str, /) -> None:
         self.highest = max(self.highest, fraction)
         self.whole(self.highest, label)
+
+
+def reported(names: Sequence[str], whole: Progress, label: str) -> Iterator[str]:
+    """Names, to be worked on one after the other; when a name is finished, the progress tells so.
+
+    >>> told = []
+    >>> for name in reported(["age", "sex"], lambda fraction, label: told.append((fraction, label)), "mean"):
+    ...     told.append(name)
+    >>> told
+    ['age', (0.5, 'mean: age'), 'sex', (1.0, 'mean: sex')]
+    """
+    for name, part in zip(names, parts(whole, len(names)), strict=True):
+        yield name
+        part(1.0, f"{label}: {name}")
 
 
 def parts(whole: Progress, count: int) -> list[Part]:

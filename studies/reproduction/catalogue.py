@@ -21,6 +21,8 @@ MODULES = (
     "representatives",
     "linkage",
     "scores",
+    "price_indices",
+    "series",
     "pram",
     "preclustering",
     "class_restricted",

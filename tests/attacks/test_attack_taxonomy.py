@@ -47,4 +47,10 @@ def test_the_general_attacks_are_those_that_need_no_knowledge_of_the_method() ->
         "frequency-alignment-linkage",
         "interval-disclosure",
         "uniqueness",
+        # of tables of series alone
+        "series-linkage",
+        "series-intervals",
+        "fragment-linkage",
+        "extremes-linkage",
+        "period-linkage",
     }

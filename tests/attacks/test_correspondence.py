@@ -438,3 +438,122 @@ def test_masked_values_on_another_scale_and_in_another_order_are_matched_by_thei
     assert found is not None
     assert "nearest person" in found.warning
     assert np.array_equal(found.order, order)
+
+
+# --- single columns, by hand --------------------------------------------------------------------------------------
+
+
+def column(before: list[Any], after: list[Any]) -> Any:
+    return correspondence._Column.of(Microdata.of({"x": before}), Microdata.of({"x": after}), "x")
+
+
+def test_shares_of_codes_differ_by_half_the_sum_of_their_differences() -> None:
+    unlike = correspondence._unlike
+    assert unlike(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 1])) == 0.5
+    assert unlike(np.array([0, -1, 1, 1]), np.array([1, 1, 0, -1])) == 0.0
+    assert unlike(np.array([-1, -1]), np.array([0, 5])) == 1.0
+    assert unlike(np.empty(0, np.int64), np.empty(0, np.int64)) == 0.0
+
+
+def test_sampled_records_are_spread_evenly() -> None:
+    assert correspondence._spread(10, 4).tolist() == [0, 3, 6, 9]
+    assert correspondence._spread(3, 4).tolist() == [0, 1, 2]
+    assert correspondence._spread(1, 1).tolist() == [0]
+
+
+def test_a_column_varies_if_both_tables_have_several_values() -> None:
+    assert column([1, 2], [5, 6]).varies
+    assert not column([1, 1], [5, 6]).varies
+    assert not column([1, 2], [5, 5]).varies
+
+
+def test_a_column_identifies_if_both_tables_have_the_same_values_each_once() -> None:
+    assert column([1, 2, 3], [3, 1, 2]).identifies
+    assert not column([1, 2, 3], [3, 1, 4]).identifies
+    assert not column([1, 2, 2], [2, 1, 2]).identifies
+    assert not column([1, None, 3], [3, 1, None]).identifies
+    assert column([3, 1], [1, 3]).identifies
+
+
+def test_numbers_have_ranks_and_texts_have_none() -> None:
+    numbers, texts = column([10.0, 30.0, 20.0], [3.0, 1.0, 2.0]), column(["a", "b", "a"], ["b", "b", "a"])
+    rows = np.array([2, 0])
+    assert texts.ranks is None
+    assert numbers.ranks is not None
+    assert [side.tolist() for side in texts.at(rows)] == [texts.before[rows].tolist(), texts.after[rows].tolist()]
+    known, released = numbers.at(rows)
+    assert known[0] > known[1]
+    assert released[0] < released[1]
+    assert sorted(numbers.ranks[0]) == sorted(numbers.ranks[1])
+
+
+def test_cells_are_alike_by_equal_values_or_by_ranks_whichever_is_more() -> None:
+    as_it_is, turned = np.arange(4), np.array([3, 2, 1, 0])
+    texts = column(["a", "a", "b", "b"], ["a", "a", "b", "a"])
+    assert texts.alike(as_it_is) == pytest.approx(0.5)
+    assert texts.alike(turned) == 0.0  # less often equal than by chance
+    numbers = column([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 40.0, 30.0])
+    assert numbers.alike(as_it_is) == pytest.approx(0.8)
+    assert numbers.alike(turned) == pytest.approx(0.8)
+
+
+def test_values_in_the_same_or_in_decreasing_order_are_read_as_the_original_ones() -> None:
+    rising = column([1.0, 1.0, 5.0, None], [20.0, 70.0, 20.0, None]).read_in_order(False)
+    assert rising.is_exact
+    assert rising.how == " in the same order"
+    assert rising.column.after.tolist() == [
+        rising.column.before[0],
+        rising.column.before[2],
+        rising.column.before[0],
+        -1,
+    ]
+    falling = column([1.0, 1.0, 5.0], [70.0, 20.0, 70.0]).read_in_order(True)
+    assert falling.is_exact
+    assert falling.how == " in decreasing order"
+    assert (falling.column.after == falling.column.before[[0, 2, 0]]).all()
+    assert falling.column.numbers is not None
+    assert falling.column.numbers[1].tolist() == [-70.0, -20.0, -70.0]
+    other = column([1.0, 1.0, 5.0], [70.0, 20.0, 70.0]).read_in_order(False)  # other counts: not the same values
+    assert not other.is_exact
+    assert other.how == ""
+    assert other.column.numbers[1].tolist() == [70.0, 20.0, 70.0]
+    neither = column([1.0, 1.0, 5.0], [70.0, 20.0, 30.0]).read_in_order(True)
+    assert not neither.is_exact
+    assert neither.how == " in decreasing order"
+
+
+def test_numbers_are_compared_by_values_or_on_another_scale_by_ranks() -> None:
+    values = np.exp(np.linspace(0, 6, 40))
+    same, other = column(list(values), list(values[::-1])), column(list(values), list(np.log(values)))
+    deviation = correspondence.RANK_DEVIATION
+    by_value = same.compared
+    assert by_value.ordered
+    assert np.allclose(by_value.before, (values - values.mean()) / values.std() * deviation)
+    assert np.allclose(by_value.after, by_value.before[::-1])
+    by_rank = other.compared
+    assert np.allclose(by_rank.before, by_rank.after)
+    assert np.ptp(by_rank.before) <= 1
+    assert not column(["a", "b"], ["b", "a"]).compared.ordered
+
+
+def test_categories_are_read_by_frequency_only_if_their_names_clearly_differ() -> None:
+    from microveil.numerics.linkage.category_alignment import CodedAttribute
+
+    before, after = np.array([0] * 6 + [1] * 4), np.array([1] * 6 + [0] * 4)
+    one = correspondence._Column(before, after, None)
+    renamed = CodedAttribute(before, before.copy(), comparable=True)
+    read = one.read_by_frequency(renamed)  # the shares of the names differ by 0.2
+    assert read.how == " under new names"
+    assert read.is_exact
+    assert (read.column.after == before).all()
+    nearly = CodedAttribute(before, np.array([0] * 5 + [1] * 5), comparable=True)
+    assert one.read_by_frequency(nearly).column is one  # better by 0.1, which is not clearly better
+    clearly = correspondence._Column(before, np.array([2] * 5 + [0] * 5), None)
+    assert clearly.read_by_frequency(nearly).how == " under new names"
+    assert not clearly.read_by_frequency(nearly).is_exact
+
+
+@pytest.mark.parametrize(("records", "declared", "tolerated"), [(19, False, 1.0), (20, False, 0.05), (20, True, 0.0)])
+def test_how_many_identifiers_may_differ(records: int, declared: bool, tolerated: float) -> None:
+    data = Microdata.of({"x": list(range(records))}, identifiers=["x"] if declared else None)
+    assert correspondence._tolerated(data, "x") == pytest.approx(tolerated)

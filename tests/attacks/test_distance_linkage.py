@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.attacks.linkage.distance import DistanceLinkage, _mean_distance, _mean_square, _over_common_range
+from microveil.attacks.linkage.distance import DistanceLinkage, _mean_distance, _over_common_range, mean_square
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
@@ -473,7 +473,7 @@ def with_gaps(seed: int, size: int) -> np.ndarray:
 def test_a_wildcard_adds_the_mean_over_all_pairs_of_values(seed: int) -> None:
     one, other = with_gaps(seed, 15), with_gaps(seed + 10, 22)
     pairs = [(x, y) for x in one for y in other if not np.isnan(x) and not np.isnan(y)]
-    assert _mean_square(one, other) == pytest.approx(np.mean([(x - y) ** 2 for x, y in pairs]))
+    assert mean_square(one, other) == pytest.approx(np.mean([(x - y) ** 2 for x, y in pairs]))
     plain = np.mean([0.3 + 0.1 * abs(x - y) if x != y else 0.0 for x, y in pairs])
     assert _mean_distance(one, other, 0.3, 0.1) == pytest.approx(plain)
 
@@ -482,7 +482,7 @@ def test_a_wildcard_adds_the_mean_over_all_pairs_of_values(seed: int) -> None:
 def test_a_wildcard_adds_nothing_where_a_file_has_no_value(empty: int) -> None:
     sides = [np.array([1.0, 4.0]), np.array([2.0, 7.0])]
     sides[empty] = np.full(2, np.nan)
-    assert _mean_square(*sides) == 0.0
+    assert mean_square(*sides) == 0.0
     assert _mean_distance(*sides, 0.3, 0.1) == 0.0
 
 

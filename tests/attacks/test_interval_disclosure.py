@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.attacks.intervals import IntervalDisclosure
+from microveil.attacks.intervals import IntervalDisclosure, _between_ranks, _middle_ranks, _ranks_by_record
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.masking.coarsening.recode import Recode
@@ -195,3 +195,36 @@ def test_attributes_released_as_labels_were_masked_so_untouched_ones_are_not_all
     assert IntervalDisclosure.suited(pair) == ()
     assert IntervalDisclosure.why_not(pair) == "no attribute with an order was masked"
     assert "interval-disclosure" not in assess(data, masked, list(columns)).risks
+
+
+# --- ranks, by hand -----------------------------------------------------------------------------------------------
+
+
+def test_of_equal_values_the_earlier_record_has_the_lower_rank() -> None:
+    assert _ranks_by_record(np.array([5.0, 2.0, 5.0, 1.0, 2.0])).tolist() == [4, 2, 5, 1, 3]
+
+
+def test_values_lie_between_the_released_ones_so_many_ranks_away() -> None:
+    ordered = np.array([10.0, 20.0, 30.0, 40.0, 50.0])
+    values, ranks = np.array([20.0, 40.0, 19.9, 40.1, 10.0, 50.0]), np.array([3.0, 3.0, 3.0, 3.0, 1.0, 5.0])
+    assert _between_ranks(values, ordered, ranks, 1).tolist() == [True, True, False, False, True, True]
+    assert _between_ranks(values, ordered, ranks, 0).tolist() == [False, False, False, False, True, True]
+    assert _between_ranks(np.array([20.0, 40.0]), ordered, np.array([2.5, 3.5]), 0).tolist() == [True, True]
+    assert _between_ranks(np.array([9.0, 51.0]), ordered, np.array([1.0, 5.0]), 9).tolist() == [False, False]
+
+
+def test_a_category_has_the_mean_of_its_ranks() -> None:
+    assert _middle_ranks(np.array([0, 2, 2, 0, 0]), 4).tolist() == [2.0, 3.5, 4.5, 5.5]
+
+
+@pytest.mark.parametrize("window", ["sd", "range", "value"])
+def test_an_interval_includes_its_ends(window: str) -> None:
+    before = np.array([0.0, 10.0, 20.0, 30.0])
+    spread = {"sd": before.std(), "range": 30.0}.get(window)
+    after = before + (0.5 * spread if spread else 0.0)
+    if window == "value":
+        after = np.array([0.0, 20.0, 40.0, 60.0])  # the true values are half of these
+    disclosure = IntervalDisclosure(window=window, widths=(50.0,))  # type: ignore[arg-type]
+    assert disclosure.assess({"x": before}, {"x": after}, ["x"]).value == 100.0
+    narrower = IntervalDisclosure(window=window, widths=(49.9,))  # type: ignore[arg-type]
+    assert narrower.assess({"x": before}, {"x": after}, ["x"]).value == (25.0 if window == "value" else 0.0)

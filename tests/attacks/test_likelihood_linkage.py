@@ -157,7 +157,7 @@ def test_a_missing_number_tells_nothing() -> None:
 def test_persons_alike_share_what_they_may_be_released_as() -> None:
     made = Candidates.of(np.array([0, 1, 1, 0]), np.array([0, 0, 0, 1]))
     np.testing.assert_allclose(np.exp(made.log_share), [1 / 3, 1.0, 2 / 3])
-    assert made.place(np.array([0, 1, 1]), np.array([1, 0, 1])).tolist() == [1, 2, -1]
+    assert made.index_of(np.array([0, 1, 1]), np.array([1, 0, 1])).tolist() == [1, 2, -1]
 
 
 # --- small releases --------------------------------------------------------------------------------------------------

@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.linkage.distance import DistanceLinkage
-from microveil.attacks.linkage.probabilistic import Model, ProbabilisticLinkage, _closest, _thresholds
+from microveil.attacks.linkage.probabilistic import (
+    Model,
+    ProbabilisticLinkage,
+    _closest,
+    _nearest_values,
+    _shares,
+    _thresholds,
+)
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.randomising.pram import PRAM
@@ -222,13 +230,48 @@ def test_numbers_link_by_every_rule_of_agreement(agreement: str) -> None:
 
 
 def test_the_rules_of_agreement_in_small() -> None:
-    from microveil.attacks.linkage.probabilistic import _closest, _nearest_values, _shares
-
     one, other = np.array([0.0, 1.4, 3.0]), np.array([1.0, 2.0, 2.9])
     assert _nearest_values(one, other).tolist() == [1.0, 1.0, 2.9]
     assert _shares(np.array([5.0, 1.0, 2.0, 9.0]), 2).tolist() == [2, 1, 1, 2]
     gaps = np.sort(np.abs(one[:, None] - other).ravel())  # nine differences
     assert _closest(one, other, 3 / 9) == pytest.approx(gaps[2])
+
+
+def test_the_nearest_released_value_is_the_lower_of_two() -> None:
+    one = np.array([-5.0, 1.5, 2.4, np.nan, 99.0])
+    assert_array_equal(_nearest_values(one, np.array([2.0, 1.0, np.nan, 3.0])), [1.0, 1.0, 2.0, np.nan, 3.0])
+    assert_array_equal(_nearest_values(one, np.array([7.0])), [7.0, 7.0, 7.0, np.nan, 7.0])
+    assert_array_equal(_nearest_values(one, np.array([np.nan])), one)
+
+
+def test_shares_of_a_file_keep_equal_values_together_and_leave_missing_ones_out() -> None:
+    values = np.array([3.0, np.nan, 1.0, 1.0, 2.0, 9.0])
+    assert_array_equal(_shares(values, 5), [4, np.nan, 2, 2, 3, 5])  # the two ones have rank 1.5 of 5
+    assert_array_equal(_shares(np.array([np.nan]), 5), [np.nan])
+
+
+def test_the_closest_share_of_all_differences() -> None:
+    one, other = np.array([0.0, 10.0, np.nan]), np.array([4.0, np.nan, 7.0])  # differences of 3, 4, 6 and 7
+    for share, expected in ((0.25, 3.0), (0.5, 4.0), (0.75, 6.0), (0.76, 7.0)):
+        assert _closest(one, other, share) == pytest.approx(expected)
+    assert _closest(one, np.array([np.nan]), 0.5) == _closest(np.array([np.nan]), other, 0.5) == 1e-9
+    assert _closest(np.array([1.0]), np.array([1.0]), 0.5) == 1e-9
+
+
+def test_thresholds_keep_wrong_decisions_within_their_bounds() -> None:
+    weight = np.array([5.0, 3.0, 3.0, 1.0, -2.0])
+    same = np.array([0.6, 0.2, 0.1, 0.06, 0.04])
+    different = np.array([0.01, 0.02, 0.03, 0.24, 0.7])
+    found = [_thresholds(weight, same, different, *bounds) for bounds in ((0.06, 0.04), (0.059, 0.1), (0.3, 0.1))]
+    assert found[0] == pytest.approx((3.0, -2.0), abs=1e-8)  # of equal weights all are linked, or none
+    assert found[1] == pytest.approx((5.0, 1.0), abs=1e-8)
+    assert found[2] == pytest.approx((1.0, 1.0), abs=1e-8)  # nothing is left undecided
+    assert found[2][0] == found[2][1]
+    assert found[0][0] < 3.0
+    assert found[0][1] > -2.0
+    assert _thresholds(weight, same, different, 0.0, 0.0) == (np.inf, -np.inf)
+    shuffled = np.array([3, 1, 4, 0, 2])
+    assert _thresholds(weight[shuffled], same[shuffled], different[shuffled], 0.06, 0.04) == found[0]
 
 
 def test_finer_levels_of_agreement_find_more() -> None:

@@ -252,16 +252,10 @@ def test_the_truth_is_the_original_with_the_missing_codes_of_the_first_version()
     assert found.error == 0.0
 
 
-def test_a_record_without_a_category_in_any_version_has_none() -> None:
-    versions = [{"j": ["a", None, "b"]}, {"j": [None, None, "b"]}]
-    wild = [Microdata.of(version, nominal=["j"]) for version in versions]
-    wild = [data.with_schema(data.schema.replacing(data["j"].changed(missing="wildcard"))) for data in wild]
-    assert combine_versions(wild, ["j"]).frame["j"].to_list() == ["a", None, "b"]
-
-
-def test_a_version_without_any_category_leaves_those_of_the_first() -> None:
-    versions = [{"j": ["a", None, "b"]}, {"j": [None, None, None]}]
-    wild = [Microdata.of(version, nominal=["j"]) for version in versions]
+@pytest.mark.parametrize("second", [[None, None, "b"], [None, None, None]])
+def test_a_second_version_with_fewer_categories_leaves_those_of_the_first(second: list[str | None]) -> None:
+    """A record without a category in any version has none, also where a version has no category at all."""
+    wild = [Microdata.of({"j": cells}, nominal=["j"]) for cells in (["a", None, "b"], second)]
     wild = [data.with_schema(data.schema.replacing(data["j"].changed(missing="wildcard"))) for data in wild]
     assert combine_versions(wild, ["j"]).frame["j"].to_list() == ["a", None, "b"]
 

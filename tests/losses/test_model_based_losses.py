@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from microveil.errors import ParameterError, UnknownNameError
-from microveil.losses.model_based.classification import Classification, _Tested
+from microveil.losses.model_based.classification import Classification, _cuts, _Tested
 from microveil.losses.model_based.propensity import Propensity
 from microveil.masking.randomising.noise import Noise
 from microveil.masking.randomising.pram import PRAM
@@ -296,3 +296,25 @@ def test_several_responses_are_averaged() -> None:
     assert both.per_attribute == pytest.approx({**single[0].per_attribute, **single[1].per_attribute})
     guesses = [1 - data.categories(name).frequencies.max() / 200 for name in ("ill", "job")]
     assert both.details["error_guess"] == pytest.approx(100 * np.mean(guesses))
+
+
+def test_what_is_lost_its_errors_and_their_standard_error() -> None:
+    original, release = np.array([1.0, 0.5, 1.0, 0.0]), np.array([0.5, 0.5, 0.0, 1.0])
+    tested = _Tested(original, release, 0.25, 0.5, np.array([0, 0, 1, 1]))
+    assert tested.lost == pytest.approx(0.125)
+    assert tested.errors == pytest.approx((0.375, 0.5))
+    lost = original - release
+    assert tested.error == pytest.approx(lost.std(ddof=1) / 2)  # that of the folds, 0.25 and 0, is smaller
+    apart = _Tested(original, release, 0.25, 0.5, np.array([0, 1, 0, 1]))
+    assert apart.error == pytest.approx(np.std([0.75, -0.5], ddof=1))
+    none = _Tested(np.empty(0), np.empty(0), 0.0, 0.0, np.empty(0, np.int64))
+    assert (none.lost, none.errors, none.error) == (0.0, (0.0, 0.0), 0.0)
+    assert _Tested(original[:1], release[:1], 0.0, 0.0, np.array([0])).error == 0.0
+
+
+def test_a_number_is_cut_into_classes_of_equal_frequency() -> None:
+    assert _cuts(np.arange(1.0, 9.0), 2).tolist() == [4.0]
+    assert _cuts(np.arange(1.0, 9.0), 4).tolist() == [2.0, 4.0, 6.0]
+    assert _cuts(np.array([1.0, 2.0, 2.0, 2.0]), 2).tolist() == [1.0]  # the last class is not empty
+    assert _cuts(np.array([3.0, 3.0]), 2).tolist() == [3.0]
+    assert _cuts(np.empty(0), 2).tolist() == []

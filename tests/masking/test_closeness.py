@@ -100,3 +100,14 @@ def test_ratios_are_those_of_plain_distances_to_the_nearest() -> None:
     closest = np.quantile(between[:, 0], 0.05)
     assert found.closer == pytest.approx(100 * (beside[:, 0] < closest).mean())
     assert (found.copies, found.unique_copies, found.compared, found.records) == (0, 0, 25, 25)
+
+
+def test_a_release_of_fewer_or_more_records_can_be_compared() -> None:
+    numbers = {"x": np.arange(40.0) ** 1.5, "y": np.arange(40.0) % 7}
+    original = Microdata.of(numbers)
+    some, twice = (original.take(np.tile(np.arange(rows), times)) for rows, times in ((15, 1), (40, 2)))
+    found = closeness(original, some)
+    assert (found.copies, found.compared, found.records) == (100.0, 15, 15)
+    found = closeness(original, twice)
+    assert (found.copies, found.unique_copies, found.compared, found.records) == (100.0, 100.0, 80, 80)
+    assert closeness(original, twice, records=50).compared == 50

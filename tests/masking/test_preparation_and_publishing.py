@@ -26,6 +26,7 @@ PUBLISHINGS = {
     "span": {"publish": "interval"},
     "micro-perturbation": {"noise": "exact"},
     "secure-mean": {"epsilon": 0.05},
+    "barycentre": {"rounds": 5},
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from microveil.errors import DataError, ParameterError
 from microveil.losses.numeric.moments import IL
@@ -18,7 +19,7 @@ from microveil.masking.plan import Plan
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
-from microveil.masking.swapping.ranks import Unit, ranks
+from microveil.masking.swapping.ranks import Unit, _ascending, _shares, _smoothed, ranks
 from microveil.microdata import Microdata, datasets
 from microveil.numerics.perturbing.swapping import is_valid_rank_swap
 from microveil.protection import protect
@@ -302,3 +303,36 @@ def test_the_information_loss_of_eia_comes_near_what_is_known(
     losses = [IL().measure(data, method.mask(data, EIA, seed=seed)).raw for seed in range(3)]
     assert np.mean(losses) == pytest.approx(now, abs=0.00051)
     assert np.mean(losses) == pytest.approx(known, rel=0.1)
+
+
+# --- how far values move, as a method says it of itself -----------------------------------------------------------
+
+
+def test_shifts_are_smoothed_on_each_side_and_none_is_impossible() -> None:
+    moves = np.array([0, 0, 0, 1, 2, -2, -2])
+    found = _shares(moves, 2)
+    counts = np.array([2.5, 0.5, 3.5, 1.5, 1.5])  # of the shifts -2 to 2
+    counts[:2], counts[3:] = counts[:2].mean(), counts[3:].mean()
+    assert_allclose(found, counts / counts.sum())
+    wider = _shares(moves, 3)
+    counts = np.array([0.5, 2.5, 0.5, 3.5, 1.5, 1.5, 0.5])
+    expected = [1.5, 3.5 / 3, 1.5, 3.5, 1.5, 3.5 / 3, 1.0]
+    assert_allclose(wider, np.array(expected) / sum(expected))
+
+
+def test_the_mean_over_neighbours_is_cut_off_at_the_ends() -> None:
+    counts = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    assert_allclose(_smoothed(counts, 1), [1.5, 7 / 3, 14 / 3, 28 / 3, 12.0])
+    assert_allclose(_smoothed(counts, 2), [7 / 3, 15 / 4, 31 / 5, 30 / 4, 28 / 3])
+    assert_allclose(_smoothed(counts, 9), [31 / 5] * 5)
+
+
+def test_equal_keys_come_as_they_stand_or_as_drawn_and_others_in_their_order() -> None:
+    keys = np.array([3.0, 1.0, 3.0, 2.0, 1.0, 1.0])
+    assert _ascending(keys, "stable", np.random.default_rng(1)).tolist() == [1, 4, 5, 3, 0, 2]
+    orders = [tuple(_ascending(keys, "random", np.random.default_rng(seed)).tolist()) for seed in range(200)]
+    for order in orders:
+        assert keys[list(order)].tolist() == [1.0, 1.0, 1.0, 2.0, 3.0, 3.0]
+    assert len(set(orders)) == 12  # all orders of three and of two
+    distinct = np.array([5.0, 2.0, 9.0])
+    assert _ascending(distinct, "random", np.random.default_rng(1)).tolist() == [1, 0, 2]

@@ -16,6 +16,7 @@ from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.progress import silent
 from microveil.randomness import Streams
+from microveil.typing import FloatArray
 
 MODELS = ("trees", "normal", "copula", "latin-hypercube")
 ANY_KIND = ("trees", "copula", "latin-hypercube")
@@ -381,12 +382,18 @@ def test_the_parameters_have_limits() -> None:
             Synthetic(**wrong)
 
 
+def smoothed(values: FloatArray) -> FloatArray:
+    """Rare values, smoothed 400 times."""
+    size = len(values)
+    column = Column("x", "numeric", values, np.zeros(size, dtype=np.uint8), False)
+    rows, start, end = np.arange(size), np.zeros(size, dtype=np.int64), np.full(size, size)
+    smooth, rng = Smoothing(column, common=2), np.random.default_rng(1)
+    return np.array([smooth(rows, rows, start, end, rng) for _ in range(400)])
+
+
 def test_rare_values_move_by_at_most_half_the_gap_to_their_neighbours() -> None:
     values = np.array([0.5, 2.125, 10.25, 100.75, 1000.5])
-    column = Column("x", "numeric", values, np.zeros(5, dtype=np.uint8), False)
-    place, start, end = np.arange(5), np.zeros(5, dtype=np.int64), np.full(5, 5)
-    smooth, rng = Smoothing(column, common=2), np.random.default_rng(1)
-    moved = np.array([smooth(place, place, start, end, rng) for _ in range(400)])
+    moved = smoothed(values)
     gaps = np.diff(values) / 2
     assert (moved[:, 1:] >= values[1:] - gaps - 1e-3).all()
     assert (moved[:, :-1] <= values[:-1] + gaps + 1e-3).all()
@@ -395,10 +402,7 @@ def test_rare_values_move_by_at_most_half_the_gap_to_their_neighbours() -> None:
 
 def test_values_moved_beyond_the_ends_are_reflected_and_do_not_pile_up_there() -> None:
     values = np.array([10.125, 12.25, 20.5, 36.5])
-    column = Column("x", "numeric", values, np.zeros(4, dtype=np.uint8), False)
-    place, start, end = np.arange(4), np.zeros(4, dtype=np.int64), np.full(4, 4)
-    smooth, rng = Smoothing(column, common=2), np.random.default_rng(1)
-    moved = np.array([smooth(place, place, start, end, rng) for _ in range(400)])
+    moved = smoothed(values)
     quarters = np.array([0.25, 0.5, 0.75, 1])
     low, high = moved[:, 0] - 10.125, 36.5 - moved[:, 3]  # evenly from 0 to half the gap
     for inwards, most in ((low, 2.125 / 2), (high, 16.0 / 2)):

@@ -275,3 +275,24 @@ def test_hints_of_a_description_stand_below_it() -> None:
     assert len(found.hints()) == 1
     assert found.hints()[0].startswith("email: ")
     assert "email: " in str(found)
+
+
+def test_what_is_done_to_a_column_that_was_read_does_not_reach_back() -> None:
+    table = Microdata.of({"age": [20.0, 30.0], "town": ["a", "b"]})
+    for _ in range(2):
+        table.numbers("age").values[:] = 0.0
+        table.numbers("age").state[:] = 1
+        table.categories("town").codes[:] = 0
+        table.missing_states("town")[:] = 1
+    assert table.numbers("age").values.tolist() == [20.0, 30.0]
+    assert table.numbers("age").state.tolist() == [0, 0]
+    assert table.categories("town").codes.tolist() == [0, 1]
+    assert table.missing_states("town").tolist() == [0, 0]
+    assert table.categories("town", ("b", "a")).codes.tolist() == [1, 0]
+
+
+def test_columns_of_long_tables_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("microveil.microdata.microdata._KEPT_RECORDS", 1)
+    table = Microdata.of({"age": [20.0, 30.0]})
+    assert table.numbers("age").values.tolist() == [20.0, 30.0]
+    assert table._read == {}

@@ -92,7 +92,7 @@ def test_two_attributes_of_one_name_and_two_weights_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("attributes = 3", "a schema has one table"),
+        ("attributes = 3", "a schema has a table"),
         ("[attributes]\na = 'numeric'", "its entry must be a table"),
         ("[attributes]\na = { kind = 'numeric', hierarchy = 'none.csv' }", "none.csv"),
         ("[attributes\n", "is not a TOML file"),

@@ -181,6 +181,7 @@ def test_the_more_an_attack_knows_the_worse_the_score(table: str) -> None:
 TIME_SERIES = {"scores_6_5": 20, "scores_6_6": 10, "scores_6_7": 30}
 
 
+@pytest.mark.spec("04:TS-DR", "04:TS-SC", "04:EXP-65", "04:EXP-66", "04:EXP-67")
 @pytest.mark.parametrize("table", TIME_SERIES)
 def test_the_scores_of_time_series_and_their_parts(table: str) -> None:
     rows = rows_of(table)

@@ -23,6 +23,7 @@ COMPLETE = {
     *("multivariate-variants", "multivariate-order", "learning-warm", "learning-arithmetic", "learning-6.5"),
     *("learning-6.6", "learning-errors", "learning-5.1", "blocks-random", "swapping-4.2"),
     *("representatives-5.2", "scores-3", "scores-4.3", "scores-4.8", "scores-6.5"),
+    *("series-6.2", "series-6.3"),
     *("pram-4.1", "pram-4.7", "pram-4.8", "class-restricted-groupings", "evolved-matrices-arithmetic"),
 }
 RUN = [name for name, table in KNOWN.items() if table.extent(True)[1] <= SHORT and name not in TIMED]

@@ -219,7 +219,7 @@ def test_names_are_unique_and_every_family_can_be_chosen() -> None:
 
 def test_every_reproduction_says_where_it_comes_from() -> None:
     for table in reproductions().values():
-        work = table.source.removeprefix("recomputed from ")
+        work = table.source.removeprefix("recomputed from ").removeprefix("claims of ")
         assert work.startswith(WORKS) or table.source == "none", table.name
         assert "spec" not in f"{table.title} {table.source} {table.why}".replace("special", ""), table.name
         assert table.title, table.name

@@ -269,7 +269,9 @@ def test_a_loss_is_usual_only_if_it_says_so_itself() -> None:
     assert mv.LossMeasure.usual is False
     usual = [name for name in names("loss") if find("loss", name).usual]
     numeric = ["sse", "il", "il1", "il2", "il3", "il4", "il5", "distribution"]
-    assert usual == [*numeric, "generalisation", "dbil", "ctbil", "ebil"]
+    series = ["series-il", "series-il1", "series-il2", "series-il3", "spectrum", "peaks", "aggregate-curve"]
+    assert usual == [*numeric, "generalisation", "dbil", "ctbil", "ebil", *series]
+    assert series == [name for name in names("loss") if find("loss", name).of_series]
     assert all("usual" in vars(find("loss", name)) for name in usual)
 
 
@@ -278,4 +280,6 @@ def test_an_attack_is_general_only_if_it_is_said_to_be() -> None:
     assert mv.Attack.general is False
     linkage = ["distance-linkage", "rank-alignment-linkage", "frequency-alignment-linkage"]
     general = [name for name in names("attack") if find("attack", name).general]
-    assert general == [*linkage, "interval-disclosure", "uniqueness"]
+    series = ["series-linkage", "series-intervals", "fragment-linkage", "extremes-linkage", "period-linkage"]
+    assert general == [*linkage, "interval-disclosure", "uniqueness", *series]
+    assert series == [name for name in names("attack") if find("attack", name).of_series]

@@ -25,7 +25,6 @@ from microveil.registry import describe, find, make, names
 from microveil.scoring import score
 
 RULES = names("score")
-MEASURED = [name for name in RULES if name != "time-series"]
 NUMBERS = ("age", "income", "wealth", "expenditure")
 CATEGORIES = ("sex", "education")
 
@@ -120,7 +119,7 @@ def test_a_part_that_is_missing_or_no_number_is_named(rule: str) -> None:
             made.combine({**values, last: odd})  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize("rule", MEASURED)
+@pytest.mark.parametrize("rule", RULES)
 def test_an_assessment_by_a_rule_is_the_rule_on_its_parts(rule: str, people: Microdata) -> None:
     made = score(rule)
     found = made.assess(people, released(people, rule))
@@ -132,7 +131,7 @@ def test_an_assessment_by_a_rule_is_the_rule_on_its_parts(rule: str, people: Mic
     json.dumps(found.to_plain())
 
 
-@pytest.mark.parametrize("rule", MEASURED)
+@pytest.mark.parametrize("rule", RULES)
 def test_a_table_released_as_it_is_loses_nothing_and_risks_most(rule: str, people: Microdata) -> None:
     release = released(people, rule)
     attributes = release.provenance.attributes
@@ -142,7 +141,7 @@ def test_a_table_released_as_it_is_loses_nothing_and_risks_most(rule: str, peopl
 
 
 # in the score index equal released values have ranks by record, as its source has it
-@pytest.mark.parametrize("rule", [name for name in MEASURED if name != "score-index"])
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "score-index"])
 def test_the_order_of_the_records_never_decides(rule: str, people: Microdata) -> None:
     release = released(people, rule)
     order = np.random.default_rng(1).permutation(len(people))
@@ -152,7 +151,7 @@ def test_the_order_of_the_records_never_decides(rule: str, people: Microdata) ->
     assert other.value == pytest.approx(one.value, rel=1e-9)
 
 
-@pytest.mark.parametrize("rule", MEASURED)
+@pytest.mark.parametrize("rule", RULES)
 def test_progress_rises_to_one_and_cancels(rule: str, people: Microdata) -> None:
     fractions: list[float] = []
     release = released(people, rule)
@@ -167,14 +166,14 @@ def test_progress_rises_to_one_and_cancels(rule: str, people: Microdata) -> None
         score(rule).assess(people, release, progress=stop)
 
 
-@pytest.mark.parametrize("rule", [name for name in MEASURED if not find("score", name).usual])
+@pytest.mark.parametrize("rule", [name for name in RULES if not find("score", name).usual])
 def test_a_formula_is_refused_for_attributes_it_is_not_made_for(rule: str, people: Microdata) -> None:
     odd = "sex" if find("score", rule).kinds == ("numeric",) else "age"
     with pytest.raises(DataError, match=rf"'{odd}' is \w+, but {rule} works on"):
         score(rule).assess(people, people, [*released(people, rule).provenance.attributes, odd])
 
 
-@pytest.mark.parametrize("rule", MEASURED)
+@pytest.mark.parametrize("rule", RULES)
 def test_one_record_gives_a_number(rule: str) -> None:
     data = Microdata.of({"a": [4.0], "b": [7.0]})
     if find("score", rule).kinds != ("numeric",):
@@ -289,12 +288,6 @@ def test_the_best_linkage_alone_gives_the_highest_of_the_new_scores(people: Micr
         (max(parts[name] for name in ("dld", "pld", "projld")) + parts["id"]) / 2
     )
     assert found["projected"].score.value < found["projected-max"].score.value
-
-
-def test_the_score_of_series_is_not_measured_on_tables() -> None:
-    data = Microdata.of({"a": [1.0, 2.0, 3.0]})
-    with pytest.raises(DataError, match="puts together measures of time series"):
-        score("time-series").assess(data, data)
 
 
 def test_more_noise_loses_more_and_risks_less(people: Microdata) -> None:

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from microveil.errors import UnknownNameError
+from microveil.errors import ParameterError, UnknownNameError
 from microveil.masking import Step
 from microveil.microdata import Microdata
 from microveil.search.samplers import (
     Nsga2Sampler,
     Point,
     Sampler,
+    SmsEmoaSampler,
     front_of,
+    greatest_area,
     hypervolume_of,
     sampler_of,
     worth_measuring,
@@ -49,12 +53,12 @@ def searched(name: str, evaluations: int, seed: int) -> list[Point]:
 
 
 def test_evolution_finds_a_better_front_than_chance_on_average() -> None:
-    evolved = [hypervolume_of(searched("nsga2", 160, seed)) for seed in range(10)]
+    evolved = [hypervolume_of(searched("sms-emoa", 160, seed)) for seed in range(10)]
     drawn = [hypervolume_of(searched("random", 160, seed)) for seed in range(10)]
     assert np.mean(evolved) > np.mean(drawn) + 2 * np.std(drawn) / np.sqrt(10)
 
 
-@pytest.mark.parametrize("name", ["nsga2", "random"])
+@pytest.mark.parametrize("name", ["sms-emoa", "nsga2", "random"])
 def test_no_pipeline_is_asked_for_twice_and_the_seed_decides(name: str) -> None:
     first, again, other = (searched(name, 64, seed) for seed in (1, 1, 2))
     keys = [key_of(point.pipeline) for point in first]
@@ -85,14 +89,62 @@ def test_what_falls_short_survives_only_where_room_is_left() -> None:
     good = [Point(p, 50.0 - i, 50.0 + i, 0.0) for i, p in enumerate(pipelines[:10])]
     short = [Point(p, 1.0, 1.0, 1.0 + i) for i, p in enumerate(pipelines[10:60])]
     sampler.tell([*short, Point(pipelines[60]), *good])
-    assert len(sampler.population) == sampler.size
+    assert len(sampler.population) == sampler.size == 16
     assert set(map(id, good)) <= set(map(id, sampler.population))
     assert [p.violation for p in sampler.population if not p.is_feasible] == [1.0 + i for i in range(6)]
 
 
-def test_with_a_bound_on_the_risk_the_search_looks_near_it() -> None:
-    def share_near(bound: float | None) -> float:
-        sampler = sampler_of("nsga2", SPACE, np.random.default_rng(4), bound)
+def test_what_dominates_nothing_by_itself_is_the_first_to_go() -> None:
+    """Where every record is linked nothing is gained, however small the loss."""
+    sampler = SmsEmoaSampler(SPACE, np.random.default_rng(1))
+    pipelines = sampler.ask(20)
+    useless = [Point(p, 3.0 - i, 100.0, 0.0) for i, p in enumerate(pipelines[:3])]
+    good = [Point(p, 60.0 - 3 * i, 10.0 + 3 * i, 0.0) for i, p in enumerate(pipelines[3:19])]
+    sampler.tell([*useless, *good])
+    assert set(map(id, sampler.population)) == set(map(id, good))
+
+
+def test_every_method_is_tried_first_and_the_whole_grid_in_the_end() -> None:
+    sampler = sampler_of("sms-emoa", SPACE, np.random.default_rng(2), None)
+    starts = {key_of(start) for start in SPACE.starts()}
+    points: list[Point] = []
+    while len(points) < 100:
+        told = [made_up(pipeline) for pipeline in sampler.ask(1)]
+        sampler.tell(told)
+        points += told
+    assert {point.pipeline[0].method for point in points[:3]} == {"mdav", "noise", "pram"}
+    assert starts <= {key_of(point.pipeline) for point in points}
+    drawn = [point for point in points if key_of(point.pipeline) not in starts]
+    assert len(drawn) == 100 - len(starts)
+
+
+def test_those_measured_anew_are_the_ones_that_add_most() -> None:
+    points = [Point((), loss, risk, 0.0) for loss, risk in ((10, 90), (12, 20), (14, 19), (60, 2))]
+    assert greatest_area(points, [], 2) == [points[1], points[3]]
+    assert greatest_area(points, [points[1]], 3) == [points[3], points[2], points[0]]
+
+
+def test_the_bayesian_sampler_models_what_it_is_told() -> None:
+    pytest.importorskip("optuna", reason="the extra bayes is not installed")
+    first, again = (searched("bayes", 48, 1) for _ in range(2))
+    keys = [key_of(point.pipeline) for point in first]
+    assert len(set(keys)) == len(keys) == 48
+    assert [key_of(point.pipeline) for point in again] == keys
+    for start, point in zip(SPACE.starts()[:3], first, strict=False):
+        assert [step.method for step in point.pipeline] == [step.method for step in start]
+        assert start[0].parameters.items() <= point.pipeline[0].parameters.items()
+
+
+def test_without_its_package_the_bayesian_sampler_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ParameterError, match=r"needs the package optuna.*microveil\[bayes\]"):
+        sampler_of("bayes", SPACE, np.random.default_rng(1), None)
+
+
+@pytest.mark.parametrize("name", ["sms-emoa", "nsga2"])
+def test_with_a_bound_on_the_risk_the_search_looks_near_it(name: str) -> None:
+    def share_near(bound: float | None, seed: int) -> float:
+        sampler = sampler_of(name, SPACE, np.random.default_rng(seed), bound)
         points: list[Point] = []
         for _ in range(12):
             told = [made_up(pipeline) for pipeline in sampler.ask(16)]
@@ -100,7 +152,8 @@ def test_with_a_bound_on_the_risk_the_search_looks_near_it() -> None:
             points += told
         return float(np.mean([1.0 < point.risk < 6.0 for point in points[64:]]))
 
-    assert share_near(3.0) > 1.2 * share_near(None)
+    bounded, free = (np.mean([share_near(bound, seed) for seed in range(4)]) for bound in (3.0, None))
+    assert bounded > 1.1 * free
 
 
 def test_a_sampler_that_is_not_known_is_refused() -> None:

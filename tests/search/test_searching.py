@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import microveil as mv
+from microveil.attacks import Attack
 from microveil.errors import Cancelled, DataError, MicroveilError
 from microveil.masking import Step
 from microveil.masking.ranges import Whole, ranges
@@ -211,6 +212,69 @@ def test_expensive_attacks_are_left_out_where_the_cheap_ones_say_enough(people: 
     assert kept == whole
 
 
+def test_what_is_measured_in_brief_has_the_same_loss_and_risk(people: Microdata) -> None:
+    whole = replace(trial_of(people), required=())
+    brief = replace(whole, brief=True, bounded=("interval-disclosure", "il1"))
+    found, short = (measure_trial(people, trial, lambda fraction, label: None).measured for trial in (whole, brief))
+    assert found is not None
+    assert short is not None
+    assert (short.loss, short.risk, short.complete) == (found.loss, found.risk, True)
+    measured = {value.measure for value in short.values}
+    assert {"interval-disclosure", "il1", "likelihood-linkage"} <= measured
+    assert "uniqueness" not in measured
+    assert "sse" not in measured
+
+
+def test_where_every_record_is_linked_no_further_attack_is_run(people: Microdata) -> None:
+    candidate = mv.Candidate("hardly anything", (Step("rank-swapping", {"p": 0.5}, ("age",)),))
+    trial = replace(trial_of(people), candidate=candidate, required=(), brief=True)
+    measured = measure_trial(people, trial, lambda fraction, label: None).measured
+    assert measured is not None
+    assert measured.complete
+    assert measured.risk == 100
+    assert [value.measure for value in measured.values if value.kind == "risk"] == ["distance-linkage"]
+
+
+def test_no_attack_is_run_twice(people: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    run: list[Attack] = []
+    carried_out = Attack.assess_pair
+
+    def noted(self: Attack, *args: Any, **options: Any) -> Any:
+        run.append(self)
+        return carried_out(self, *args, **options)
+
+    monkeypatch.setattr(Attack, "assess_pair", noted)
+    for brief in (False, True):
+        run.clear()
+        trial = replace(trial_of(people), required=(), brief=brief)
+        assert measure_trial(people, trial, lambda fraction, label: None).measured is not None
+        assert len(run) > 4
+        assert [attack for attack in run if run.count(attack) > 1] == []
+
+
+def test_a_search_that_came_to_its_end_is_not_continued(people: Microdata, tmp_path: Path) -> None:
+    wish: dict[str, Any] = {"only": ["noise", "mdav"], "attributes": ["age"], "seed": 4, "workers": 0, "out": tmp_path}
+    first = search(people, budget="4s", **wish)
+    began = time.monotonic()
+    again = search(people, budget="4s", **wish)
+    assert time.monotonic() - began < 3
+    assert [one.trial.digest for one in again.explored] == [one.trial.digest for one in first.explored]
+    assert front(again) == front(first)
+    longer = search(people, budget="8s", **wish)
+    assert longer.tried > first.tried
+
+
+def test_a_search_that_is_refused_leaves_no_plan_of_an_earlier_one(people: Microdata, tmp_path: Path) -> None:
+    wish: dict[str, Any] = {"only": ["noise"], "attributes": ["age"], "seed": 4, "workers": 0, "out": tmp_path}
+    first = search(people, evaluations=3, **wish)
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert {"plan-best.toml", "front.csv", "study.sqlite"} <= kept
+    with pytest.raises(DataError, match="none of 3 pipelines keeps to"):
+        search(people, evaluations=3, risk_below="0.01%", **wish)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["study.sqlite"]
+    assert front(search(people, evaluations=3, **wish)) == front(first)
+
+
 def test_long_tables_are_raced_on_a_sample_and_the_front_is_measured_on_all_records(
     monkeypatch: pytest.MonkeyPatch, people: Microdata
 ) -> None:
@@ -222,6 +286,28 @@ def test_long_tables_are_raced_on_a_sample_and_the_front_is_measured_on_all_reco
     assert len(whole) < len(sampled)
     assert all(one.outcome.measured.records == 30 for one in sampled if one.outcome.measured)
     assert all(run.measured.records == 60 for result in found.study.results for run in result.runs)
+    assert {one.trial.attacked for one in found.explored} == {2_000}
+    assert found.tried == 32
+    aside = search(people, only=["rank-swapping", "pram"], evaluations=32, seed=3, workers=2)
+    assert [one.trial.digest for one in aside.explored] == [one.trial.digest for one in found.explored]
+    assert front(aside) == front(found)
+
+
+def test_of_long_tables_drawn_records_are_attacked(people: Microdata) -> None:
+    whole = replace(trial_of(people), required=())
+    for brief in (False, True):
+        found = [
+            measure_trial(people, replace(whole, brief=brief, attacked=attacked), lambda fraction, label: None).measured
+            for attacked in (None, 20)
+        ]
+        widths = [
+            {v.label: v.high - v.low for v in one.values if v.low is not None and v.high is not None}
+            for one in found
+            if one is not None
+        ]
+        assert len(widths) == 2
+        for label in ("distance-linkage", "likelihood-linkage"):
+            assert widths[1][label] > widths[0][label] > 0
 
 
 def test_what_is_found_is_told_and_saved(here: Found, tmp_path: Path) -> None:
@@ -240,6 +326,8 @@ def test_what_is_found_is_told_and_saved(here: Found, tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0
     page = (tmp_path / "found" / "study.html").read_text()
     assert "is chosen: it loses" in page
+    assert page.count('r="2.5"') == sum(one.outcome.measured is not None for one in here.explored)
+    assert "The faint points are the pipelines that were tried" in page
     assert "search(data, out=" in page
     tried = (tmp_path / "found" / "explored.csv").read_text().splitlines()
     assert len(tried) == 1 + len(here.explored)

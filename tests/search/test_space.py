@@ -116,3 +116,13 @@ def test_labels_say_which_attributes_a_step_masks() -> None:
     candidate = SPACE.candidate((whole, Step("pram", {"p": 0.5}, ("town",))))
     assert candidate.label == "mdav k=3; pram p=0.5 (town)"
     assert candidate.steps[0].parameters == make("method", "mdav", {"k": 3}).parameters()
+
+
+def test_other_choices_of_good_plans_differ_in_one_parameter_that_is_no_number() -> None:
+    table = Microdata.of({"age": list(range(40)), "income": list(range(40))})
+    space = Space.of(table, table.names, only=["data-swapping", "mdav", "individual-ranking"])
+    usual = {start[0].method: start[0].parameters for start in space.starts()[:3]}
+    assert [(step.method, step.parameters) for (step,) in space.choices()] == [
+        ("data-swapping", {**usual["data-swapping"], "together": True}),
+        ("individual-ranking", {**usual["individual-ranking"], "partition": "optimal"}),
+    ]

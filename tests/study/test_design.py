@@ -200,7 +200,6 @@ def test_who_cancels_the_reading_is_not_told_of_an_error(study_file: Callable[..
         ({"score": "classic", "attributes": ["age", "sex"]}, "score: attribute 'sex' is nominal, but classic works on"),
         ({"score": "classic", "known": ["sex"]}, "score: attribute 'sex' is nominal"),
         ({"score": "categorical"}, "score: attribute 'age' is numeric"),
-        ({"score": "time-series"}, "score: time-series puts together measures of time series"),
     ],
 )
 def test_a_score_that_can_fit_no_candidate_is_refused_before_any_work(

@@ -44,6 +44,18 @@ def test_a_failed_cell_that_is_tried_again_and_ends_well_is_finished(cells: tupl
         assert store.finished(cells) == {cells[0].digest}
 
 
+def test_a_note_is_kept_until_everything_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "study.sqlite"
+    with Store(path) as store:
+        assert store.noted("a search") is None
+        store.note("a search", "12")
+        store.note("a search", "14")
+    with Store(path) as store:
+        assert (store.noted("a search"), store.noted("another")) == ("14", None)
+    with Store(path, fresh=True) as store:
+        assert store.noted("a search") is None
+
+
 def test_fresh_forgets_what_was(cells: tuple[Cell, ...], tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         store.keep(cells[0], Outcome(MEASURED))

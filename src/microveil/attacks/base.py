@@ -100,6 +100,8 @@ class Attack(Parameterised, ABC):
     subject: ClassVar[Subject] = "known"
     # whether the groups or matrices that the masking used decide if it is of use
     needs_private_file: ClassVar[bool] = False
+    # whether it is about the course of values in time: run on tables of series, on others when asked for by name
+    of_series: ClassVar[bool] = False
     # what a battery tries beside the usual form
     variants: ClassVar[tuple[Variant, ...]] = ()
 
@@ -136,6 +138,11 @@ class Attack(Parameterised, ABC):
         return True
 
     @classmethod
+    def usual_forms(cls, pair: Pair) -> tuple[Attack, ...]:
+        """The forms in which every assessment runs a general attack; none if it is no use."""
+        return (cls(),) if cls.suited(pair) else ()
+
+    @classmethod
     def facing(cls, pair: Pair) -> Pair:
         """The same tables on the attributes that this attack is about."""
         return pair.about(pair.knowledge.attributes if cls.subject == "known" else pair.compared)
@@ -148,6 +155,13 @@ class Attack(Parameterised, ABC):
     def changed(self, **parameters: Any) -> Self:
         """The same attack with some parameters changed."""
         return type(self)(**{**self.parameters(), **parameters})
+
+    def on_at_most(self, records: int | None) -> Self:
+        """The same attack on so many records, drawn at random, where it can draw some and was not told how many."""
+        held = self.parameters()
+        if records is None or "records" not in held or held["records"] is not None:
+            return self
+        return self.changed(records=records)
 
     @classmethod
     def why_not(cls, pair: Pair) -> str:
@@ -187,7 +201,8 @@ class Attack(Parameterised, ABC):
         progress(0.0, self.name)
         risk = self._assess(pair, attributes, progress)
         progress(1.0, self.name)
-        return _of_sample(pair, risk)
+        told = pair.original.schema.in_words(risk.scenario)
+        return _of_sample(pair, risk if told == risk.scenario else replace(risk, scenario=told))
 
     @abstractmethod
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:

@@ -146,7 +146,7 @@ def _made_groups(pair: Pair, attributes: tuple[str, ...]) -> IntArray | None:
     labels = [
         p.labels for block, p in partitions.items() if set(block) & set(attributes) and len(p.labels) == len(pair)
     ]
-    return number_rows(labels, [int(one.max()) + 1 for one in labels])[0] if labels else None
+    return number_rows(labels)[0] if labels else None
 
 
 def _equal_values(pair: Pair, known: tuple[str, ...]) -> IntArray:
@@ -157,7 +157,7 @@ def _equal_values(pair: Pair, known: tuple[str, ...]) -> IntArray:
     if not known:
         return np.zeros(len(pair), dtype=np.int64)
     codes = [label_codes(pair, n).released if n in pair.recoded else key_codes(pair.masked, n) for n in known]
-    return number_rows([column + 1 for column in codes], [int(column.max()) + 2 for column in codes])[0]
+    return number_rows([column + 1 for column in codes])[0]
 
 
 def _in_one_class(groups: IntArray, target: Target) -> FloatArray:

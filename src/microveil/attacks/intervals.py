@@ -14,7 +14,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.microdata.schema import KINDS
 from microveil.numerics.statistics.scaling import average_ranks
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _AS_THEY_WERE, _WITHOUT_ORDER = "released unchanged", "categories without an order"
@@ -96,11 +96,10 @@ class IntervalDisclosure(Attack):
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         disclosed, known = [], []
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             cells, counted = self._attribute(pair, name)
             disclosed.append(cells & counted)
             known.append(np.broadcast_to(counted, cells.shape))
-            part(1.0, f"{self.name}: {name}")
         hits, cases = np.stack(disclosed), np.stack(known)  # (attributes, widths, records)
         per_attribute = {name: 100 * float(hits[j].sum() / max(1, cases[j].sum())) for j, name in enumerate(attributes)}
         left_out = {} if self.counted == "all" else _left_out(pair, attributes)

@@ -6,16 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.attacks.base import Attack, Risk, Subject
-from microveil.attacks.linkage.alignment import masked_in_order
+from microveil.attacks.base import Risk, Subject
+from microveil.attacks.ordered_groups import OrderedGroupsAttack, masked_in_order
 from microveil.comparison.pairs import Pair
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.typing import FloatArray
 
 
 @parameterised
-class RankingIntervals(Attack):
+class RankingIntervals(OrderedGroupsAttack):
     """Where an attribute was masked by itself in groups of neighbouring values, each value lies between the released
     means next to its own, below and above. A value is disclosed when that interval holds it and is narrow.
 
@@ -34,7 +34,6 @@ class RankingIntervals(Attack):
 
     name: ClassVar[str] = "ranking-intervals"
     family: ClassVar[str] = "intervals"
-    needs_private_file: ClassVar[bool] = True
     subject: ClassVar[Subject] = "masked"
     summary: ClassVar[str] = "encloses a value between the released means of the adjacent groups"
     meaning: ClassVar[str] = (
@@ -54,18 +53,13 @@ class RankingIntervals(Attack):
         le=1e6,
     )
 
-    @classmethod
-    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        in_order = any(masked_in_order(pair, name) for name in pair.of_kinds(cls.kinds))
-        return super().suited(pair) if in_order else ()
-
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         # of a release whose making is known, only what was masked in order is bounded by its neighbours
         attributes = tuple(name for name in attributes if masked_in_order(pair, name)) or attributes
         shape = len(attributes), len(pair)
         counted, contained, narrow = (np.zeros(shape, dtype=np.bool_) for _ in range(3))
         widths = []
-        for j, (name, part) in enumerate(zip(attributes, parts(progress, len(attributes)), strict=True)):
+        for j, name in enumerate(reported(attributes, progress, self.name)):
             before, after = (column.values for column in pair.numbers(name))
             counted[j] = pair.original.missing_states(name) == 0
             released = pair.masked.missing_states(name) == 0
@@ -76,7 +70,6 @@ class RankingIntervals(Attack):
             narrow[j] = counted[j] & released & (high - low < self.narrow * spread)
             ended = counted[j] & released & np.isfinite(high - low)
             widths.append((high - low)[ended] / (span or 1.0))
-            part(1.0, f"{self.name}: {name}")
         disclosed, cells = contained & narrow, counted.sum(axis=0)
         per_record = np.where(cells > 0, disclosed.sum(axis=0) / np.maximum(cells, 1), np.nan)
         cases = max(1, int(counted.sum()))

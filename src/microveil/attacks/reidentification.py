@@ -103,6 +103,7 @@ class FileRisk:
     population: FloatArray | None = field(repr=False)
     per_record: FloatArray = field(repr=False)
     threshold: float = THRESHOLD
+    named: tuple[str, ...] = ()  # the keys as they are told to people: a series by its name
 
     @property
     def declared(self) -> bool:
@@ -112,7 +113,7 @@ class FileRisk:
     @property
     def heading(self) -> str:
         """What the intruder is assumed to know, and why."""
-        return f"the intruder is assumed to know {', '.join(self.keys)} ({_REASONS[self.source]})"
+        return f"the intruder is assumed to know {', '.join(self.named or self.keys)} ({_REASONS[self.source]})"
 
     @property
     def assumption(self) -> str:
@@ -280,7 +281,7 @@ def risk_of_file(
     source: Source = "given" if keys else "keys" if table.schema.keys else "all"
     chosen = keys or table.schema.keys
     if source == "all":
-        no_keys = {"identifier", "weight", "household"}
+        no_keys = {"identifier", "weight", "household", "series"}
         chosen = [name for name in table.names if not no_keys & set(table[name].roles)]
     names = resolve_attributes(table, chosen, KINDS, "the risk of a file")
     counted = combinations_of(table, names, progress)
@@ -288,7 +289,8 @@ def risk_of_file(
     population = None if table.schema.weight is None else counted.population[counted.of_record]
     risk = individual_risk(frequencies, frequencies.astype(np.float64) if population is None else population)
     without = counted.per_record_without_wildcards
-    return FileRisk(names, source, frequencies, without, population, risk, check_threshold(threshold))
+    threshold, named = check_threshold(threshold), table.schema.collapsed(names)
+    return FileRisk(names, source, frequencies, without, population, risk, threshold, named)
 
 
 def headline_of(
@@ -368,7 +370,10 @@ def check_risk(
     """Refuse a release in which some record has a larger risk of re-identification than allowed, by these attacks."""
     pair = Pair.of(original, release)
     faced = [(attack, attack.facing(pair)) for attack in attacks if attack.family == _LINKAGE]
-    fitting = [(attack, seen) for attack, seen in faced if attack.seen(seen).of_kinds(attack.kinds)]
+    forms = [
+        (form, seen) for attack, seen in faced for form in (attack.usual_forms(seen) if attack.of_series else [attack])
+    ]
+    fitting = [(attack, seen) for attack, seen in forms if attack.seen(seen).of_kinds(attack.kinds)]
     *stretches, last = parts(progress, len(fitting) + 1)
     linked = [attack.assess_pair(seen, progress=part) for (attack, seen), part in zip(fitting, stretches, strict=True)]
     found = headline_of(original, pair, linked, threshold=max(allowed, _ROUNDING), progress=last)
@@ -376,6 +381,6 @@ def check_risk(
         raise GuaranteeError(
             f"the release was to have no record with a risk of re-identification above {allowed:g}, but "
             f"{found.after.above:,} records have one of up to {found.after.largest:.4g}, for an intruder who knows "
-            f"{', '.join(pair.knowledge.attributes)}; mask more strongly, or ask for less"
+            f"{', '.join(pair.knowledge.named)}; mask more strongly, or ask for less"
         )
     return found

@@ -150,7 +150,7 @@ class Shared:
         n = len(pair)
         columns = [_codes(pair, name, classes) for name in attributes]
         own = np.all([(c[:n] == c[n:]) | (c[:n] < 0) | (c[n:] < 0) for c in columns], axis=0)
-        numbers, first = number_rows([c + 1 for c in columns], [int(c.max()) + 2 for c in columns])
+        numbers, first = number_rows([c + 1 for c in columns])
         counts = np.bincount(numbers[n:], minlength=len(first)).astype(np.int64)
         weight = np.bincount(numbers[n:], weights=weights, minlength=len(first)).astype(np.float64)
         codes = np.column_stack([c[first] for c in columns])

@@ -9,7 +9,18 @@ import numpy as np
 from microveil.attacks import Risk
 from microveil.checks.expecting import expect, expect_close, expect_equal, refused, threads
 from microveil.checks.measuring import Measure, disturbed, measured
-from microveil.checks.tables import FRAMES, complete, fitting, noisy, people, plain, to_frame, with_policy
+from microveil.checks.tables import (
+    FRAMES,
+    complete,
+    complete_for,
+    fitting,
+    noisy,
+    people,
+    plain,
+    to_frame,
+    with_policy,
+    with_refused_cells,
+)
 from microveil.errors import Cancelled, DataError, UnknownNameError
 from microveil.losses import Loss
 from microveil.microdata import Microdata
@@ -17,12 +28,13 @@ from microveil.registry import method
 
 
 def an_identical_release_loses_nothing_and_is_as_risky_as_can_be(cls: Measure) -> None:
-    attributes = fitting(complete(), cls.kinds)
-    result = measured(cls, complete(), complete(), attributes)
+    data = complete_for(cls)
+    attributes = fitting(data, cls.kinds)
+    result = measured(cls, data, data, attributes)
     if isinstance(result, Loss):
         expect_close(result.value, 0, "the loss of an identical release", absolute=1e-9)
     else:
-        safer = measured(cls, complete(), noisy(complete(), cls.kinds), attributes)
+        safer = measured(cls, data, noisy(data, cls.kinds), attributes)
         expect(result.value > safer.value, "an identical release is no riskier than one with noise")
 
 
@@ -37,11 +49,10 @@ def values_are_percentages(cls: Measure) -> None:
 
 def more_disturbance_gives_more_loss_and_less_risk(cls: Measure) -> None:
     """On the mean of five releases each: a single small table may by chance look worse for a weak disturbance."""
-    attributes = fitting(complete(), cls.kinds)
+    data = complete_for(cls)
+    attributes = fitting(data, cls.kinds)
     results = {
-        strength: [
-            measured(cls, complete(), disturbed(cls, complete(), strength, seed), attributes) for seed in range(1, 6)
-        ]
+        strength: [measured(cls, data, disturbed(cls, data, strength, seed), attributes) for seed in range(1, 6)]
         for strength in (0.01, 0.9)
     }
     weak, strong = (float(np.mean([result.value for result in found])) for found in results.values())
@@ -84,8 +95,7 @@ def missing_cells_are_handled_under_every_policy(cls: Measure) -> None:
 
 
 def missing_cells_are_refused_where_the_schema_says_so(cls: Measure) -> None:
-    attributes = [a for a in fitting(people(), cls.kinds) if people().missing_states(a).any()]
-    data = with_policy(people(), attributes[:1], "refuse")
+    data, attributes = with_refused_cells(cls.kinds)
     with refused(DataError, "missing value", "a missing cell"):
         measured(cls, data, data, attributes)
 

@@ -38,6 +38,22 @@ def complete() -> Microdata:
 
 
 @cache
+def meters() -> Microdata:
+    """Two days of eighty meters, for measures of series: every household has its level and its hours."""
+    rng = np.random.default_rng(7)
+    hours, level, peak = np.arange(24), rng.gamma(3.0, 1.0, (80, 1)), rng.normal(18.0, 3.0, (80, 1))
+    habit = level * (0.3 + np.exp(-(((hours - peak) / 3.0) ** 2)))
+    load = np.hstack([habit * rng.lognormal(0.0, 0.1, (80, 24)) for _ in range(2)])
+    names = [f"h{hour:02d}" for hour in range(48)]
+    return Microdata.of(dict(zip(names, load.T, strict=True)), keys=names, series="wide,load=h*")
+
+
+def complete_for(measure: Any) -> Microdata:
+    """A table without missing cells in which a measure has something to find."""
+    return meters() if getattr(measure, "of_series", False) else complete()
+
+
+@cache
 def pairs() -> dict[str, tuple[Microdata, Microdata]]:
     """Files with releases, in which no two records are equal, in which many are, and with labels."""
     numeric, categorical = fitting(people(), ("numeric",)), fitting(people(), ("ordinal", "nominal"))
@@ -84,6 +100,12 @@ def with_policy(data: Microdata, names: Sequence[str], policy: str) -> Microdata
     """With another policy for missing cells of these attributes."""
     schema = data.schema.replacing(*(data[name].changed(missing=policy) for name in names))
     return data.with_schema(Schema(schema))
+
+
+def with_refused_cells(kinds: Sequence[str]) -> tuple[Microdata, list[str]]:
+    """The people, and those of their attributes that have missing cells, of which the first may not have any."""
+    names = [name for name in fitting(people(), kinds) if people().missing_states(name).any()]
+    return with_policy(people(), names[:1], "refuse"), names
 
 
 def noisy(data: Microdata, kinds: Sequence[str], strength: float = 0.3, seed: int = 1) -> Microdata:

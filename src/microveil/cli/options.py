@@ -89,6 +89,16 @@ MatchBy = Annotated[
 ]
 Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
 Household = Annotated[str | None, typer.Option(help="The household number; a release has new numbers.", metavar="NAME")]
+SeriesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--series",
+        help="The records are series: 'id=shop,time=month,value=sales' for a file with a row for every series and time "
+        "(value may be repeated), 'wide' for a row for every series and a column for every time. Further parts: "
+        "length=N resamples every series to N points, fill=linear fills gaps, keep-ids releases the original ids.",
+        metavar="HOW",
+    ),
+]
 Strata = Annotated[str | None, columns("Strata of the sampling design.")]
 
 
@@ -131,6 +141,7 @@ class TableOptions:
     nominal: Nominal = None
     ordinal: Ordinal = None
     numeric: Numeric = None
+    series: SeriesOption = None
     sheet: Sheet = None
     delimiter: Delimiter = None
     encoding: Encoding = None
@@ -148,6 +159,7 @@ class TableOptions:
         return {
             "weight": self.weight,
             "household": self.household,
+            "series": self.series,
             "ordinal": ordered(self.ordinal),
             **{name: split(getattr(self, name)) for name in lists},
         }

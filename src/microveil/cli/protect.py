@@ -182,7 +182,7 @@ def protect(
     for line in release.guarantees.sentences():
         say(line)
     if release.untouched:
-        say(f"released as they were: {', '.join(release.untouched)}")
+        say(f"released as they were: {', '.join(release.data.schema.collapsed(release.untouched))}")
     if release.provenance.left_out:
         say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
     for remark in release.provenance.notes:

@@ -80,8 +80,8 @@ def search(
         typer.Option(help="Number of pipelines to try, instead of a time: then the result can be repeated.", min=1),
     ] = None,
     sampler: Annotated[
-        str, typer.Option(help="What chooses the next pipelines: nsga2 or random.", metavar="NAME")
-    ] = "nsga2",
+        str, typer.Option(help="What chooses the next pipelines: sms-emoa, nsga2, bayes or random.", metavar="NAME")
+    ] = "sms-emoa",
     seed: Annotated[
         str | None, typer.Option(help="Seed of the search; the plan of the best has another.", metavar="NUMBER")
     ] = None,
@@ -158,7 +158,7 @@ def _print_front(found: Found) -> None:
     study = found.study
     if study.knowledge is not None:
         say(str(study.knowledge))
-    tried = count(len(found.explored), "pipeline")
+    tried = count(found.tried, "pipeline")
     title = f"The front: {count(study.records, 'record')}, {tried} tried, hypervolume {found.hypervolume:.1f} %"
     shown = Table(title=title, title_justify="left")
     for column in ("", "pipeline", "loss", "risk", ""):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from microveil.cli.options import Json
+from microveil.cli.options import Json, SeriesOption
 from microveil.cli.printing import FAILED, bar_for, console, fail, note, print_json, say
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def study(
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Continue an earlier run, or make every release anew.")
     ] = True,
+    series: SeriesOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the releases to make and how many are finished, without making any.")
     ] = False,
@@ -48,12 +49,17 @@ def study(
     is chosen by its mean score over the repeats, and measured once more with a new seed, which is written to its plan.
     Finished releases are saved in the folder, so that a study that was stopped can be continued.
     """
+    from dataclasses import replace
+
     from microveil.errors import Cancelled
+    from microveil.microdata.panel import Panel
     from microveil.study.design import read_design
     from microveil.study.running import cells_in, check_folder, run_study
 
     folder = out or file.parent / f"{file.stem}-results"
     design = read_design(file)
+    if series is not None:
+        design = replace(design, roles_and_kinds={**design.roles_and_kinds, "series": Panel.of(series)})
     if dry_run:
         cells, finished = cells_in(design, design.table(data), folder)
         _list_cells(cells, finished if resume else 0, as_json=as_json)
@@ -61,7 +67,7 @@ def study(
     check_folder(folder)
     try:
         with bar_for(f"study {file.name}") as bar:
-            found = run_study(file, data, out=folder, workers=workers, fresh=not resume, progress=bar)
+            found = run_study(design, data, out=folder, workers=workers, fresh=not resume, progress=bar)
     except (KeyboardInterrupt, Cancelled):
         cells, finished = cells_in(design, design.table(data), folder)
         saved = f"{finished:,} of {len(cells):,} releases"
@@ -108,7 +114,7 @@ def _print_ranking(study: Study) -> None:
     table = Table(title=f"{study.title}: {count(study.records, 'record')}, best score first", title_justify="left")
     for column in ("", "candidate", "loss", "risk", "score", "std. dev.", ""):
         table.add_column(column, justify="left" if column == "candidate" else "right")
-    best = study.best if study.admissible else None
+    best = study.chosen
     front = set(map(id, study.front))
     for rank, result in enumerate(study.results[:_SHOWN], start=1):
         deviation = f"{result.deviation('score'):.2f}" if len(result.runs) > 1 else ""

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pyarrow.compute as pc
 
 from microveil.comparison.label_detection import readable_labels
 from microveil.comparison.pairs import Pair
 from microveil.microdata.distances import category_distance
 from microveil.microdata.hierarchy import node_text
-from microveil.microdata.microdata import as_categories
+from microveil.microdata.microdata import encoded
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -94,18 +93,16 @@ def label_codes(pair: Pair, name: str) -> LabelCodes:
     another, a cell that was suppressed, or a name that nothing explains and only one record has: else every random text
     would give its record away.
     """
-    encoded = pc.dictionary_encode(as_categories(pair.masked.arrow(name)), null_encoding="mask")
-    texts = [node_text(value) for value in encoded.dictionary.to_pylist()]
-    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
+    released, codes = encoded(pair.masked.arrow(name))
+    texts = [node_text(value) for value in released]
     attribute, nobody = pair.original[name], len(texts) + 1
     missing = {node_text(code) for code in attribute.missing_codes}
     empty = np.array([*(text in missing for text in texts), True])[codes]
     known = codes
     if attribute.is_categorical:
         code_of = {text: code for code, text in enumerate(texts)}
-        true = pc.dictionary_encode(as_categories(pair.original.arrow(name)), null_encoding="mask")
-        occurring = [node_text(value) for value in true.dictionary.to_pylist()]
-        own = true.indices.fill_null(len(occurring)).to_numpy(zero_copy_only=False).astype(np.int64)
+        true, own = encoded(pair.original.arrow(name))
+        occurring = [node_text(value) for value in true]
         same = np.array([*(code_of.get(text, nobody) for text in occurring), nobody])[own]
         declared = {node_text(value) for value in attribute.domain or ()} if pair.release is not None else set()
         is_category = np.array([*(text in declared.union(occurring) for text in texts), False])

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from microveil.microdata.microdata import as_categories
+from microveil.microdata.microdata import encoded
 from microveil.microdata.schema import category_key
 from microveil.typing import FloatArray, IntArray
 
 
-def common_codes(before: pa.Array, after: pa.Array) -> tuple[IntArray, IntArray]:
+def common_codes(before: pa.Array, after: pa.Array, rounding: float = 0.0) -> tuple[IntArray, IntArray]:
     """The cells of both columns numbered 0, 1, ... by what they hold; -1 where empty.
+
+    With `rounding`, neighbouring numbers are equal that differ by no more than this share of the largest or of the
+    range of all.
 
     >>> [codes.tolist() for codes in common_codes(pa.array(["a", "b", None]), pa.array(["b", "c", "b"]))]
     [[0, 1, -1], [1, 2, 1]]
@@ -21,7 +23,12 @@ def common_codes(before: pa.Array, after: pa.Array) -> tuple[IntArray, IntArray]
         values = np.concatenate([as_floats(before), as_floats(after)])
         present = ~np.isnan(values)
         codes = np.full(len(values), -1, dtype=np.int64)
-        codes[present] = np.unique(values[present], return_inverse=True)[1].reshape(-1)
+        distinct, which = np.unique(values[present], return_inverse=True)
+        number = np.arange(len(distinct))
+        if rounding and len(distinct):
+            border = rounding * max(np.ptp(distinct), np.abs(distinct).max())
+            number = np.cumsum(np.diff(distinct, prepend=distinct[0]) > border)
+        codes[present] = number[which.reshape(-1)]
         return codes[: len(before)], codes[len(before) :]
     numbers: dict[object, int] = {}
     return numbered(before, numbers), numbered(after, numbers)
@@ -41,7 +48,6 @@ def as_floats(column: pa.Array) -> FloatArray:
 
 def numbered(column: pa.Array, numbers: dict[object, int]) -> IntArray:
     """The cells of a column by the numbers that earlier columns have given out, and new ones; -1 where empty."""
-    encoded = pc.dictionary_encode(as_categories(column), null_encoding="mask")
-    held = encoded.dictionary.to_pylist()
+    held, codes = encoded(column)
     number = np.array([*(numbers.setdefault(category_key(value), len(numbers)) for value in held), -1], dtype=np.int64)
-    return np.asarray(number[encoded.indices.fill_null(len(held)).to_numpy(zero_copy_only=False)])
+    return np.asarray(number[codes])

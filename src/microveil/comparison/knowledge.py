@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from microveil.errors import DataError
@@ -30,19 +30,20 @@ class Knowledge:
     declared, other attributes stand in for them: "masked", those that the release's provenance says were masked;
     "changed", those whose values differ in a release without provenance; "all", if none does; or "compared", those that
     were to be compared. `withheld` are declared keys that the release does not have: the intruder knows them but finds
-    nothing to compare them with.
+    nothing to compare them with. `named` are the attributes as they are told to people: a series by its name.
     """
 
     attributes: tuple[str, ...]
     source: Source
     withheld: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
         return _REASONS[self.source]
 
     def __str__(self) -> str:
-        told = f"the intruder is assumed to know {', '.join(self.attributes)} ({self.reason})"
+        told = f"the intruder is assumed to know {', '.join(self.named or self.attributes)} ({self.reason})"
         return f"{told}; not released: {', '.join(self.withheld)}" if self.withheld else told
 
     def to_plain(self) -> dict[str, Any]:
@@ -68,6 +69,13 @@ def knowledge_of(
 ) -> Knowledge:
     """What an intruder is assumed to know: `known` if given, else all declared keys and nothing else, else the
     attributes that stand in for them, with their source; not those that are confidential, if there are others."""
+    found = _knowledge(original, release, stand_in, known)
+    return replace(found, named=original.schema.collapsed(found.attributes))
+
+
+def _knowledge(
+    original: Microdata, release: Any, stand_in: tuple[Sequence[str], Source] | None, known: Sequence[str] | None
+) -> Knowledge:
     released = as_microdata(release).names
     if known is not None:
         return Knowledge(resolve_attributes(original, known, KINDS, "an attack"), "given")

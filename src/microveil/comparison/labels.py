@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from microveil.comparison.label_detection import texts_of
 from microveil.comparison.pairs import Pair
-from microveil.comparison.written_numbers import ANY, EVERYTHING, Region, number_of, region_of
+from microveil.comparison.written_numbers import ANY, EVERYTHING, Region, number_of, points_of, region_of
 from microveil.microdata.distances import Regions
 from microveil.microdata.hierarchy import Hierarchy, node_text
-from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, as_categories
+from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, encoded
 from microveil.microdata.schema import Attribute
+from microveil.numerics.core.ordering import in_order_by_group
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _JOINTS = re.compile(r" to | ?[-–—] ?")
@@ -53,13 +54,11 @@ def labels_of(pair: Pair, name: str) -> Labels | None:
     its record away.
     """
     column, numeric = pair.masked.arrow(name), pair.original[name].kind == "numeric"
-    texts_held = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
-    if numeric and not any(held(column.type) for held in texts_held):
+    as_texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    if numeric and not any(written(column.type) for written in as_texts):
         return None
-    column = as_categories(column)
-    encoded = pc.dictionary_encode(column, null_encoding="mask")
-    texts = [node_text(value) for value in encoded.dictionary.to_pylist()]
-    of_record = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
+    held, of_record = encoded(column)
+    texts = [node_text(value) for value in held]
     states = [_missing_state(pair.original[name], text) for text in texts]
     present = {text: index for index, text in enumerate(texts) if not states[index]}
     read = _read_numbers(pair, name, present) if numeric else _read_categories(pair, name, present)
@@ -114,9 +113,7 @@ def _numbers_of(text: str, nodes: Mapping[str, Sequence[str]]) -> Region | None:
     region = region_of(text)
     if region is not None or text not in nodes:
         return region
-    below = [number_of(leaf) for leaf in nodes[text]]
-    told = sorted(number for number in below if number is not None)
-    return Region(tuple((number, number) for number in told)) if len(told) == len(below) else None
+    return points_of([number_of(leaf) for leaf in nodes[text]])
 
 
 def _read_categories(pair: Pair, name: str, texts: Iterable[str]) -> Read | None:
@@ -124,8 +121,7 @@ def _read_categories(pair: Pair, name: str, texts: Iterable[str]) -> Read | None
     attribute, nodes = _described(pair, name), _nodes(pair, name)
     ordered = attribute.kind == "ordinal"
     valid = [c for c in pair.original.domain(name) if c is not None and not _missing_state(attribute, node_text(c))]
-    cells = pc.unique(as_categories(pair.original.arrow(name))).drop_null()
-    held = set(map(node_text, cells.to_pylist()))
+    held = texts_of(pair.original.arrow(name))
     occurring = {node_text(c): position for position, c in enumerate(valid) if node_text(c) in held}
     if all(text in occurring for text in texts):
         return None
@@ -209,7 +205,10 @@ def _nodes(pair: Pair, name: str) -> dict[str, list[str]]:
             for node in path[1:]:
                 below.setdefault(node, {})[path[0]] = None
     for step in () if pair.release is None else pair.release.provenance.steps:
-        if name not in (step.attributes or ()) or step.parameters.get("publish") != "label":
+        if (
+            name not in pair.original.schema.expanded(step.attributes or ())
+            or step.parameters.get("publish") != "label"
+        ):
             continue
         groups: Mapping[str, Sequence[object]] = step.parameters.get("map") or {}
         texts = {label: [node_text(member) for member in members] for label, members in groups.items()}
@@ -226,12 +225,10 @@ def _code_book(values: FloatArray, of_record: IntArray, wanted: BoolArray, *, wh
 
     Only for the labels that are wanted, and of these only for those of several records.
     """
-    told = np.flatnonzero(wanted[of_record] & ~np.isnan(values))
-    told = told[np.lexsort((values[told], of_record[told]))]
-    labels, starts, numbers = np.unique(of_record[told], return_index=True, return_counts=True)
+    order, starts, numbers = in_order_by_group(np.where(wanted[of_record], values, np.nan), of_record)
     book = {}
-    for label, start, number in zip(labels.tolist(), starts.tolist(), numbers.tolist(), strict=True):
-        held = values[told[start : start + number]]
+    for label, start, number in zip(of_record[order[starts]].tolist(), starts.tolist(), numbers.tolist(), strict=True):
+        held = values[order[start : start + number]]
         if number >= _FEWEST:
             book[label] = Region(((float(held[0]), float(held[-1])),)) if not whole else _runs(held.astype(np.int64))
     return book

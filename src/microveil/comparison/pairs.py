@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from microveil.comparison.changes import Codes, changed
 from microveil.comparison.common_codes import common_codes
@@ -18,7 +19,32 @@ from microveil.microdata.schema import KINDS
 from microveil.microdata.tables import Tables
 from microveil.parameters import Parameterised
 
-_NOT_MASKED = ("identifier", "weight", "household", "stratum")  # roles of attributes that are no one's values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+Found = TypeVar("Found")
+_NOT_MASKED = ("identifier", "weight", "household", "stratum", "series")  # roles of attributes that are no one's values
+
+
+class Workings:
+    """What one measure of a pair has found out and others can use; found once, also by several threads."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, Any] = {}
+        self._alive: list[object] = []
+        self._lock = RLock()
+
+    def once(self, key: Hashable, find: Callable[[], Found], named: object = None) -> Found:
+        """What was found before under this key, or is found now.
+
+        What the key has by its `id` is `named`: it is kept, so that nothing else can get the same id.
+        """
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = find()
+                self._alive.append(named)
+            found: Found = self._found[key]
+            return found
 
 
 @dataclass(frozen=True)
@@ -30,12 +56,14 @@ class Pair(Tables):
     links records is about what the intruder knows, `knowledge`. `recoded` are attributes whose masked cells are labels
     that stand for several values, such as intervals in the place of numbers: they cannot be compared cell by cell, so
     they are left out unless a measure `reads_labels`. `release` is what was compared, if it came with its provenance.
+    `workings` are shared by all measures of the pair.
     """
 
     knowledge: Knowledge = field(kw_only=True)
     compared: tuple[str, ...] = field(kw_only=True)
     release: Release | None = None
     reads_labels: bool = False
+    workings: Workings = field(default_factory=Workings, kw_only=True, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -95,6 +123,15 @@ class Pair(Tables):
         """The attributes of these kinds that can be compared."""
         fits = (n for n in self.attributes if self.original[n].kind in kinds)
         return tuple(n for n in fits if self.reads_labels or n not in self.recoded)
+
+    @property
+    def in_series(self) -> tuple[str, ...]:
+        """Those of the attributes compared that are values of series; none in a table that is not declared to have
+        any."""
+        if self.original.schema.panel is None:
+            return ()
+        found = self.original.series_among(self.of_kinds(("numeric",)))
+        return tuple(column for series in found for column in series.columns)
 
     @property
     def labelled(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, nan
 
@@ -92,7 +93,11 @@ def _between(low: float, high: float, above: bool = False, below: bool = False) 
 
 def _listed(text: str) -> Region | None:
     inside = text.startswith("{") and text.endswith("}")
-    numbers = [number_of(part) for part in (text[1:-1].split(",") if inside else text.split(", "))]
+    return points_of([number_of(part) for part in (text[1:-1].split(",") if inside else text.split(", "))])
+
+
+def points_of(numbers: Sequence[float | None]) -> Region | None:
+    """These numbers and none between them; None where one could not be read."""
     told = sorted(number for number in numbers if number is not None)
     return Region(tuple((number, number) for number in told)) if len(told) == len(numbers) else None
 

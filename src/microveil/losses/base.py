@@ -63,6 +63,8 @@ class LossMeasure(Parameterised, ABC):
     usual: ClassVar[bool] = False
     # a model is learnt, and tried on records that are drawn by what they hold: tiny changes of values move it a little
     learns: ClassVar[bool] = False
+    # whether it is about whole series, and not about attributes
+    of_series: ClassVar[bool] = False
     # whether it can tell what intervals, sets and other labels stand for
     reads_labels: ClassVar[bool] = False
 
@@ -70,6 +72,13 @@ class LossMeasure(Parameterised, ABC):
     def suited(cls, pair: Pair) -> bool:
         """Whether there is something to measure."""
         return bool(pair.of_kinds(cls.kinds))
+
+    @classmethod
+    def facing(cls, pair: Pair) -> Pair:
+        """The same tables on the attributes that this loss is about, unless somebody asks for it by name: dozens of
+        times of one series are for losses of series, and all other attributes are for the others."""
+        inside = pair.in_series
+        return pair.about(tuple(name for name in pair.attributes if (name in inside) == cls.of_series))
 
     def measure(
         self, original: Any, release: Any, attributes: Sequence[str] | None = None, *, progress: Progress = silent

@@ -80,11 +80,11 @@ def _beside(data: Any, original: Any) -> Microdata | None:
     return table if data.rows is None else table.take(data.rows)
 
 
-def _refuse_household(table: Microdata, attributes: Sequence[str]) -> None:
-    if table.schema.household in attributes:
-        raise SchemaError(
-            f"attribute '{table.schema.household}' is the household number: a release has new ones, so it is not masked"
-        )
+def _refuse_numbers_of_units(table: Microdata, attributes: Sequence[str]) -> None:
+    for role, words in (("household", "the household number"), ("series", "the number of the series")):
+        for name in table.schema.having(role):
+            if name in attributes:
+                raise SchemaError(f"attribute '{name}' is {words}: a release has new ones, so it is not masked")
 
 
 def _agreed(table: Microdata, attributes: Sequence[str], kept: Release | None) -> dict[str, BoolArray]:
@@ -129,6 +129,8 @@ class Method(Parameterised, ABC):
     random: ClassVar[bool] = True
     # what an attribute becomes depends on the others masked with it, and so do its random numbers
     joint: ClassVar[bool] = False
+    # takes a record for a series: what a cell becomes depends on the cells of the record before and after it
+    over_time: ClassVar[bool] = False
     # may set single cells to missing, such as a missing code that no other record of a group has
     suppresses: ClassVar[bool] = False
     # parameters with which the method only shows that it works; trials on small tables use them
@@ -181,7 +183,7 @@ class Method(Parameterised, ABC):
             )
         table = as_microdata(data)
         chosen = resolve_attributes(table, attributes, self.takes, self.name)
-        _refuse_household(table, chosen)
+        _refuse_numbers_of_units(table, chosen)
         if len(table) == 0:
             raise DataError(f"the table has no records, so {self.name} has nothing to mask")
         seed = self._seed(seed, earlier)
@@ -189,7 +191,10 @@ class Method(Parameterised, ABC):
         progress(0.0, self.name)
         identifiers = table.schema.identifiers
         provenance = Provenance(
-            steps=(*(earlier.steps if earlier else ()), Step(self.name, self.parameters(), chosen)),
+            steps=(
+                *(earlier.steps if earlier else ()),
+                Step(self.name, self.parameters(), table.schema.collapsed(chosen)),
+            ),
             seed=seed,
             input_digest=earlier.input_digest if earlier else table.digest(),
             input_records=earlier.input_records if earlier else len(table),

@@ -8,7 +8,7 @@ agrees with every value; where it is a category of its own, or not applicable, o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -194,6 +194,8 @@ class Guarantees:
     sizes: IntArray = field(default_factory=_nothing, repr=False)
     members: IntArray = field(default_factory=_nothing, repr=False)
     populations: FloatArray | None = field(default=None, repr=False)
+    # the keys as they are told to people: a series by its name
+    named: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(
@@ -255,9 +257,10 @@ class Guarantees:
                 self._refuse_proposed(name)
             if falls_short(name, np.array([reached]), wanted).any():
                 bound = "at most" if name in AT_MOST else "at least"
+                keys = ", ".join(self.named or self.keys)
                 raise GuaranteeError(
-                    f"the release was to have {name} {bound} {wanted:g} over {', '.join(self.keys)}, but it reaches "
-                    f"{reached:g}: {self._shortfall(name, wanted)}; mask more strongly, or ask for less"
+                    f"the release was to have {name} {bound} {wanted:g} over {keys}, but it reaches {reached:g}: "
+                    f"{self._shortfall(name, wanted)}; mask more strongly, or ask for less"
                 )
 
     def _refuse_proposed(self, name: str) -> None:
@@ -288,7 +291,7 @@ class Guarantees:
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Name, value and meaning of every guarantee, in words."""
-        n, over = self.classes, f" of {listed(self.keys)}"
+        n, over = self.classes, f" of {listed(self.named or self.keys)}"
         if self.k > 1:
             told = f"{_every(n, over)} has at least {self.k:,} records"
         else:
@@ -399,7 +402,8 @@ def guarantees_of(
     confidential = data.schema.confidential if confidential is None else tuple(confidential)
     classes = combinations_of(data, keys, progress)
     diversity = {name: _diversity(data, classes, name, c) for name in confidential if name not in keys}
-    return Guarantees.of(classes, weighted=data.schema.weight is not None, diversity=diversity)
+    found = Guarantees.of(classes, weighted=data.schema.weight is not None, diversity=diversity)
+    return replace(found, named=data.schema.collapsed(keys))
 
 
 def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> Diversity:

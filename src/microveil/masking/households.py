@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from microveil.masking.notes import MEMBERS_MADE_DIFFERENT, MEMBERS_MADE_DIFFERENT_STILL, MEMBERS_OF_HOUSEHOLDS, Note
 from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
-from microveil.microdata.microdata import as_categories
+from microveil.microdata.microdata import as_categories, encoded
 from microveil.microdata.schema import Category
 from microveil.typing import BoolArray, IntArray
 
@@ -158,9 +158,7 @@ def _fits(kind: pa.DataType, largest: int) -> bool:
 
 def _codes(data: Microdata, name: str) -> IntArray:
     """The cells as numbers, equal where the cells are; a missing cell has one of its own."""
-    encoded = pc.dictionary_encode(as_categories(data.arrow(name)), null_encoding="mask")
-    codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-    return np.array(codes, dtype=np.int64)
+    return encoded(data.arrow(name))[1]
 
 
 def _absent(data: Microdata, name: str) -> BoolArray:

@@ -223,6 +223,7 @@ IN_PARTS = Kind("in-parts", "{note} (in {parts:part} of {of})")
 # what became of the households and of the order of the records
 HOUSEHOLDS_KEPT = Kind("households-kept", "{attribute}: household numbers as they were")
 HOUSEHOLDS_RENUMBERED = Kind("households-renumbered", "{attribute}: households renumbered in random order")
+SERIES_RENUMBERED = Kind("series-renumbered", "{attribute}: series renumbered in random order")
 RANDOM_ORDER = Kind("random-order", "records in random order")
 MEMBERS_OF_HOUSEHOLDS = Kind("members-of-households", "{attribute} (in {households:household})")
 MEMBERS_MADE_DIFFERENT = Kind(
@@ -374,4 +375,42 @@ DISTANCE_TO_ORIGINALS = Kind(
     "the distance of released records to the nearest original is {distance_ratio:.2f} times that between originals, "
     "and {neighbour_ratio:.2f} times that to the second nearest (medians); {closer:.1f} % are closer to one than the "
     "closest 5 % of the originals are to each other[ (in a sample of {compared:,} of {records:,})]",
+)
+
+# series
+SERIES_MEANS = Kind(
+    "series-means",
+    "{series}: the mean of all cells moved by {file:.2g} % of their standard deviation, and that of one series by "
+    "{own:.2g} % on average",
+)
+SERIES_DYNAMICS = Kind(
+    "series-dynamics",
+    "{series}: the autocorrelation is {first_before:.2f} before and {first_after:.2f} after masking at lag 1, "
+    "{quarter_before:.2f} and {quarter_after:.2f} at lag {lag} (averages over the series); {spectrum:.1f} % of the "
+    "power of the spectrum lies at other frequencies",
+)
+SERIES_IN_RANGE = Kind(
+    "series-in-range",
+    "{series}: {values:value} brought back into the declared range, so that what is kept otherwise is not exact",
+)
+SERIES_NOT_SWAPPED = Kind(
+    "series-not-swapped", "{series}: {unchanged:series|series} without a partner, published as they were"
+)
+SERIES_WITHOUT_NOISE = Kind(
+    "series-without-noise", "{series}: {constant:constant series|constant series} without noise, published as they were"
+)
+SHAPES_AS_THEY_ARE = Kind(
+    "shapes-as-they-are",
+    "{method}: the shape of every series is published in its own record, so whoever knows how a series changes from "
+    "point to point finds it again",
+)
+LEVELS_AS_THEY_ARE = Kind(
+    "levels-as-they-are",
+    "{method}: the mean of every series is published in its own record, as it is or nearly so, and whoever knows it "
+    "can find the series again",
+)
+FILTER_CAN_BE_UNDONE = Kind(
+    "filter-can-be-undone",
+    "{method}: whoever knows the window can compute the original values back from the {form} ones; the low-pass form "
+    "or an aggregation in time cannot be undone",
 )

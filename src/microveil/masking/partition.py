@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.errors import DataError
+from microveil.numerics.core.ordering import numbered_by_first
 from microveil.typing import IntArray
 
 
@@ -28,10 +29,7 @@ class Partition:
         given = np.asarray(labels)
         if given.ndim != 1:
             raise DataError("a partition needs one label for each record")
-        _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
-        number = np.empty(len(first), dtype=np.int64)
-        number[np.argsort(first)] = np.arange(len(first))
-        renumbered = number[inverse]
+        renumbered = numbered_by_first(given)
         renumbered.flags.writeable = False
         return cls(renumbered)
 

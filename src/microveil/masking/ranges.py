@@ -53,21 +53,23 @@ class Interval(Range):
     logarithmic: bool = False
 
     def drawn(self, rng: np.random.Generator) -> Any:
-        return self._at(rng.random())
+        return self.at(rng.random())
 
     def near(self, value: Any, rng: np.random.Generator) -> Any:
-        at = self._position(float(value)) + _STEP * rng.standard_normal()
+        at = self.position(float(value)) + _STEP * rng.standard_normal()
         at = abs(at) if at <= 1 else 2 - at  # reflected at the ends
-        return self._at(min(1.0, max(0.0, at)))
+        return self.at(min(1.0, max(0.0, at)))
 
     def spread(self, count: int) -> list[Any]:
-        return [self._at(at) for at in np.linspace(0.0, 1.0, count)]
+        return [self.at(at) for at in np.linspace(0.0, 1.0, count)]
 
-    def _position(self, value: float) -> float:
+    def position(self, value: float) -> float:
+        """How far in the range a value lies, from 0 to 1."""
         low, high, value = (log(v) if self.logarithmic else v for v in (self.low, self.high, value))
         return (value - low) / (high - low) if high > low else 0.0
 
-    def _at(self, position: float) -> Any:
+    def at(self, position: float) -> Any:
+        """The value so far in the range, from 0 to 1."""
         if self.logarithmic:
             return self._rounded(exp(log(self.low) + position * (log(self.high) - log(self.low))))
         return self._rounded(self.low + position * (self.high - self.low))

@@ -7,7 +7,7 @@ import json
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,13 @@ import numpy as np
 from microveil.errors import ParameterError, check_path
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.households import BY_HOUSEHOLD, note_of
-from microveil.masking.notes import HOUSEHOLDS_KEPT, HOUSEHOLDS_RENUMBERED, RANDOM_ORDER, Note
+from microveil.masking.notes import (
+    HOUSEHOLDS_KEPT,
+    HOUSEHOLDS_RENUMBERED,
+    RANDOM_ORDER,
+    SERIES_RENUMBERED,
+    Note,
+)
 from microveil.masking.partition import Partition
 from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.masking.private_file import PrivateContent, private_path
@@ -34,13 +40,19 @@ MADE_AGAIN = (
     "to measure them, carry out the plan again (microveil protect ORIGINAL --plan MANIFEST --out again.csv, or "
     "protect(original, read_manifest(...).plan) in Python) and assess that release"
 )
+_RENUMBERED = {"household": HOUSEHOLDS_RENUMBERED, "series": SERIES_RENUMBERED}
 MISSING = "missing"  # in the place of a digest: there was a private file, which nobody has any more
 
 
 def versions() -> dict[str, str]:
     """The versions that decide whether the same bytes come out again."""
     packages = ("microveil", "numpy", "scipy", "numba", "pyarrow")
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in packages}}
+
+
+@cache
+def _version(package: str) -> str:
+    return metadata.version(package)
 
 
 @dataclass(frozen=True)
@@ -78,9 +90,10 @@ class Provenance:
 
     @property
     def renumbered(self) -> tuple[str, ...]:
-        """The household number, which a release has anew."""
-        kept = self.keep_household_ids or self.schema.household is None
-        return () if kept else self.schema.having("household")
+        """The household number and the number of series, which a release has anew."""
+        panel = self.schema.panel
+        households = () if self.keep_household_ids else self.schema.having("household")
+        return (*households, *(() if panel is None or panel.keep_ids else self.schema.having("series")))
 
     @property
     def _warnings(self) -> tuple[Note, ...]:
@@ -92,14 +105,23 @@ class Provenance:
         kept = self.schema.having("household") if self.keep_household_ids else ()
         households = [
             *(HOUSEHOLDS_KEPT(attribute=name) for name in kept),
-            *(HOUSEHOLDS_RENUMBERED(attribute=name) for name in self.renumbered),
+            *(
+                (_RENUMBERED[role](attribute=name))
+                for role in _RENUMBERED
+                for name in self.schema.having(role)
+                if name in self.renumbered
+            ),
         ]
         return (*households, *self._warnings, *([RANDOM_ORDER()] if self.shuffled else []))
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that any step has masked."""
-        return tuple(dict.fromkeys(name for step in self.steps for name in step.attributes or ()))
+        return tuple(dict.fromkeys(name for step in self.steps for name in self.masked_by(step)))
+
+    def masked_by(self, step: Step) -> tuple[str, ...]:
+        """The attributes that a step has masked; of a table of series its columns."""
+        return self.schema.expanded(step.attributes or ())
 
     @property
     def seed_is_guessable(self) -> bool:
@@ -327,13 +349,14 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
     origin, output = manifest.get("input") or {}, manifest.get("output") or {}
     records = origin.get("records")
     described = Schema.from_plain(output["schema"]) if output.get("schema") else Schema(())
-    data = _as_released(data, plan.schema or Schema(()), described)
+    before = None if plan.schema is None else plan.schema.read_as(data.schema)
+    data = _as_released(data, before or Schema(()), described)
     provenance = Provenance(
         steps=plan.steps,
         seed=plan.seed,
         input_digest=origin.get("digest") or "",
         input_records=len(data) if records is None else records,
-        schema=plan.schema or data.schema,
+        schema=before or data.schema,
         left_out=tuple(manifest.get("left_out") or ()),
         require=plan.require,
         versions=dict(manifest.get("versions") or {}),
@@ -361,7 +384,7 @@ def _as_released(data: Microdata, before: Schema, released: Schema) -> Microdata
     for read in data.schema:
         known = next((schema[read.name] for schema in (released, before) if read.name in schema), None)
         attributes.append(read if known is None else _described(data, read, known))
-    return Microdata(data.frame, Schema(attributes), data.origin)
+    return Microdata(data.frame, Schema(attributes, data.schema.panel), data.origin)
 
 
 def _described(data: Microdata, read: Attribute, known: Attribute) -> Attribute:

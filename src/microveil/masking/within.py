@@ -26,6 +26,7 @@ from microveil.microdata.microdata import check_records
 from microveil.microdata.mixed import mixed_columns
 from microveil.microdata.schema import KINDS, Category, category_key
 from microveil.numerics.clustering.c_medians import Merge
+from microveil.numerics.grouping.groups import joined_labels
 from microveil.numerics.neighbours.mixed_distance import MEDIAN
 from microveil.parameters import MOST_RECORDS, Parameterised, component_parameters, parameter, parameterised
 from microveil.progress import Part, Progress, parts
@@ -241,12 +242,7 @@ def _blocks_of_all(made: Sequence[Masked]) -> list[tuple[str, ...]]:
 
 
 def _one_partition(made: Sequence[Masked], rows_of_parts: Sequence[IntArray], block: tuple[str, ...]) -> Partition:
-    labels = np.empty(sum(map(len, rows_of_parts)), dtype=np.int64)
-    used = 0
-    for masked, rows in zip(made, rows_of_parts, strict=True):
-        labels[rows] = used + masked.partitions[block].labels
-        used += len(masked.partitions[block])
-    return Partition.of(labels)
+    return Partition.of(joined_labels(rows_of_parts, (masked.partitions[block].labels for masked in made)))
 
 
 def _descriptions(

@@ -37,7 +37,8 @@ class Description:
 
     @property
     def heading(self) -> str:
-        return f"{self.records:,} records, {count(len(self.attributes), 'attribute')}"
+        records = "series" if self.data.schema.panel is not None else "records"
+        return f"{self.records:,} {records}, {count(len(self.attributes), 'attribute')}"
 
     @property
     def schema(self) -> Schema:
@@ -50,7 +51,9 @@ class Description:
             (
                 *(row["name"], row["kind"], ", ".join(row["roles"])),
                 *(number(row[key]) for key in ("distinct", "missing", "mean", "standard_deviation")),
-                {None: "", "problem": "problem"}.get(row["looks_like"], f"{row['looks_like']}?"),
+                {None: "", "problem": "problem", "incomplete": "incomplete"}.get(
+                    row["looks_like"], f"{row['looks_like']}?"
+                ),
             )
             for row in self.attributes
         ]
@@ -98,7 +101,13 @@ def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
     """
     found = hints(data)
     rows = []
+    panel = data.schema.panel
+    values = set() if panel is None else set(panel.all_columns)
+    if panel is not None:
+        rows = [_variable(data, variable) for variable in panel.columns]
     for attribute in data.schema:
+        if attribute.name in values:
+            continue
         hint = found.get(attribute.name)
         row: dict[str, Any] = {
             "name": attribute.name,
@@ -121,6 +130,47 @@ def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
             row["looks_like"], row["hint"] = "problem", str(problem)
         rows.append(row)
     return rows
+
+
+def _variable(data: Microdata, variable: str) -> dict[str, Any]:
+    """A variable of a table of series, over all its times."""
+    panel = data.schema.panel
+    assert panel is not None
+    columns = tuple(panel.columns[variable])
+    first = data[columns[0]]
+    row: dict[str, Any] = {
+        "name": variable,
+        "kind": f"series of {len(columns):,}",
+        "roles": list(first.roles),
+        "label": first.label,
+        "distinct": None,
+        "missing": None,
+        "missing_share": None,
+        "missing_codes": None,
+        "missing_policy": first.missing,
+        "mean": None,
+        "standard_deviation": None,
+        "looks_like": None,
+        "hint": None,
+        "times": [str(time) for time in panel.times.to_pylist()] if panel.times is not None else [],
+    }
+    try:
+        (series,) = data.series_among(columns)
+    except DataError as problem:
+        return row | {"looks_like": "problem", "hint": str(problem)}
+    empty = np.isnan(series.values)
+    row["distinct"] = len(np.unique(np.where(empty, np.inf, series.values), axis=0))
+    row["missing"], row["missing_share"] = int(empty.sum()), 100 * float(empty.mean()) if empty.size else 0.0
+    if not empty.all():
+        row["mean"], row["standard_deviation"] = float(np.nanmean(series.values)), float(np.nanstd(series.values))
+    lengths = (~empty).sum(axis=1)
+    if len(data) and lengths.min() < lengths.max():
+        row["hint"] = (
+            f"series have {lengths.min():,} to {lengths.max():,} of {len(columns):,} values; methods that compare "
+            "whole series need all of them: length=N in --series resamples them, fill=linear fills gaps"
+        )
+        row["looks_like"] = "incomplete"
+    return row
 
 
 def _cells(data: Microdata, attribute: Attribute) -> dict[str, Any]:
@@ -149,4 +199,4 @@ def with_domains(data: Microdata) -> Schema:
             if 0 < len(found) <= most and not (len(data) >= 20 and len(found) == len(data)):
                 attribute = attribute.changed(domain=found)
         attributes.append(attribute)
-    return Schema(attributes)
+    return Schema(attributes, data.schema.panel)

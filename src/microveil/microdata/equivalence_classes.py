@@ -17,7 +17,7 @@ from microveil.errors import DataError
 from microveil.microdata.microdata import Microdata
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
-from microveil.progress import Progress, parts, silent
+from microveil.progress import Progress, reported, silent
 from microveil.typing import FloatArray, IntArray
 
 
@@ -102,10 +102,7 @@ def combinations_of(data: Microdata, attributes: Sequence[str], progress: Progre
     """
     if not attributes:
         raise DataError("name at least one attribute whose combinations to count")
-    columns = []
-    for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-        columns.append(key_codes(data, name))
-        part(1.0, f"counting combinations: {name}")
+    columns = [key_codes(data, name) for name in reported(attributes, progress, "counting combinations")]
     weight = data.schema.weight
     if weight is None:
         return Combinations.of(attributes, columns)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from microveil.typing import FloatArray, IntArray
 
 _LARGEST_NODE = 1e300
 _EMPTY = "a category is empty; what is missing has no place in a hierarchy"
+
+
+Made = TypeVar("Made", "Hierarchy", "Intervals")
 
 
 @dataclass(frozen=True)
@@ -41,13 +44,10 @@ class Hierarchy:
         listed = list(paths)
         if any(isinstance(path, str) or not isinstance(path, Sequence | np.ndarray) for path in listed):
             raise SchemaError("hierarchy: it must be a list of paths such as ['Graz', 'South', '*']")
-        hierarchy = cls(tuple(tuple(checked_node(node) for node in path) for path in listed))
-        problem = hierarchy._problem()
-        if problem:
-            raise SchemaError(f"hierarchy: {problem}")
-        return hierarchy
+        return _checked(cls(tuple(tuple(checked_node(node) for node in path) for path in listed)))
 
-    def _problem(self) -> str | None:
+    def problem(self) -> str | None:
+        """What is wrong with it, if anything."""
         if not self.paths:
             return "it has no categories"
         if len({len(path) for path in self.paths}) > 1:
@@ -204,12 +204,10 @@ class Intervals:
             intervals = cls(tuple(tuple(float(cut) for cut in level) for level in cuts))
         except (TypeError, ValueError, OverflowError):
             raise SchemaError("hierarchy: the cut points of a level must be a list of numbers") from None
-        problem = intervals._problem()
-        if problem:
-            raise SchemaError(f"hierarchy: {problem}")
-        return intervals
+        return _checked(intervals)
 
-    def _problem(self) -> str | None:
+    def problem(self) -> str | None:
+        """What is wrong with it, if anything."""
         if not self.cuts:
             return "it has no levels"
         finer: set[float] | None = None
@@ -296,3 +294,10 @@ def check_level(level: int, levels: int) -> None:
     """Refuse a level that a hierarchy does not have."""
     if not 0 <= level < levels:
         raise SchemaError(f"level {level} does not exist; the hierarchy has levels 0 to {levels - 1}")
+
+
+def _checked(made: Made) -> Made:
+    problem = made.problem()
+    if problem:
+        raise SchemaError(f"hierarchy: {problem}")
+    return made

@@ -27,7 +27,8 @@ def infer_schema(frame: Frame, given: Schema | None = None) -> Schema:
                 raise SchemaError(
                     f"the schema describes '{name}', but the table has no such column{nearest_name(name, columns)}"
                 )
-    return Schema(given[name] if given and name in given else guess_attribute(frame, name) for name in columns)
+    found = (given[name] if given and name in given else guess_attribute(frame, name) for name in columns)
+    return Schema(found, None if given is None else given.panel)
 
 
 def guess_attribute(frame: Frame, name: str) -> Attribute:

@@ -29,6 +29,7 @@ from microveil.microdata.hierarchy import node_text
 from microveil.microdata.kind_inference import infer_schema
 from microveil.microdata.ordered import cells_from, numbers_in
 from microveil.microdata.orders import in_order
+from microveil.microdata.panel import USUAL_VARIABLE, Panel, Series
 from microveil.microdata.schema import Attribute, Category, Schema, category_key
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 PRESENT, SYSTEM_MISSING, FIRST_CODE = 0, 1, 2
 _EXACT_IN_DOUBLE = 2**53
 _LARGEST_TO_SQUARE = 1e150
+_KEPT_RECORDS = 100_000  # up to which columns are read once, for memory is no matter there
 
 
 @dataclass(frozen=True)
@@ -103,10 +105,13 @@ class Microdata:
         numeric: Sequence[str] | None = None,
         ordinal: Sequence[str] | Mapping[str, Sequence[Category] | None] | None = None,
         nominal: Sequence[str] | None = None,
+        series: str | Mapping[str, Any] | Panel | None = None,
         origin: Origin | None = None,
     ) -> Microdata:
         """Wrap a table. Kinds are guessed where the schema is silent; roles are never guessed.
 
+        With `series` its records are series: "id=shop,time=month,value=sales" for a table with a row for every series
+        and time, "wide" for one with a row for every series.
         Ordinal attributes have the order of their domain, of numbers, ranges or a usual scale; where there is none,
         it must be given: `ordinal={"size": ["small", "medium", "large"]}`.
         """
@@ -117,6 +122,18 @@ class Microdata:
         if schema is not None and not isinstance(schema, Schema):
             call = "Schema.from_plain(...) makes one of a dict" if isinstance(schema, Mapping) else "Schema.read(path)"
             raise ParameterError(f"the schema must be a Schema, not {type(schema).__name__}; {call}")
+        panel = Panel.of(series) if series is not None else None if schema is None else schema.panel
+        held = table.schema.panel if isinstance(table, Microdata) else None
+        if panel is not None and held is not None and held.is_read and not panel.is_read:
+            if panel != held:
+                raise SchemaError("the schema declares other series than the table has")
+            panel = held
+            schema = None if schema is None else schema.read_as(table.schema)
+        if panel is not None and not panel.is_read and panel.form == "long":
+            from microveil.microdata.panel_forms import expanded_schema, to_wide
+
+            frame, panel = to_wide(frame, panel)
+            schema = expanded_schema(schema, panel, frame.columns)
         complete = infer_schema(frame, schema)
         domains = {name: domain for name, domain in ordinal.items() if domain} if isinstance(ordinal, Mapping) else {}
         named = list(ordinal) if isinstance(ordinal, Mapping) else ordinal
@@ -130,6 +147,10 @@ class Microdata:
             household=household,
             stratum=strata,
         )
+        if panel is not None and not panel.is_read:
+            from microveil.microdata.panel_forms import read_wide
+
+            frame, complete, panel = read_wide(frame, complete, panel)
         made = cls(frame, complete, origin)
         for attribute in complete:
             made._ask_for_an_order(attribute)
@@ -174,10 +195,40 @@ class Microdata:
     @property
     def native(self) -> Any:
         """The table as the frame type it came in; what is done to it does not reach back here."""
-        return own_frame(self.frame).to_native()
+        return own_frame(self.as_filed().frame).to_native()
 
     def with_schema(self, schema: Schema) -> Microdata:
-        return Microdata.of(self.frame, schema, origin=self.origin)
+        return Microdata.of(self.frame, schema.read_as(self.schema), origin=self.origin)
+
+    def as_filed(self) -> Microdata:
+        """The table in the form in which a file has it: of a long table of series, with a row for every series and
+        time."""
+        panel = self.schema.panel
+        if panel is None or panel.form == "wide" or not panel.is_read:
+            return self
+        from microveil.microdata.panel_forms import to_long
+
+        frame, schema = to_long(self.frame, self.schema)
+        return Microdata(frame, schema, self.origin)
+
+    def series_among(self, names: Sequence[str]) -> tuple[Series, ...]:
+        """The series that some attributes are values of, each with its values at those times.
+
+        In a table that is not declared to have series, numeric attributes are one, in their order.
+        """
+        panel = self.schema.panel
+        if panel is None:
+            columns = tuple(name for name in names if self.schema[name].kind == "numeric")
+            positions = np.arange(len(columns), dtype=np.float64)
+            return (Series(USUAL_VARIABLE, columns, positions, self.matrix(columns)),) if columns else ()
+        held = set(names)
+        found = []
+        for variable, listed in panel.columns.items():
+            columns = tuple(name for name in listed if name in held)
+            if columns:
+                positions = np.array([panel.positions[listed[name]] for name in columns])
+                found.append(Series(variable, columns, positions, self.matrix(columns)))
+        return tuple(found)
 
     def select(self, names: Sequence[str]) -> Microdata:
         """Only these columns, in this order."""
@@ -190,15 +241,33 @@ class Microdata:
 
     # --- columns out ---------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _read(self) -> dict[Any, Any]:
+        """Columns that were read before."""
+        return {}
+
+    def _once(self, what: Any, read: Callable[[], Any]) -> Any:
+        """What is read of a table; of one that is not long, once: measures ask for the same columns hundreds of times,
+        and there reading takes longer than measuring."""
+        if len(self) > _KEPT_RECORDS:
+            return read()
+        if what not in self._read:
+            self._read[what] = read()
+        return self._read[what]
+
     def arrow(self, name: str) -> pa.Array:
         self.schema[name]
-        return arrow_column(self.frame, name)
+        return self._once(("arrow", name), lambda: arrow_column(self.frame, name))
 
     def numbers(self, name: str) -> Numbers:
         """A numeric attribute as numbers; dates count in days, times and durations in seconds.
 
         Infinite values and text are refused.
         """
+        read: Numbers = self._once(("numbers", name), lambda: self._numbers(name))
+        return Numbers(name, read.values.copy(), read.state.copy())
+
+    def _numbers(self, name: str) -> Numbers:
         attribute = self.schema[name]
         if attribute.kind != "numeric":
             raise DataError(f"attribute '{name}' is {attribute.kind}, not numeric")
@@ -264,6 +333,10 @@ class Microdata:
 
         Where missing is a category of its own, the missing codes and, as None, the empty cell (if any) come last.
         """
+        found: tuple[Category | None, ...] = self._once(("domain", name), lambda: self._domain(name))
+        return found
+
+    def _domain(self, name: str) -> tuple[Category | None, ...]:
         attribute = self.schema[name]
         self._refuse_numeric(attribute)
         column = as_categories(self.arrow(name))
@@ -281,20 +354,24 @@ class Microdata:
 
     def categories(self, name: str, domain: Sequence[Category | None] | None = None) -> Categories:
         """A categorical attribute as positions in its domain."""
+        self._refuse_numeric(self.schema[name])
+        of = tuple(self.domain(name) if domain is None else domain)
+        told_apart = tuple((type(value), value) for value in of)  # 1 and True are not the same category
+        read: Categories = self._once(("categories", name, told_apart), lambda: self._categories(name, of))
+        return Categories(name, read.codes.copy(), read.domain)
+
+    def _categories(self, name: str, domain: tuple[Category | None, ...]) -> Categories:
         attribute = self.schema[name]
-        self._refuse_numeric(attribute)
-        domain = tuple(self.domain(name) if domain is None else domain)
-        encoded = pc.dictionary_encode(as_categories(self.arrow(name)), null_encoding="mask")
+        held, indices = encoded(self.arrow(name))
         code_of = {category_key(value): i for i, value in enumerate(domain) if value is not None}
         unknown, missing = -2, -1
-        lookup = np.full(len(encoded.dictionary) + 1, unknown, dtype=np.int64)
-        for i, value in enumerate(encoded.dictionary.to_pylist()):
+        lookup = np.full(len(held) + 1, unknown, dtype=np.int64)
+        for i, value in enumerate(held):
             if category_key(value) in code_of:
                 lookup[i] = code_of[category_key(value)]
             elif _category_state(attribute, value):
                 lookup[i] = missing
         lookup[-1] = domain.index(None) if None in domain else missing
-        indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False).astype(np.int64)
         codes = lookup[indices]
         outside = np.flatnonzero(codes == unknown)
         if outside.size:
@@ -312,14 +389,16 @@ class Microdata:
 
     def missing_states(self, name: str) -> npt.NDArray[np.uint8]:
         """For an attribute of any kind: 0 where present, else which kind of missing it is."""
+        read: npt.NDArray[np.uint8] = self._once(("states", name), lambda: self._states(name))
+        return read.copy()
+
+    def _states(self, name: str) -> npt.NDArray[np.uint8]:
         attribute = self.schema[name]
         if attribute.kind == "numeric":
             return self.numbers(name).state
-        column = as_categories(self.arrow(name))
-        encoded = pc.dictionary_encode(column, null_encoding="mask")
-        states = [_category_state(attribute, value) for value in encoded.dictionary.to_pylist()]
-        by_category = np.array([*states, SYSTEM_MISSING], dtype=np.uint8)
-        return np.asarray(by_category[encoded.indices.fill_null(len(states)).to_numpy(zero_copy_only=False)])
+        held, indices = encoded(self.arrow(name))
+        states = [_category_state(attribute, value) for value in held]
+        return np.asarray(np.array([*states, SYSTEM_MISSING], dtype=np.uint8)[indices])
 
     # --- columns in ----------------------------------------------------------------------------------------------
 
@@ -474,6 +553,18 @@ def as_categories(column: pa.Array) -> pa.Array:
         raise DataError(f"columns of {type_words(kind)} cannot be used as categories") from None
 
 
+def encoded(column: pa.Array) -> tuple[list[Any], IntArray]:
+    """The distinct categories of a column, and which of them each record has; where it is empty, the number after the
+    last.
+
+    >>> encoded(pa.array(["b", None, "a", "b"]))
+    (['b', 'a'], array([0, 2, 1, 0]))
+    """
+    made = pc.dictionary_encode(as_categories(column), null_encoding="mask")
+    indices = made.indices.fill_null(len(made.dictionary)).to_numpy(zero_copy_only=False)
+    return made.dictionary.to_pylist(), indices.astype(np.int64)
+
+
 def _category_state(attribute: Attribute, value: Category) -> int:
     """0 for a category, else which missing code or range it is."""
     for position, code in enumerate(attribute.missing_codes):
@@ -518,6 +609,7 @@ def resolve_attributes(
     data: Microdata, attributes: Sequence[str] | None, kinds: Sequence[str], asker: str
 ) -> tuple[str, ...]:
     """Which attributes are meant: those named; else the keys; else, without any roles, all numeric ones; else all.
+    In a table of series a variable stands for its values at all times, and where none are named, series are meant.
 
     Attributes of a kind the asker cannot treat are refused, never passed over.
     """
@@ -526,7 +618,9 @@ def resolve_attributes(
     if attributes is not None:
         if not isinstance(attributes, Iterable) or not all(isinstance(name, str) for name in attributes):
             raise ParameterError("attributes are a list of column names, such as ['age', 'income']")
-        named = tuple(dict.fromkeys(attributes))
+        named = data.schema.expanded(dict.fromkeys(attributes))
+    elif data.schema.panel is not None and "numeric" in kinds:
+        named = data.schema.panel.all_columns
     elif data.schema.keys:
         named = data.schema.keys
     elif data.schema.has_roles:

@@ -14,10 +14,11 @@ import pydantic
 from microveil.errors import MicroveilError, SchemaError, UnknownNameError, errors_of_file, parsed, shortened, toml_of
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.hierarchy import Hierarchy, Intervals, hierarchy_from_plain, node_text
+from microveil.microdata.panel import Panel
 from microveil.parameters import raised_by, what_is_wrong
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
-Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum"]
+Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum", "series"]
 MissingPolicy = Literal["own category", "wildcard", "not applicable", "refuse"]
 Category = str | int | float | bool
 
@@ -174,7 +175,7 @@ def _what_is_wrong(error: Mapping[str, Any]) -> str:
 
 
 class Schema:
-    """The attributes of a table, in column order. Immutable.
+    """The attributes of a table, in column order. Immutable. Of a table of series, `panel` says which they are.
 
     >>> schema = Schema([Attribute(name="age", kind="numeric", roles=("key",)), Attribute(name="job", kind="nominal")])
     >>> schema.keys
@@ -184,13 +185,15 @@ class Schema:
     """
 
     attributes: tuple[Attribute, ...]
+    panel: Panel | None
 
-    def __init__(self, attributes: Iterable[Attribute]) -> None:
+    def __init__(self, attributes: Iterable[Attribute], panel: Panel | None = None) -> None:
         object.__setattr__(self, "attributes", tuple(attributes))
+        object.__setattr__(self, "panel", panel)
         repeated = _repeated([a.name for a in self.attributes])
         if repeated:
             raise SchemaError(f"attribute '{repeated}' is described twice")
-        for role in ("weight", "household"):
+        for role in ("weight", "household", "series"):
             holders = self.having(role)
             if len(holders) > 1:
                 raise SchemaError(f"only one attribute can be the {role}, not {' and '.join(holders)}")
@@ -217,7 +220,7 @@ class Schema:
         return len(self.attributes)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and self.attributes == other.attributes
+        return isinstance(other, Schema) and (self.attributes, self.panel) == (other.attributes, other.panel)
 
     def __hash__(self) -> int:
         return hash(tuple(a.name for a in self.attributes))
@@ -263,14 +266,36 @@ class Schema:
         return any(a.roles for a in self.attributes)
 
     def select(self, names: Sequence[str]) -> Schema:
-        return Schema(self[name] for name in names)
+        panel = self.panel.restricted(names) if self.panel is not None and self.panel.is_read else self.panel
+        return Schema((self[name] for name in names), panel)
+
+    def read_as(self, other: Schema) -> Schema:
+        """This schema of a file as one of the table that another describes, which was read from such a file."""
+        read = other.panel
+        if read is None or not read.is_read or self.panel is None or self.panel.is_read:
+            return self if read is None or self.panel is not None else Schema(self.attributes, read)
+        if self.panel != read:
+            raise SchemaError("the schema declares other series than the table has")
+        if read.form == "wide":
+            return Schema(self.attributes, read)
+        from microveil.microdata.panel_forms import expanded_schema
+
+        return expanded_schema(self, read, other.names)
+
+    def expanded(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The names with every variable of a table of series replaced by its columns."""
+        return tuple(names) if self.panel is None else self.panel.expanded(names)
+
+    def collapsed(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names with all columns of a variable of a table of series replaced by its name."""
+        return tuple(names) if self.panel is None else self.panel.collapsed(names)
 
     def replacing(self, *attributes: Attribute) -> Schema:
         """A copy in which these attributes take the place of those of the same name."""
         new = {a.name: a for a in attributes}
         for name in new:
             self[name]
-        return Schema(new.get(a.name, a) for a in self.attributes)
+        return Schema((new.get(a.name, a) for a in self.attributes), self.panel)
 
     def with_roles(self, **names_by_role: Sequence[str] | str | None) -> Schema:
         """Give roles anew: `with_roles(key=["age", "zip"], weight="w")`; a role named here is taken from all others."""
@@ -280,10 +305,10 @@ class Schema:
                 raise UnknownNameError("role", role, ROLES)
             if given is None:
                 continue
-            names = [given] if isinstance(given, str) else list(given)
+            names = self.expanded([given] if isinstance(given, str) else given)
             for name in names:
                 self[name]
-            schema = Schema(_with_role(a, role, a.name in names) for a in schema.attributes)
+            schema = Schema((_with_role(a, role, a.name in names) for a in schema.attributes), self.panel)
         return schema
 
     def with_kinds(self, **names_by_kind: Sequence[str] | None) -> Schema:
@@ -292,19 +317,37 @@ class Schema:
         for kind, names in names_by_kind.items():
             if kind not in KINDS:
                 raise UnknownNameError("kind", kind, KINDS)
-            for name in names or ():
+            for name in self.expanded(names or ()):
                 changed[name] = _with_kind(self[name], kind)
         return self.replacing(*changed.values())
 
+    def in_words(self, text: str) -> str:
+        """A sentence in which the list of all columns of a variable of a table of series is its name."""
+        for variable, columns in ({} if self.panel is None else self.panel.columns).items():
+            text = text.replace(", ".join(columns), variable)
+        return text
+
     def to_plain(self) -> dict[str, Any]:
-        return {"attributes": {a.name: a.to_plain() for a in self.attributes}}
+        """As TOML and JSON can hold it; of a long table of series the attributes are the columns of its file."""
+        if self.panel is None:
+            return {"attributes": {a.name: a.to_plain() for a in self.attributes}}
+        attributes: dict[str, Any] = {}
+        for a in self.attributes:
+            variable = self.panel.variable_of(a.name) if self.panel.form == "long" else None
+            attributes.setdefault(variable or a.name, a.to_plain())
+        return {"series": self.panel.to_plain(), "attributes": attributes}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """Build from the content of a TOML or JSON file; hierarchies may be file names relative to `folder`."""
         table = plain.get("attributes") if isinstance(plain, Mapping) else None
-        if not isinstance(table, Mapping) or set(plain) - {"attributes"}:
-            raise SchemaError("a schema has one table, [attributes], with an entry for each column")
+        if not isinstance(table, Mapping) or set(plain) - {"attributes", "series"}:
+            raise SchemaError(
+                "a schema has a table [attributes] with an entry for each column and, for series, a table [series]"
+            )
+        series = plain.get("series")
+        if series is not None and not isinstance(series, Mapping):
+            raise SchemaError("the table [series] of a schema says which columns are id, time and values")
         attributes = []
         for name, entry in table.items():
             if not isinstance(entry, Mapping):
@@ -317,7 +360,7 @@ class Schema:
             if "name" in values:
                 raise SchemaError(f"attribute '{shortened(str(name))}': its name stands before its entry, not in it")
             attributes.append(make_attribute({"name": name, **values}))
-        return cls(attributes)
+        return cls(attributes, None if series is None else Panel.from_plain(series))
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:

@@ -94,7 +94,7 @@ def findings_of(
 def _described(released: Microdata, pair: Pair) -> Microdata:
     """The released table with what the original's schema says; a file brings only guesses of its own."""
     attributes = (_described_attribute(attribute, pair) for attribute in released.schema)
-    return Microdata(released.frame, Schema(attributes), released.origin)
+    return Microdata(released.frame, Schema(attributes, released.schema.panel), released.origin)
 
 
 def _described_attribute(attribute: Attribute, pair: Pair) -> Attribute:

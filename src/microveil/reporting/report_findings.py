@@ -73,8 +73,9 @@ class Findings:
         are not masked by being drawn."""
         if self.release is None:
             return tuple(name for name in self.pair.attributes if _differs(self.pair, name))
-        steps = (step for step in self.release.provenance.steps if step.method != Sampling.name)
-        return tuple(dict.fromkeys(name for step in steps for name in step.attributes or ()))
+        provenance = self.release.provenance
+        steps = (step for step in provenance.steps if step.method != Sampling.name)
+        return tuple(dict.fromkeys(name for step in steps for name in provenance.masked_by(step)))
 
 
 def verdict_of(found: Findings) -> Verdict:
@@ -111,7 +112,7 @@ def _records_at_risk(found: RiskSummary, risk: str, *, began: bool = False) -> s
 def k_of(guarantees: Guarantees) -> tuple[str, str]:
     """The k of a release as a box shows it."""
     told = beside_wildcards(guarantees.k, guarantees.k_without_wildcards)
-    return f"k-anonymity over {listed(guarantees.keys)}", told
+    return f"k-anonymity over {listed(guarantees.named or guarantees.keys)}", told
 
 
 def _required(found: Findings) -> tuple[tuple[str, bool], ...]:

@@ -38,6 +38,7 @@ from microveil.reporting.report_pictures import (
     distributions,
     risk_distribution,
 )
+from microveil.reporting.report_series import names_apart, series_pictures
 
 _LONG = 120  # characters of a parameter
 _MOST_BARS = 30
@@ -46,6 +47,7 @@ _OF_SAMPLING = ("standard_error", "sampled")
 
 def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY) -> str:
     """The page as HTML; `again` are commands that make the release again."""
+    apart = names_apart(found.pair.original, found.pair.attributes)
     per_record = vulnerability_of(found.assessment.risks.values(), found.assessment.records)
     return render(
         "report_internal.html",
@@ -59,7 +61,7 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         records=found.assessment.records,
         sampled=is_sample(found.pair),
         of_the_records=of_the_records(found.pair),
-        attributes=found.assessment.attributes,
+        attributes=found.assessment.named,
         knowledge=str(found.assessment.knowledge),
         score=found.assessment.score,
         warnings=found.assessment.warnings,
@@ -73,11 +75,12 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         alone=found.guarantees.below(2),
         losses=_losses(found),
         loss_pictures=[
-            _loss_picture(name, loss) for name, loss in found.assessment.losses.items() if loss.per_attribute
+            _loss_picture(name, loss) for name, loss in found.assessment.losses.items() if len(loss.per_attribute) > 1
         ],
-        summaries=_summaries(found.pair),
-        distributions=[p for name in found.pair.attributes for p in distributions(found.pair, found.released, name)],
-        correlations=correlation_pictures(found.pair),
+        summaries=_summaries(found.pair.about(apart), found.pair),
+        distributions=[p for name in apart for p in distributions(found.pair, found.released, name)],
+        correlations=correlation_pictures(found.pair.about(apart)),
+        series=series_pictures(found.pair),
         plan="" if found.release is None else replace(found.release.plan, seed=None).to_toml(),
         again=again,
     )
@@ -123,7 +126,8 @@ def _data(found: Findings) -> list[dict[str, Any]]:
     rows = []
     for row in describe_attributes(found.whole):
         released = after.get(row["name"])
-        state = "left out" if released is None else "masked" if row["name"] in masked else "as it was"
+        columns = set(found.pair.original.schema.expanded([row["name"]]))
+        state = "left out" if released is None else "masked" if columns & masked else "as it was"
         state = "renumbered" if row["name"] in renumbered else state
         rows.append({**row, "roles": ", ".join(row["roles"]), "released": released, "state": state})
     return rows
@@ -136,7 +140,7 @@ def _risks(found: Findings) -> list[dict[str, Any]]:
             "risk": risk,
             "meaning": find("attack", risk.name).meaning,
             "assumes": find("attack", risk.name).assumes,
-            "known": listed(risk.known),
+            "known": listed(found.pair.original.schema.collapsed(risk.known)),
             "certain": len(risk.certain),
         }
         for label, risk in sorted(found.assessment.risks.items(), key=lambda item: -item[1].value)
@@ -148,9 +152,6 @@ def _battery(found: Findings) -> dict[str, Any] | None:
     battery = found.assessment.battery
     if battery is None:
         return None
-    reasons: dict[str, list[str]] = {}
-    for name, reason in battery.passed_over.items():
-        reasons.setdefault(reason, []).append(name)
     picture = None
     if battery.contributions:
         shown = dict(list(battery.contributions.items())[:_MOST_BARS])
@@ -170,7 +171,7 @@ def _battery(found: Findings) -> dict[str, Any] | None:
         "worst_risk": None if battery.worst_linkage is None else battery.risks[battery.worst_linkage],
         "certain": len(battery.certain),
         "picture": picture,
-        "passed_over": [(reason, ", ".join(attacks)) for reason, attacks in reasons.items()],
+        "passed_over": [(reason, ", ".join(attacks)) for reason, attacks in battery.reasons.items()],
         "failed": [(label, type(problem).__name__) for label, problem in battery.failed.items()],
     }
 
@@ -210,10 +211,13 @@ def _loss_picture(name: str, loss: Loss) -> Picture:
     return Picture(svg, f"{name}, attribute by attribute")
 
 
-def _summaries(pair: Pair) -> list[tuple[str, list[tuple[str, Summary]]]]:
-    """The summary of each numeric attribute, before and after."""
-    return [
-        (name, [(BEFORE + of_the_records(pair), summarise(before.values)), (AFTER, summarise(after.values))])
-        for name in pair.of_kinds(("numeric",))
-        for before, after in [pair.numbers(name)]
-    ]
+def _summaries(pair: Pair, whole: Pair) -> list[tuple[str, list[tuple[str, Summary]]]]:
+    """The summary of each numeric attribute, and of all values of each series, before and after."""
+    columns = {name: (one.values, other.values) for name in pair.of_kinds(("numeric",))
+               for one, other in [pair.numbers(name)]}  # fmt: skip
+    if whole.original.schema.panel is not None:
+        after = {series.name: series.values for series in whole.masked.series_among(whole.attributes)}
+        for series in whole.original.series_among(whole.attributes):
+            columns[series.name] = series.values.ravel(), after[series.name].ravel()
+    before = BEFORE + of_the_records(pair)
+    return [(name, [(before, summarise(one)), (AFTER, summarise(other))]) for name, (one, other) in columns.items()]

@@ -13,6 +13,7 @@ from microveil.attacks import Risk
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.masking.guarantees import listed
 from microveil.masking.taxonomy import NATURES
+from microveil.microdata.description import describe_attributes
 from microveil.microdata.microdata import count
 from microveil.registry import find
 from microveil.reporting.pages import render
@@ -27,6 +28,7 @@ from microveil.reporting.report_findings import (
     verdict_of,
 )
 from microveil.reporting.report_pictures import released_correlations, released_distribution
+from microveil.reporting.report_series import names_apart, released_series_pictures
 
 FEWEST = 10  # records behind anything that is shown of the released table
 _NOT_STATED = "not stated"
@@ -66,8 +68,12 @@ class _Tried:
 
 def public_page(found: Findings, masthead: Masthead = NOBODY) -> str:
     """The page as HTML."""
-    names = [name for name in found.pair.attributes if name in found.masked]
+    masked = [name for name in found.pair.attributes if name in found.masked]
+    names = names_apart(found.released, masked)
     pictures = [released_distribution(found.released, name, FEWEST) for name in names]
+    pictures += released_series_pictures(found.released, masked, FEWEST)
+    described = describe_attributes(found.released)
+    collapsed = found.pair.original.schema.collapsed
     risks = _risks(found)
     if all(tried.bound == _NOT_STATED for tried in risks):
         risks = []  # a section that states nothing only invites to guess
@@ -77,17 +83,20 @@ def public_page(found: Findings, masthead: Masthead = NOBODY) -> str:
         masthead=masthead.line,
         verdict=_verdict(found),
         records=count(len(found.released), "record"),
-        number_of_attributes=count(len(found.released.schema), "attribute"),
-        attributes=[(attribute.name, attribute.kind) for attribute in found.released.schema],
+        number_of_attributes=count(len(described), "attribute"),
+        attributes=[(row["name"], row["kind"]) for row in described],
         families=_families(found),
-        masked=listed(found.masked),
-        compared=listed(found.pair.attributes),
+        masked=listed(collapsed(found.masked)),
+        compared=listed(found.assessment.named),
         several_compared=len(found.pair.attributes) > 1,
         sampled=is_sample(found.pair),
         identifiers_removed=found.release is not None and bool(found.release.provenance.left_out),
         guarantees=guarantee_sentences(found.guarantees),
-        risks=[(tried.words, f"{tried.assumes}; attributes: {listed(tried.known)}", tried.bound) for tried in risks],
-        known=listed(found.assessment.knowledge.attributes),
+        risks=[
+            (tried.words, f"{tried.assumes}; attributes: {listed(collapsed(tried.known))}", tried.bound)
+            for tried in risks
+        ],
+        known=listed(found.assessment.knowledge.named),
         everything_known=all(_everything(found) <= set(tried.known) for tried in risks),
         losses=_losses(found),
         distributions=[picture for picture in pictures if picture is not None],
@@ -101,10 +110,11 @@ def _verdict(found: Findings) -> Verdict | None:
     internal = verdict_of(found)
     if not internal.passed:
         return None
+    collapsed = found.pair.original.schema.collapsed
     numbers = (
         ("records", f"{len(found.released):,}"),
         k_of(found.guarantees),
-        ("attributes masked", f"{len(found.masked)} of {len(found.released.schema)}"),
+        ("attributes masked", f"{len(collapsed(found.masked))} of {len(collapsed(found.released.names))}"),
     )
     return Verdict(True, internal.sentence, numbers)
 

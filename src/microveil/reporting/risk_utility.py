@@ -38,6 +38,7 @@ class Spot:
 def risk_utility_chart(
     spots: Sequence[Spot],
     *,
+    tried: Sequence[Spot] = (),
     front: Sequence[int] = (),
     best: int | None = None,
     knee: int | None = None,
@@ -51,12 +52,14 @@ def risk_utility_chart(
     """The map as SVG text. `front`, `best` and `knee` are positions in `spots`, which are numbered from 1 as they come.
 
     `risk_below` shades what is admissible; `equal_score` draws where loss and risk have the same score as this one, so
-    that all below and left of it would be better; `balance` draws the line on which loss and risk are the same.
+    that all below and left of it would be better; `balance` draws the line on which loss and risk are the same. What an
+    optimiser has `tried` on its way lies faintly behind the candidates.
 
     >>> risk_utility_chart([Spot("mdav k=3", 20.0, 10.0, "mdav")], best=0).count("<circle")
     3
     """
-    risk_top, loss_top = _top([s.risk for s in spots]), _top([s.loss for s in spots])
+    every = [*spots, *tried]
+    risk_top, loss_top = _top([s.risk for s in every]), _top([s.loss for s in every])
     guides = [Guide([(spots[i].risk, spots[i].loss) for i in front])] if front else []
     if equal_score is not None:
         guides.append(Guide(_equal_score_line(equal_score, risk_top, loss_top), _DOTTED, _GREY))
@@ -80,6 +83,7 @@ def risk_utility_chart(
         "the best balance is near the lower left corner.",
         x=Axis(_RISK, 0.0, risk_top),
         y=Axis(_LOSS, 0.0, loss_top),
+        faint=[(spot.risk, spot.loss, f"{spot.label}: {_told(spot)}") for spot in tried],
         guides=guides,
         region=None if risk_below is None else Region(risk_below, f"admissible: risk below {risk_below:g}"),
         styles=styles,
@@ -112,7 +116,11 @@ def _label(position: int, spot: Spot, *, chosen: bool, numbered: bool) -> str:
 
 def _hint(position: int, spot: Spot) -> str:
     score = "" if spot.score is None else f", score {spot.score:.1f}"
-    return f"{position + 1}. {spot.label}: risk {spot.risk:.1f}, loss {spot.loss:.1f}{score}"
+    return f"{position + 1}. {spot.label}: {_told(spot)}{score}"
+
+
+def _told(spot: Spot) -> str:
+    return f"risk {spot.risk:.1f}, loss {spot.loss:.1f}"
 
 
 def _equal_score_line(score: Score, risk_top: float, loss_top: float) -> list[tuple[float, float]]:

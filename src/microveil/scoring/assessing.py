@@ -16,7 +16,7 @@ from microveil.attacks import Attack, Risk
 from microveil.attacks.correspondence import Correspondence, corresponding
 from microveil.attacks.reidentification import check_threshold, headline_of
 from microveil.attacks.uniqueness import Uniqueness
-from microveil.battery import battery_of
+from microveil.battery import battery_of, variant_label
 from microveil.comparison.pairs import Pair, fitting
 from microveil.losses import Loss, LossMeasure
 from microveil.progress import Part, Progress, parts, silent
@@ -94,16 +94,17 @@ def assess_pair(
         fitting(pair, rule, explicit=True)
         known_pair = known_by(known_pair, rule)
     first_half, second_half, last = Part(progress, 0.0, 0.45), Part(progress, 0.45, 0.9), Part(progress, 0.9, 1.0)
-    loss_by_label, own_losses = _losses(pair, _chosen("loss", losses, pair), rule.losses(pair), first_half)
+    named = losses is not None and losses != "all"
+    loss_by_label, own_losses = _losses(pair, _chosen_losses(losses, pair), named, rule.losses(pair), first_half)
     scenarios = rule.scenarios(pair, known_pair)
     battery = None
     if attacks == "all" or (attacks is None and rule.every_attack):
         until = 0.5 if scenarios else 1.0
         battery = battery_of(pair, progress=Part(second_half, 0.0, until))
-        risk_by_label, own_risks = _risks(known_pair, [], scenarios, Part(second_half, until, 1.0))
+        risk_by_label, own_risks = _risks(known_pair, {}, scenarios, Part(second_half, until, 1.0))
         risk_by_label = {**battery.risks, **_apart(risk_by_label, battery.risks)}
     else:
-        chosen = _chosen("attack", attacks, pair)
+        chosen = _usual_attacks(pair) if attacks is None else _labelled(_made("attack", attacks))
         risk_by_label, own_risks = _risks(known_pair, chosen, scenarios, second_half)
     linked = [risk for risk in risk_by_label.values() if is_linkage(risk)]
     unique = next((risk for risk in risk_by_label.values() if risk.name == Uniqueness.name), None)
@@ -112,7 +113,7 @@ def assess_pair(
     values = rule.values(pair, loss_by_label, risk_by_label, {**own_losses, **own_risks})
     return Assessment(
         loss_by_label, risk_by_label, rule.combine(values), pair.attributes, len(pair), pair.knowledge, headline,
-        battery, rule, values, matched.warnings, pair.labelled,
+        battery, rule, values, matched.warnings, pair.labelled, pair.original.schema.collapsed(pair.attributes),
     )  # fmt: skip
 
 
@@ -150,29 +151,37 @@ def score_index(
 
 
 def _losses(
-    pair: Pair, chosen: Sequence[LossMeasure], own: Mapping[str, LossMeasure], progress: Progress
+    pair: Pair, chosen: Sequence[LossMeasure], named: bool, own: Mapping[str, LossMeasure], progress: Progress
 ) -> tuple[dict[str, Loss], dict[str, Loss]]:
-    """The losses by label, those of the rule after the chosen ones, and the rule's by symbol."""
-    labelled = _labelled(chosen)
+    """The losses by label, those of the rule after the chosen ones, and the rule's by symbol. Those that nobody named
+    are about the attributes that they face."""
+    labelled = {label: (measure, _about(measure, pair, named)) for label, measure in _labelled(chosen).items()}
     label_of = {}
     for symbol, measure in own.items():
-        same = next((label for label, other in labelled.items() if other == measure), None)
+        wanted = (measure, _about(measure, pair, True))
+        same = next((label for label, other in labelled.items() if other == wanted), None)
         label_of[symbol] = same or _free_label(measure.name, symbol, labelled)
-        labelled[label_of[symbol]] = measure
+        labelled[label_of[symbol]] = wanted
     stretches = parts(progress, max(1, len(labelled)))
     found = {
-        label: measure.measure_pair(pair, progress=part)
-        for (label, measure), part in zip(labelled.items(), stretches, strict=False)
+        label: measure.measure_pair(pair.about(attributes), progress=part)
+        for (label, (measure, attributes)), part in zip(labelled.items(), stretches, strict=False)
     }
     return found, {symbol: found[label] for symbol, label in label_of.items()}
 
 
+def _about(measure: LossMeasure, pair: Pair, named: bool) -> tuple[str, ...]:
+    """The attributes that a loss is measured over."""
+    faced = measure.facing(pair)
+    return pair.attributes if named and not (measure.of_series and faced.attributes) else faced.attributes
+
+
 def _risks(
-    pair: Pair, chosen: Sequence[Attack], own: Mapping[str, Scenario], progress: Progress
+    pair: Pair, chosen: Mapping[str, Attack], own: Mapping[str, Scenario], progress: Progress
 ) -> tuple[dict[str, Risk], dict[str, Risk]]:
     """The same with risks: the chosen attacks know all that is assumed, those of the rule what its scenarios say."""
     labelled: dict[str, tuple[Attack, Levels]] = {
-        label: (attack, (attack.facing(pair).attributes,)) for label, attack in _labelled(chosen).items()
+        label: (attack, (attack.facing(pair).attributes,)) for label, attack in chosen.items()
     }
     label_of = {}
     for symbol, scenario in own.items():
@@ -210,16 +219,28 @@ def _over_levels(pair: Pair, attack: Attack, levels: Levels, progress: Progress)
     return Risk.of(attack.name, per_record, most.known, scenario, counters=counters)
 
 
-def _chosen(kind: str, wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[Any]:
-    """The measures asked for; without a wish the usual losses and general attacks that have an attribute to work on,
-    with "all" every one of them."""
+def _made(kind: str, wanted: Sequence[Any]) -> list[Any]:
+    return [make(kind, item) if isinstance(item, str) else item for item in wanted]
+
+
+def _chosen_losses(wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[LossMeasure]:
+    """The losses asked for; without a wish the usual ones that have an attribute to work on, with "all" every one. What
+    is a value of a series is for losses of series, unless another one is asked for."""
     if wanted is not None and wanted != "all":
-        return [make(kind, item) if isinstance(item, str) else item for item in wanted]
-    chosen = names(kind) if wanted == "all" else usual_names(kind)
-    faced = {name: find(kind, name).facing(pair) if kind == "attack" else pair for name in chosen}
-    if kind == "attack" and wanted is None:
-        chosen = tuple(name for name in chosen if find(kind, name).noticed(faced[name]))
-    return [make(kind, name) for name in chosen if find(kind, name).suited(faced[name])]
+        return _made("loss", wanted)
+    chosen = names("loss") if wanted == "all" else usual_names("loss")
+    return [make("loss", name) for name in chosen if find("loss", name).suited(find("loss", name).facing(pair))]
+
+
+def _usual_attacks(pair: Pair) -> dict[str, Attack]:
+    """The general attacks that have an attribute to work on, by their labels."""
+    chosen: dict[str, Attack] = {}
+    for name in usual_names("attack"):
+        cls: type[Attack] = find("attack", name)
+        faced = cls.facing(pair)
+        forms = cls.usual_forms(faced) if cls.noticed(faced) else ()
+        chosen |= {variant_label(form, forms[0]): form for form in forms}
+    return chosen
 
 
 def _labelled(measures: Sequence[Any]) -> dict[str, Any]:

@@ -28,7 +28,8 @@ class Assessment:
 
     `knowledge` is what the intruder is assumed to know, and `headline` the risk of re-identification before and after
     masking. `rule` made the score out of `parts`, the values of its formula. `warnings` are sentences without which the
-    numbers would be misread. `labelled` are the attributes that were released as labels for several values.
+    numbers would be misread. `labelled` are the attributes that were released as labels for several values. `named` are
+    the attributes as they are told to people: a series by its name.
     """
 
     losses: Mapping[str, Loss]
@@ -43,6 +44,7 @@ class Assessment:
     parts: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     labelled: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {

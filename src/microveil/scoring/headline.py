@@ -11,17 +11,24 @@ from microveil.losses import Loss
 from microveil.microdata.schema import CATEGORICAL
 from microveil.registry import find
 
-# the general measures the literature averages: IL for numbers; CTBIL, DBIL and EBIL for categories
+# the general measures the literature averages: IL for numbers and for series; CTBIL, DBIL and EBIL for categories
 _NUMERIC_HEADLINE = ("il",)
+_SERIES_HEADLINE = "series-il"
 _CATEGORICAL_HEADLINE = ("ctbil", "dbil", "ebil")
 _OF_LABELS = "generalisation"
-_INTERVALS = "interval-disclosure"
+_INTERVALS = ("interval-disclosure", "series-intervals")
+HEADLINE_LOSSES = (
+    *_NUMERIC_HEADLINE,
+    _SERIES_HEADLINE,
+    *_CATEGORICAL_HEADLINE,
+    _OF_LABELS,
+)  # which the one loss is made of
 
 
 def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
     """One loss: IL for numeric attributes, the mean of CTBIL, DBIL and EBIL, as far as they were measured, for the
-    others, and what labels leave open, weighted by the numbers of attributes. Without any loss there is none, which is
-    not the same as 0."""
+    others, what labels leave open, and IL of series, weighted by the numbers of attributes, where a series is one.
+    Without any loss there is none, which is not the same as 0."""
     if not losses:
         raise ParameterError("no loss was measured, so there is no score; name at least one that fits the attributes")
     weighted = []
@@ -29,10 +36,13 @@ def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
         (_NUMERIC_HEADLINE, ("numeric",)),
         (_CATEGORICAL_HEADLINE, CATEGORICAL),
     ):
-        values = [losses[name].value for name in headline if name in losses]
-        attributes = len(pair.of_kinds(kinds))
-        if values and attributes:
-            weighted.append((sum(values) / len(values), attributes))
+        measured = [losses[name] for name in headline if name in losses]
+        attributes = len(set(pair.of_kinds(kinds)).intersection(*(loss.attributes for loss in measured)))
+        if measured and attributes:
+            weighted.append((sum(loss.value for loss in measured) / len(measured), attributes))
+    if _SERIES_HEADLINE in losses:
+        series = pair.original.series_among(losses[_SERIES_HEADLINE].attributes)
+        weighted.append((losses[_SERIES_HEADLINE].value, len(series)))
     if pair.labelled and _OF_LABELS in losses:
         of_labels = [losses[_OF_LABELS].per_attribute[name] for name in pair.labelled]
         weighted.append((sum(of_labels) / len(of_labels), len(of_labels)))
@@ -42,8 +52,9 @@ def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
 
 
 def headline_risk(risks: Mapping[str, Risk]) -> float:
-    """One risk: the mean of interval disclosure and of the linkage that succeeds most often, else of those measured."""
-    values = [risks[_INTERVALS].value] if _INTERVALS in risks else []
+    """One risk: the mean of interval disclosure, of attributes or of series, whichever is larger, and of the linkage
+    that succeeds most often, else of those measured."""
+    values = [max(disclosed)] if (disclosed := [risks[name].value for name in _INTERVALS if name in risks]) else []
     if any(map(is_linkage, risks.values())):
         values.append(worst_risk(risks))
     values = values or [risk.value for risk in _measured(risks).values()]

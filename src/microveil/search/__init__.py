@@ -3,7 +3,6 @@
 The module can be called: `microveil.search(data, risk_below=5)`.
 """
 
-import importlib
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -25,11 +24,7 @@ _HOMES = {
     "Found": "microveil.search.found",
     "search": "microveil.search.searching",
 }
-_look_up, __dir__ = offered(globals(), _HOMES, __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return importlib.import_module("microveil.search.toolbox") if name == "toolbox" else _look_up(name)
+__getattr__, __dir__ = offered(globals(), _HOMES, __all__, {"toolbox": "microveil.search.toolbox"})
 
 
 class _Callable(ModuleType):

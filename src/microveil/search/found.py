@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from microveil.display import paragraph
 from microveil.microdata.files.atomic import make_folder, text_writer, write_together
 from microveil.microdata.microdata import count
 from microveil.numerics.evolution.pareto import hypervolume
+from microveil.reporting.risk_utility import Spot
 from microveil.search.aims import Aim
 from microveil.search.measuring import Trial
 from microveil.search.samplers import Point
+from microveil.search.space import key_of
 from microveil.study import Result, Study
 from microveil.study.measuring import Measured, Outcome
-from microveil.study.results import csv_text
+from microveil.study.results import PAGE, PLAN, SUMMARY, TABLE, csv_text
 
 FRONT, EXPLORED, PLANS = "front.csv", "explored.csv", "plans"
 _IN_FRONT = ("loss", "risk", "candidate", "plan")
@@ -37,8 +40,8 @@ class Explored:
 class Found:
     """The front of a search as a `study`, measured with `fresh` seeds unless the search was cancelled.
 
-    `explored` are all pipelines that were tried; `trajectory` has, after each batch, how many these were and the
-    hypervolume of the front.
+    `explored` is all that was tried, on a long table first on a sample; `trajectory` has, after each pipeline, how many
+    these were and the hypervolume of the front.
     """
 
     study: Study
@@ -58,6 +61,11 @@ class Found:
         return self.study.best
 
     @property
+    def tried(self) -> int:
+        """How many pipelines were tried."""
+        return tried_of(self.explored)
+
+    @property
     def hypervolume(self) -> float:
         """The share of the area of loss and risk, both up to 100 %, that the front dominates, in per cent."""
         return hypervolume(np.array([(r.loss, r.risk) for r in self.front], dtype=np.float64).reshape(-1, 2))
@@ -70,7 +78,7 @@ class Found:
     def explanation(self) -> tuple[str, ...]:
         """Why the best was chosen, and what its neighbours on the front would give and cost."""
         best, front = self.best, list(self.front)
-        tried = count(len(self.explored), "pipeline")
+        tried = count(self.tried, "pipeline")
         told = [
             f"'{best.candidate.label}' is chosen: it loses {best.loss:.2f} % and the worst attack links "
             f"{best.risk:.2f} % of the records ({worst_attack(best)})."
@@ -100,7 +108,7 @@ class Found:
             "front": [{"loss": r.loss, "risk": r.risk, "candidate": r.candidate.label} for r in self.front],
             "best": self.best.candidate.label,
             "hypervolume": self.hypervolume,
-            "explored": len(self.explored),
+            "explored": self.tried,
             "fresh": self.fresh,
             "explanation": list(self.explanation),
         }
@@ -112,10 +120,9 @@ class Found:
     def save(self, folder: str | Path) -> dict[str, Path]:
         """Write what a study writes, the front with a plan for each of its members, and all that was tried."""
         folder = make_folder(folder)
-        paths = self.study.save(folder, lead=" ".join(self.explanation))
+        paths = self.study.save(folder, lead=" ".join(self.explanation), tried=self._spots())
         plans = make_folder(folder / PLANS)
-        for old in plans.glob("plan-[0-9][0-9].toml"):  # of an earlier run
-            old.unlink()
+        _remove_plans(plans)  # of an earlier run
         texts = {
             folder / FRONT: csv_text(_IN_FRONT, self._front_rows()),
             folder / EXPLORED: csv_text(_TRIED, self._tried_rows()),
@@ -125,6 +132,15 @@ class Found:
         # seeds of plans help to undo the masking
         write_together({path: text_writer(text) for path, text in named.items()}, force=True, private=list(named))
         return {**paths, **{path.name: path for path in texts}}
+
+    def _spots(self) -> list[Spot]:
+        """What was tried on all records, for the map."""
+        whole = ((one, one.outcome.measured) for one in self.explored if one.trial.sample is None)
+        return [
+            Spot(one.trial.candidate.label, measured.risk, measured.loss, one.trial.candidate.family)
+            for one, measured in whole
+            if measured is not None
+        ]
 
     def _front_rows(self) -> list[dict[str, Any]]:
         return [
@@ -143,6 +159,23 @@ class Found:
             }
             for one in self.explored
         ]
+
+
+def tried_of(explored: Sequence[Explored]) -> int:
+    """How many pipelines these are; one that was raced on a sample and then measured on all records counts once."""
+    return len({key_of(one.point.pipeline) for one in explored})
+
+
+def remove_results(folder: Path) -> None:
+    """Remove what an earlier search has written; its measurements stay, so the same search writes it again."""
+    for name in (PLAN, FRONT, EXPLORED, PAGE, TABLE, SUMMARY):
+        (folder / name).unlink(missing_ok=True)
+    _remove_plans(folder / PLANS)
+
+
+def _remove_plans(folder: Path) -> None:
+    for old in folder.glob("plan-[0-9][0-9].toml"):
+        old.unlink()
 
 
 def _numbers(found: Result | Measured) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """What to try next: samplers that are asked for pipelines and told what became of them.
 
-`nsga2` is the elitist non-dominated sorting genetic algorithm of Deb et al. (2002): parents are drawn by tournaments on
-rank and crowding, and the best of parents and children survive. `random` draws pipelines without looking at what was
+`sms-emoa` is the selection by dominated hypervolume of Beume, Naujoks and Emmerich (2007): of each rank those survive
+that dominate most by themselves, so that nobody is kept for being far out where there is nothing to gain. `nsga2` is
+the elitist non-dominated sorting genetic algorithm of Deb et al. (2002), which keeps those in the least crowded places.
+`bayes` is a Bayesian sampler of another package, for comparison. `random` draws pipelines without looking at what was
 found; it is what every other sampler must beat.
 """
 
@@ -15,16 +17,17 @@ from math import inf, isfinite
 import numpy as np
 
 from microveil.errors import UnknownNameError
-from microveil.numerics.evolution.pareto import crowding_distances, hypervolume, ranks
+from microveil.numerics.evolution.pareto import contributions, crowding_distances, hypervolume, ranks
 from microveil.search.space import Pipeline, Space, key_of
 from microveil.typing import FloatArray
 
-_TRIES = 50  # to find a pipeline that was not tried before
-_STARTED = 24  # good plans that are tried first
+TRIES = 50  # to find a pipeline that was not tried before
+_STARTED = 0.5  # share of good plans among those tried after every method was tried once
+_DRAWN = 0.15  # share of pipelines that are drawn anew, so that no region is left out
 _CROSSED = 0.4  # share of children that have two parents
 _AGAIN = 0.4  # probability that a varied child is varied once more
 _BY_FAR = 0.5, 0.25  # shares of loss and risk on a sample with which other methods beat a pipeline
-_FOCUS = 0.3  # share of parents from the neighbourhood of the best within the bound on the risk
+_FOCUS = 0.5  # share of parents from the neighbourhood of the best within the bound on the risk
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,15 @@ def hypervolume_of(points: Sequence[Point]) -> float:
     return hypervolume(_objectives(front_of(points)))
 
 
+def greatest_area(front: Sequence[Point], held: Sequence[Point], most: int) -> list[Point]:
+    """Members of a front beside those `held`, each the one that adds most to the area that those before it dominate."""
+    chosen, left = list(held), [point for point in front if not any(point is other for other in held)]
+    while left and len(chosen) < most + len(held):
+        areas = [hypervolume(_objectives([*chosen, point])) for point in left]
+        chosen.append(left.pop(int(np.argmax(areas))))
+    return chosen[len(held) :]
+
+
 def _objectives(points: Sequence[Point]) -> FloatArray:
     return np.array([(point.loss, point.risk) for point in points], dtype=np.float64).reshape(-1, 2)
 
@@ -108,8 +120,8 @@ class Sampler(ABC):
         """So many pipelines to try; fewer only where hardly any is left that was not tried."""
         asked: list[Pipeline] = []
         for _ in range(count):
-            for attempt in range(_TRIES):
-                pipeline = self.space.drawn(self.rng) if attempt > _TRIES // 2 else self._next()
+            for attempt in range(TRIES):
+                pipeline = self.space.drawn(self.rng) if attempt > TRIES // 2 else self._next()
                 if (key := key_of(pipeline)) not in self.seen:
                     self.seen.add(key)
                     asked.append(pipeline)
@@ -135,8 +147,12 @@ class RandomSampler(Sampler):
         pass
 
 
-class Nsga2Sampler(Sampler):
-    """Keeps a population of the best found, and varies and crosses its members."""
+class EvolutionarySampler(Sampler):
+    """Keeps a population of the best found, and varies and crosses its members.
+
+    It begins with a good plan of every method. Good plans with other choices and of other strengths come among the
+    children, first those of methods that are in the population.
+    """
 
     size = 16  # of the population: small, because an evaluation takes long and a search has hundreds, not thousands
 
@@ -144,14 +160,18 @@ class Nsga2Sampler(Sampler):
         super().__init__(space, rng, risk_below)
         self.population: list[Point] = []
         self.ranks = np.empty(0, dtype=np.int64)
-        self.crowding = np.empty(0)
-        self.starts = iter(space.starts()[:_STARTED])
+        self.worth = np.empty(0)
+        self.first = len(space.methods)
+        starts = space.starts()
+        self.starts = [*starts[: self.first], *space.choices(), *starts[self.first :]]
 
     def _next(self) -> Pipeline:
-        start = next(self.starts, None)
-        if start is not None:
-            return start
-        if not self.population:
+        if self.first > 0 and self.starts:
+            self.first -= 1
+            return self.starts.pop(0)
+        if self.starts and (not self.population or self.rng.random() < _STARTED):
+            return self.starts.pop(self._most_promising())
+        if not self.population or self.rng.random() < _DRAWN:
             return self.space.drawn(self.rng)
         child = self._parent().pipeline
         if self.rng.random() < _CROSSED:
@@ -161,23 +181,32 @@ class Nsga2Sampler(Sampler):
             child = self.space.varied(child, self.rng)
         return child
 
+    def _most_promising(self) -> int:
+        """The next good plan of a method that is in the population; else the next one."""
+        held = {step.method for point in self.population for step in point.pipeline}
+        return next((i for i, start in enumerate(self.starts) if start[0].method in held), 0)
+
     def tell(self, points: Sequence[Point]) -> None:
         made = [point for point in points if isfinite(point.violation)]
         self.population = self._survivors([*self.population, *made])
 
     def _survivors(self, points: list[Point]) -> list[Point]:
-        """The best by rank, and within the last rank that finds room those in the least crowded places."""
+        """The best by rank, and of the last rank that finds room those that are worth most."""
         if not points:
             return []
         objectives = _objectives(points)
         found = ranks(objectives, np.array([point.violation for point in points]))
-        crowding = np.zeros(len(points))
+        worth = np.zeros(len(points))
         for rank in range(int(found.max()) + 1):
             members = np.flatnonzero(found == rank)
-            crowding[members] = crowding_distances(objectives[members])
-        order = np.lexsort((-crowding, found))[: self.size]
-        self.ranks, self.crowding = found[order], crowding[order]
+            worth[members] = self._worth(objectives[members])
+        order = np.lexsort((-worth, found))[: self.size]
+        self.ranks, self.worth = found[order], worth[order]
         return [points[i] for i in order]
+
+    @abstractmethod
+    def _worth(self, objectives: FloatArray) -> FloatArray:
+        """How much the members of one rank are worth beside each other."""
 
     def _parent(self) -> Point:
         """The winner of a tournament of two; now and then a neighbour of the best within the bound on the risk."""
@@ -185,7 +214,7 @@ class Nsga2Sampler(Sampler):
         if near and self.rng.random() < _FOCUS:
             return near[self.rng.integers(len(near))]
         one, other = self.rng.integers(len(self.population), size=2)
-        better = (self.ranks[one], -self.crowding[one]) <= (self.ranks[other], -self.crowding[other])
+        better = (self.ranks[one], -self.worth[one]) <= (self.ranks[other], -self.worth[other])
         return self.population[int(one if better else other)]
 
     def _near_the_best(self) -> list[Point]:
@@ -197,7 +226,32 @@ class Nsga2Sampler(Sampler):
         return front[max(0, within - 2) : within + 1]
 
 
-SAMPLERS: dict[str, Callable[..., Sampler]] = {"nsga2": Nsga2Sampler, "random": RandomSampler}
+class SmsEmoaSampler(EvolutionarySampler):
+    """Keeps those of a rank that dominate the greatest area by themselves."""
+
+    def _worth(self, objectives: FloatArray) -> FloatArray:
+        return contributions(objectives)
+
+
+class Nsga2Sampler(EvolutionarySampler):
+    """Keeps those of a rank that lie in the least crowded places."""
+
+    def _worth(self, objectives: FloatArray) -> FloatArray:
+        return crowding_distances(objectives)
+
+
+def _bayes(space: Space, rng: np.random.Generator, risk_below: float | None) -> Sampler:
+    from microveil.search.bayes import BayesSampler
+
+    return BayesSampler(space, rng, risk_below)
+
+
+SAMPLERS: dict[str, Callable[..., Sampler]] = {
+    "sms-emoa": SmsEmoaSampler,
+    "nsga2": Nsga2Sampler,
+    "bayes": _bayes,
+    "random": RandomSampler,
+}
 
 
 def sampler_of(name: str, space: Space, rng: np.random.Generator, risk_below: float | None) -> Sampler:

@@ -1,13 +1,15 @@
 """Search for pipelines with little loss and little risk: ask a sampler, measure, tell it, and measure the front anew.
 
-Pipelines are asked for in batches of a fixed size, and a sampler is told of a batch in the order in which it asked, so
-that the number of worker processes changes nothing. Every outcome is kept at once; a search that is started again asks
-for the same pipelines, finds their outcomes, and goes on where it was.
+A fixed number of pipelines is under way at any time: a sampler is told of the outcome of the oldest of them, in the
+order in which it was asked, and is then asked for the next. So the number of worker processes changes nothing, and none
+of them waits for the slowest of a batch. Every outcome is kept at once; a search that is started again asks for the
+same pipelines, finds their outcomes, and goes on where it was.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -23,28 +25,39 @@ from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, derived_seed
 from microveil.registry import find, names, usual_names
 from microveil.search.aims import Aim, seconds_of
-from microveil.search.found import EXPLORED, FRONT, PLANS, Explored, Found
+from microveil.search.found import EXPLORED, FRONT, PLANS, Explored, Found, remove_results, tried_of
 from microveil.search.measuring import ADVERSARY, Stairs, Trial, measure_trial
-from microveil.search.samplers import Point, Sampler, front_of, hypervolume_of, sampler_of, worth_measuring
+from microveil.search.samplers import (
+    Point,
+    Sampler,
+    front_of,
+    greatest_area,
+    hypervolume_of,
+    sampler_of,
+    worth_measuring,
+)
 from microveil.search.space import Pipeline, Space, key_of
 from microveil.study import Study
 from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
 from microveil.study.design import MOST_WORKERS, check_whole
 from microveil.study.measuring import Outcome
 from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE
-from microveil.study.runner import Crew, Tally, processes
+from microveil.study.runner import Crew, Line, Tally, processes
 from microveil.study.running import check_folder, study_of_cells, with_planned
 from microveil.study.store import Store
 
-BATCH = 16  # pipelines that are asked for at a time, whatever the number of processes
+UNDER_WAY = 12  # pipelines that are asked for before the first of them is told of, whatever the number of processes
 BUDGET = "10m"
 _LONG, _SAMPLE = 5_000, 2_000  # records from which a race on a sample comes first, and of that sample
+# records of a long table that are attacked, drawn at random: some for what is tried, more for the front
+_ATTACKED = {"search": 2_000, "front": 5_000}
 _FOR_THE_FRONT = 0.25  # share of the time that is left for measuring the front anew
-_FINALISTS = 24  # members of the front that are measured anew
+_FINALISTS = 24  # most pipelines that are measured anew
+_PER_FINALIST = 9  # pipelines that are tried for each member that is added beside the front
 _REPEATS = 3  # how often, where they are random
 _PATIENCE = 30.0  # seconds that are added where the time was too short for a pipeline that keeps to what is required
 _ROOM = 0.7  # share of the bound on the risk that a random pipeline has to keep where only few are tried
-_HOPELESS = 4 * BATCH  # pipelines after which a search gives up that has found none that keeps to what is required
+_HOPELESS = 64  # pipelines after which a search gives up that has found none that keeps to what is required
 MOST_EVALUATIONS = 1_000_000
 
 
@@ -63,7 +76,7 @@ def search(
     insist: Iterable[str] = (),
     budget: Any = None,
     evaluations: int | None = None,
-    sampler: str = "nsga2",
+    sampler: str = "sms-emoa",
     seed: int | None = None,
     out: str | Path | None = None,
     workers: int | None = None,
@@ -105,7 +118,12 @@ def search(
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         key = store.secret if seed is None else check_seed(seed)
         run = _Run(table, space, aim, measures, limits, store, key, processes(workers), Rising(progress))
-        found = run.carried_out(sampler_of(sampler, space, Streams(key).generator("search"), aim.risk_below))
+        try:
+            found = run.carried_out(sampler_of(sampler, space, Streams(key).generator("search"), aim.risk_below))
+        except DataError:
+            if folder is not None:
+                remove_results(folder)  # of an earlier search: they do not keep to what is asked for now
+            raise
     if folder is not None:
         found.save(folder)
     return found
@@ -158,6 +176,17 @@ class Limits:
         return cls(seconds_of(BUDGET if budget is None else budget), None)
 
 
+@dataclass
+class _Asked:
+    """A pipeline that a sampler was asked for, with the front at that time; `trial` is how it is measured now: first on
+    a sample in a race, and then on all records or, where it was beaten, not at all."""
+
+    pipeline: Pipeline
+    front: Stairs
+    trial: Trial | None
+    race: Explored | None = None
+
+
 class _Run:
     """One search on one table, with what was found so far."""
 
@@ -175,10 +204,29 @@ class _Run:
         self.trajectory: list[tuple[int, float]] = []
         self.candidates: dict[str, Candidate] = {}
         self.sample = _SAMPLE if len(table) >= _LONG else None
+        self.asked_for = self.told = 0  # pipelines that the sampler was asked for, and told of
+        self.ended = False  # earlier, with the same wishes: nothing is to be added
 
     # --- the whole ---------------------------------------------------------------------------------------------------
 
     def carried_out(self, sampler: Sampler) -> Found:
+        about = self._about(sampler)
+        tried = self.store.noted(about)
+        if tried is not None:  # a search with a time that came to its end
+            self.ended, self.limits = True, Limits(None, int(tried))
+        found = self._carried_out(sampler)
+        if found.fresh and self.limits.seconds is not None and found.tried == self.told:
+            self.store.note(about, str(self.told))
+        return found
+
+    def _about(self, sampler: Sampler) -> str:
+        """What sets this search apart from others in the same folder."""
+        space, aim = self.space, self.aim
+        wishes = (aim.risk_below, dict(aim.require), dict(aim.at_most), self.limits.seconds)
+        methods = (space.attributes, space.methods, space.insisted)
+        return digest_of([self.shared, *methods, *wishes, type(sampler).__name__, hex(self.seed)])
+
+    def _carried_out(self, sampler: Sampler) -> Found:
         try:
             with Crew(self.table, self.workers, measure_trial) as crew:
                 self._explore(sampler, crew)
@@ -208,20 +256,74 @@ class _Run:
         return self._refused_if_none(replace(study, results=kept))
 
     def _explore(self, sampler: Sampler, crew: Crew) -> None:
-        """Batch after batch, until the time or the number of evaluations is used up, or nothing new is left."""
-        while (count := self._next_batch()) and (pipelines := sampler.ask(count)):
-            points = self._points(pipelines, crew)
-            sampler.tell(points)
-            self.points += points
-            self.trajectory.append((len(self.explored), hypervolume_of(self.points)))
-            self._give_up_if_hopeless()
-            if len(points) < len(pipelines) and self.sample is None:
-                return
+        """One pipeline after the other, until the time or the number of evaluations is used up, or nothing new is
+        left."""
+        asked: deque[_Asked] = deque()
+        outcomes: dict[str, Outcome] = {}
+        with crew.line(Tally(0, 0, lambda _, __: self._report())) as line:
+            while self._asks_for_more(asked, sampler, line, outcomes) or asked:
+                self._decide_races(asked, line, outcomes)
+                trial = asked[0].trial
+                if trial is None or trial.digest in outcomes:
+                    self._tell(asked.popleft(), sampler, outcomes)
+                elif (found := line.next(self._deadline)) is None:
+                    return
+                else:
+                    self.store.keep(*found)
+                    outcomes[found[0].digest] = found[1]
+                    self._report()
 
-    def _next_batch(self) -> int:
+    def _asks_for_more(self, asked: deque[_Asked], sampler: Sampler, line: Line, outcomes: dict[str, Outcome]) -> bool:
+        """Ask for pipelines, until as many are under way as are to be; whether there were any."""
+        more = False
+        while len(asked) < UNDER_WAY and self._may_ask() and (pipelines := sampler.ask(1)):
+            (pipeline,), more = pipelines, True
+            front = _stairs(self.points)
+            trial = self._trial(pipeline, 1, "search", self.sample, () if self.sample else front)
+            asked.append(_Asked(pipeline, front, trial))
+            self.asked_for += 1
+            self._hand_in(trial, line, outcomes)
+        return more
+
+    def _hand_in(self, trial: Trial, line: Line, outcomes: dict[str, Outcome]) -> None:
+        known = self.store.outcomes([trial])
+        self._count_as_used(known.values())
+        outcomes |= known
+        if not known:
+            line.hand_in(trial)
+
+    def _decide_races(self, asked: deque[_Asked], line: Line, outcomes: dict[str, Outcome]) -> None:
+        """On a long table: measure those on all records that the sample does not show to be beaten, in the order in
+        which they were asked for."""
+        for one in asked:
+            if one.race is not None or self.sample is None:
+                continue
+            assert one.trial is not None
+            if one.trial.digest not in outcomes:
+                return
+            one.race = self._explored(one.pipeline, one.trial, outcomes.pop(one.trial.digest))
+            self.raced.append(one.race.point)
+            one.trial = None
+            if any(point is one.race.point for point in worth_measuring(self.raced)):
+                one.trial = self._trial(one.pipeline, 1, "search", None, one.front)
+                self._hand_in(one.trial, line, outcomes)
+
+    def _tell(self, one: _Asked, sampler: Sampler, outcomes: dict[str, Outcome]) -> None:
+        self.explored += [] if one.race is None else [one.race]
+        points = []
+        if one.trial is not None:
+            self.explored.append(self._explored(one.pipeline, one.trial, outcomes.pop(one.trial.digest)))
+            points = [self.explored[-1].point]
+        sampler.tell(points)
+        self.points += points
+        self.told += 1
+        self.trajectory.append((self.told, hypervolume_of(self.points)))
+        self._give_up_if_hopeless()
+
+    def _may_ask(self) -> bool:
         if self.limits.evaluations is not None:
-            return max(0, min(BATCH, self.limits.evaluations - len(self.explored)))
-        return 0 if self._time_is_up() else BATCH
+            return self.asked_for < self.limits.evaluations
+        return not self._time_is_up()
 
     @property
     def _end(self) -> float | None:
@@ -237,36 +339,28 @@ class _Run:
     def _time_is_up(self) -> bool:
         return self._deadline is not None and time.monotonic() >= self._deadline
 
-    # --- batches -----------------------------------------------------------------------------------------------------
-
-    def _points(self, pipelines: Sequence[Pipeline], crew: Crew) -> list[Point]:
-        """What is found of a batch; on a long table, of those that a sample does not show to be dominated."""
-        if self.sample is not None:
-            raced = self._measured(pipelines, crew, self._deadline, self.sample, ())
-            self.raced += raced
-            kept = {key_of(point.pipeline) for point in worth_measuring(self.raced)}
-            pipelines = [point.pipeline for point in raced if key_of(point.pipeline) in kept]
-        return self._measured(pipelines, crew, self._deadline, None, _stairs(self.points))
+    # --- single pipelines --------------------------------------------------------------------------------------------
 
     def _measured(
         self, pipelines: Sequence[Pipeline], crew: Crew, until: float | None, sample: int | None, front: Stairs
     ) -> list[Point]:
         trials = [self._trial(pipeline, 1, "search", sample, front) for pipeline in pipelines]
         outcomes = self._outcomes(trials, crew, until)
-        points = []
-        for pipeline, trial in zip(pipelines, trials, strict=True):
-            if trial.digest in outcomes:
-                points.append(self._point(pipeline, trial, outcomes[trial.digest]))
-        return points
+        found = [
+            self._explored(pipeline, trial, outcomes[trial.digest])
+            for pipeline, trial in zip(pipelines, trials, strict=True)
+            if trial.digest in outcomes
+        ]
+        self.explored += found
+        return [one.point for one in found]
 
-    def _point(self, pipeline: Pipeline, trial: Trial, outcome: Outcome) -> Point:
+    def _explored(self, pipeline: Pipeline, trial: Trial, outcome: Outcome) -> Explored:
         measured = outcome.measured
         point = Point(pipeline)
         if measured is not None:
             violation = self.aim.violation(measured)
             point = Point(pipeline, measured.loss, measured.risk, violation, measured.complete)
-        self.explored.append(Explored(trial, point, outcome))
-        return point
+        return Explored(trial, point, outcome)
 
     def _trial(
         self, pipeline: Pipeline, repeat: int, purpose: str, sample: int | None = None, front: Stairs = ()
@@ -283,16 +377,17 @@ class _Run:
         return self.candidates[key]
 
     def _as_trial(self, cell: Cell, purpose: str, sample: int | None = None, front: Stairs = ()) -> Trial:
-        required = tuple(self.aim.require)
-        digest = digest_of([cell.digest, purpose, required, front, sample, hex(self.seed) if sample else None])
-        made = (cell.candidate, cell.repeat, cell.seed, cell.measures, digest)
-        return Trial(*made, required=required, front=front, sample=sample, sample_seed=self.seed)
+        required, bounded = tuple(self.aim.require), tuple(self.aim.at_most)
+        told = (purpose, required, bounded, front, sample, hex(self.seed) if sample else None)
+        made = (cell.candidate, cell.repeat, cell.seed, cell.measures, digest_of([cell.digest, *told]))
+        attacked = _ATTACKED.get(purpose) if len(self.table) >= _LONG else None
+        return Trial(*made, required, front, sample, self.seed, purpose == "search", bounded, attacked)
 
     def _outcomes(self, trials: Sequence[Cell], crew: Crew, until: float | None) -> dict[str, Outcome]:
         """What is known of these trials, or is found before the time is up."""
         known = self.store.outcomes(trials)
-        self.began -= sum(outcome.seconds for outcome in known.values()) / max(1, self.workers)
-        waiting = [trial for trial in trials if trial.digest not in known]
+        self._count_as_used(known.values())
+        waiting = [] if self.ended else [trial for trial in trials if trial.digest not in known]
         tally = Tally(len(waiting), 0, lambda _, __: self._report())
         for cell, outcome in crew.outcomes(waiting, tally, until):
             self.store.keep(cell, outcome)
@@ -300,8 +395,12 @@ class _Run:
             tally.end(cell)
         return known
 
+    def _count_as_used(self, known: Iterable[Outcome]) -> None:
+        """The time that an earlier run has used counts."""
+        self.began -= sum(outcome.seconds for outcome in known) / max(1, self.workers)
+
     def _report(self) -> None:
-        done, volume = len(self.explored), self.trajectory[-1][1] if self.trajectory else 0.0
+        done, volume = self.told, self.trajectory[-1][1] if self.trajectory else 0.0
         told = f"{done:,} pipelines tried, hypervolume {volume:.1f} %"
         if self.limits.seconds is None:
             self.progress(0.9 * min(1.0, done / (self.limits.evaluations or 1)), told)
@@ -333,11 +432,11 @@ class _Run:
         measured = [e for e in self.explored if e.outcome.measured is not None and e.trial.sample is None]
         if not measured:
             reason = self.explored[0].outcome.reason if self.explored else "none could be tried"
-            raise DataError(f"none of {len(self.explored):,} pipelines could be carried out ({reason})")
+            raise DataError(f"none of {tried_of(self.explored):,} pipelines could be carried out ({reason})")
         nearest = min(measured, key=lambda e: (e.point.violation, e.point.risk))
         assert nearest.outcome.measured is not None
         raise DataError(
-            f"none of {len(self.explored):,} pipelines keeps to {self.aim.words}; the nearest is "
+            f"none of {tried_of(self.explored):,} pipelines keeps to {self.aim.words}; the nearest is "
             f"'{nearest.trial.candidate.label}' with {self.aim.told(nearest.outcome.measured)}"
         )
 
@@ -372,29 +471,35 @@ class _Run:
         """The front with fresh seeds, random pipelines several times; in a search with a time as often as it allows,
         but the first at least once."""
         finalists = self._finalists()
-        measured = [
-            (one.trial, one.outcome) for one in map(self._explored_of, finalists) if not one.trial.candidate.is_random
-        ]
-        drawn = [point for point in finalists if self._candidate(point.pipeline).is_random]
-        trials = [self._trial(p.pipeline, repeat, "front") for repeat in range(1, _REPEATS + 1) for p in drawn]
-        first = 0 if measured or self.limits.seconds is None else 1
+        fixed = [point for point in finalists if not self._candidate(point.pipeline).is_random]
+        drawn = [point for point in finalists if point not in fixed]
+        trials = [self._trial(point.pipeline, 1, "front") for point in (*fixed, *drawn)]
+        trials += [self._trial(p.pipeline, repeat, "front") for repeat in range(2, _REPEATS + 1) for p in drawn]
+        measured: list[tuple[Trial, Outcome]] = []
+        first = 0 if fixed or self.limits.seconds is None else 1
         for some, until in ((trials[:first], None), (trials[first:], self._end)):
             if some:
                 with Crew(self.table, min(self.workers, len(some)), measure_trial) as crew:
                     found = self._outcomes(some, crew, until)
                 measured += [(trial, found[trial.digest]) for trial in some if trial.digest in found]
-        return measured
+        again = {trial.candidate.label for trial, _ in measured}
+        late = (self._explored_of(point) for point in fixed)  # any seed makes the same of what is not random
+        return measured + [(one.trial, one.outcome) for one in late if one.trial.candidate.label not in again]
 
     def _finalists(self) -> list[Point]:
-        """The members of the front that are measured anew, the most important first: the best within the bound, the
-        ends, and so many others spread over it."""
-        front = front_of(self.points)
-        bound = self.aim.risk_below
-        best = [i for i, point in enumerate(front) if bound is None or point.risk < bound][-1:]
-        spread = [round(i * (len(front) - 1) / (_FINALISTS - 1)) for i in range(_FINALISTS)]
-        halves = sorted(range(_FINALISTS), key=lambda i: (bin(i)[:1:-1], i))  # far apart first
-        chosen = dict.fromkeys((*best, *(spread[i] for i in halves)))
-        return [front[i] for i in chosen]
+        """What is measured anew, the most important first: the best within the bound, then always the one that adds
+        most to the area that those before it dominate; after the front what comes next to it, for some of it may have
+        been less lucky than the front, and no worse."""
+        left, bound = [point for point in self.points if point.is_feasible and point.complete], self.aim.risk_below
+        best = [point for point in front_of(left) if bound is not None and point.risk < bound][-1:]
+        best = best or sorted(front_of(left), key=lambda point: point.loss + point.risk)[:1]
+        chosen = list(best)
+        most = min(_FINALISTS, max(len(front_of(left)), self.told // _PER_FINALIST))
+        while len(chosen) < most and (front := front_of(left)):
+            chosen += greatest_area(front, best, most - len(chosen))
+            held = set(map(id, front))
+            left, best = [point for point in left if id(point) not in held], []
+        return chosen
 
     def _explored_of(self, point: Point) -> Explored:
         return next(one for one in self.explored if one.point is point)

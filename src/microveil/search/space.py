@@ -13,7 +13,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking import Method, Step
-from microveil.masking.ranges import Interval, Range
+from microveil.masking.ranges import Interval, OneOf, Range
 from microveil.microdata import Microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import shown
@@ -85,8 +85,23 @@ class Space:
                 step = self._step(method, attributes, strength)
                 left = tuple(name for name in self.fitting.get(_BESIDE, ()) if name not in attributes)
                 beside = (self._step(_BESIDE, left, 1.0 - strength),) if left and method != _BESIDE else ()
-                found.append(self._complete((step, *beside), strength))
+                found.append(self.complete((step, *beside), strength))
         return list({key_of(pipeline): pipeline for pipeline in found}.values())
+
+    def choices(self) -> list[Pipeline]:
+        """The good plans of the first strength with each other choice of what is no number, such as the form of noise:
+        no strength leads from one to the other."""
+        found = []
+        for pipeline in self.starts()[: len(self.methods)]:
+            step = pipeline[0]
+            usual = make("method", step.method, step.parameters).parameters()
+            for name, values in self.ranges(step.method).items():
+                others = values.values if isinstance(values, OneOf) else ()
+                for value in others:
+                    if value != usual[name]:
+                        other = replace(step, parameters={**step.parameters, name: value})
+                        found.append((other, *pipeline[1:]))
+        return found
 
     def drawn(self, rng: np.random.Generator) -> Pipeline:
         """Any pipeline: one step for all attributes, one for each kind, or several for any of them."""
@@ -104,7 +119,7 @@ class Space:
         if not steps:
             method = self.methods[rng.integers(len(self.methods))]
             steps = [self._drawn_with(method, self.fitting[method], rng)]
-        return self._complete(tuple(steps[:LONGEST]), rng=rng)
+        return self.complete(tuple(steps[:LONGEST]), rng=rng)
 
     def varied(self, pipeline: Pipeline, rng: np.random.Generator) -> Pipeline:
         """A pipeline near to this one: a parameter, an attribute, a method, a step or the order is another."""
@@ -113,13 +128,13 @@ class Space:
         step, rest = pipeline[at], (*pipeline[:at], *pipeline[at + 1 :])
         if change == "add" and len(pipeline) < LONGEST:
             added = self._drawn_step(self._some(self.attributes, rng), rng)
-            place = int(rng.integers(len(pipeline) + 1))
-            made = pipeline if added is None else (*pipeline[:place], added, *pipeline[place:])
+            index = int(rng.integers(len(pipeline) + 1))
+            made = pipeline if added is None else (*pipeline[:index], added, *pipeline[index:])
         elif change == "drop" and rest:
             made = rest
         elif change == "order" and rest:
-            place = int(rng.integers(len(pipeline)))
-            made = (*rest[:place], step, *rest[place:])
+            index = int(rng.integers(len(pipeline)))
+            made = (*rest[:index], step, *rest[index:])
         elif change == "attributes" and len(self.fitting[step.method]) > 1:
             made = (*pipeline[:at], self._other_attributes(step, rng), *pipeline[at + 1 :])
         elif change == "method":
@@ -127,7 +142,7 @@ class Space:
             made = pipeline if other is None else (*pipeline[:at], other, *pipeline[at + 1 :])
         else:
             made = (*pipeline[:at], self._other_parameter(step, rng), *pipeline[at + 1 :])
-        return self._complete(made, rng=rng)
+        return self.complete(made, rng=rng)
 
     def crossed(self, one: Pipeline, other: Pipeline, rng: np.random.Generator) -> Pipeline:
         """The steps of one pipeline on some attributes and of another on the rest; or the first steps of one and the
@@ -139,11 +154,11 @@ class Space:
         else:
             first, last = (int(rng.integers(1, len(parent) + 1)) for parent in (one, other))
             made = (*one[:first], *other[len(other) - last :])
-        return self._complete(made[:LONGEST], rng=rng)
+        return self.complete(made[:LONGEST], rng=rng)
 
     # --- single steps ------------------------------------------------------------------------------------------------
 
-    def _ranges(self, method: str) -> dict[str, Range]:
+    def ranges(self, method: str) -> dict[str, Range]:
         """The ranges of its parameters on this table."""
         return {name: values.among(self.records) for name, values in find("method", method).searched.items()}
 
@@ -152,7 +167,7 @@ class Space:
         least where these are unset, for what a method then chooses by itself may take long."""
         parameters = {}
         usual = make("method", method).parameters()
-        for position, (name, values) in enumerate(self._ranges(method).items()):
+        for position, (name, values) in enumerate(self.ranges(method).items()):
             if isinstance(values, Interval) and (position == 0 or usual[name] is None):
                 parameters[name] = values.spread(21)[round(20 * strength) if position == 0 else 0]
         return Step(method, parameters, attributes)
@@ -167,10 +182,10 @@ class Space:
         return self._drawn_with(method, fit, rng)
 
     def _drawn_with(self, method: str, attributes: tuple[str, ...], rng: np.random.Generator) -> Step:
-        return Step(method, {n: values.drawn(rng) for n, values in self._ranges(method).items()}, attributes)
+        return Step(method, {n: values.drawn(rng) for n, values in self.ranges(method).items()}, attributes)
 
     def _other_parameter(self, step: Step, rng: np.random.Generator) -> Step:
-        searched = self._ranges(step.method)
+        searched = self.ranges(step.method)
         if not searched:
             return step
         name = list(searched)[rng.integers(len(searched))]
@@ -192,7 +207,7 @@ class Space:
         chosen[rng.integers(len(attributes))] = True
         return tuple(name for name, is_chosen in zip(attributes, chosen, strict=True) if is_chosen)
 
-    def _complete(self, steps: Pipeline, strength: float = 0.5, rng: np.random.Generator | None = None) -> Pipeline:
+    def complete(self, steps: Pipeline, strength: float = 0.5, rng: np.random.Generator | None = None) -> Pipeline:
         """With a step of every method that the user insists on, and no step that repeats the one before it."""
         held = [step.method for step in steps]
         for method in self.insisted:

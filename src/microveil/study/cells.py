@@ -227,7 +227,8 @@ def _bound(candidate: Candidate, table: Microdata) -> Candidate:
 
 def _masked_by(step: Step, table: Microdata, *, is_first: bool) -> tuple[str, ...] | None:
     try:
-        return resolve_attributes(table, step.attributes, find("method", step.method).kinds, step.method)
+        chosen = resolve_attributes(table, step.attributes, find("method", step.method).kinds, step.method)
+        return table.schema.collapsed(chosen)
     except DataError:
         if is_first:
             raise

@@ -28,6 +28,7 @@ from microveil.masking import Step
 from microveil.microdata import Microdata, Schema, datasets, files
 from microveil.microdata.files.inputs import read_text
 from microveil.microdata.microdata import as_microdata
+from microveil.microdata.panel import Panel
 from microveil.parameters import shown
 from microveil.progress import Progress, silent
 from microveil.randomness import check_seed
@@ -41,7 +42,7 @@ _KINDS = ("numeric", "ordinal", "nominal")
 _READING = ("delimiter", "encoding", "decimal", "sheet")
 _MEASURING = ("attributes", "known", "attacks", "losses", "score", "accept")
 _WORK = ("seed", "repeats", "workers")
-_TABLE = ("data", "dataset", "schema", *_ROLES, *_ROLES_OF_ONE, *_KINDS, *_READING)
+_TABLE = ("data", "dataset", "schema", "series", *_ROLES, *_ROLES_OF_ONE, *_KINDS, *_READING)
 MOST_REPEATS, MOST_WORKERS, MOST_CANDIDATES = 10_000, 1_000, 100_000
 ENTRIES = ("title", "organisation", "author", "method", *_TABLE, *_MEASURING, *_WORK)
 _METHOD_ENTRIES = ("name", "set", "grid", "attributes", "label", "steps")
@@ -90,6 +91,7 @@ class Design:
         roles_and_kinds: dict[str, Any] = {name: _texts(plain, name) for name in (*_ROLES, "numeric", "nominal")}
         roles_and_kinds |= {name: _text(plain, name) for name in _ROLES_OF_ONE}
         roles_and_kinds["ordinal"] = _orders(plain)
+        roles_and_kinds["series"] = None if plain.get("series") is None else Panel.of(plain["series"])
         reading = {name: _text(plain, name) for name in _READING}
         workers = plain.get("workers")
         return cls(
@@ -135,6 +137,8 @@ class Design:
 
     def _entry_with(self, column: str) -> str:
         named = {entry: [given] if isinstance(given, str) else given for entry, given in self.roles_and_kinds.items()}
+        panel = self.roles_and_kinds.get("series")
+        named["series"] = [] if panel is None else [panel.id, panel.time, *panel.values]
         return next((f"{entry}: " for entry, names in named.items() if column in names), "")
 
     def _table(self, source: Any, progress: Progress) -> Microdata:

@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from microveil.attacks import Risk
 from microveil.battery import vulnerability_of
 from microveil.errors import Cancelled, MicroveilError
+from microveil.losses import Loss
 from microveil.masking import Plan
 from microveil.microdata import Microdata
 from microveil.progress import Part, Progress, silent
 from microveil.protection import protect
 from microveil.registry import make
 from microveil.scoring import Assessment, assess
+from microveil.scoring.scores import Score
 from microveil.study.cells import Cell, Measures, Named
 
 BINS = 20  # of the distribution of the risk of single records
@@ -55,19 +58,21 @@ class Measured:
 
     @classmethod
     def of(cls, assessment: Assessment) -> Measured:
-        losses = [
+        found = cls.by(assessment.losses, assessment.risks, assessment.score, assessment.records)
+        return replace(found, histogram=_histogram(assessment))
+
+    @classmethod
+    def by(cls, losses: Mapping[str, Loss], risks: Mapping[str, Risk], score: Score, records: int) -> Measured:
+        """What some losses and attacks say of so many records."""
+        values = [
             Value("loss", label, loss.name, loss.value, per_attribute=dict(loss.per_attribute))
-            for label, loss in assessment.losses.items()
+            for label, loss in losses.items()
         ]
-        risks = [
+        values += [
             Value("risk", label, risk.name, risk.value, risk.low, risk.high, dict(risk.per_attribute))
-            for label, risk in assessment.risks.items()
+            for label, risk in risks.items()
         ]
-        summary = assessment.score
-        return cls(
-            (*losses, *risks), summary.loss, summary.risk, summary.value, assessment.records,
-            _histogram(assessment),
-        )  # fmt: skip
+        return cls(tuple(values), score.loss, score.risk, score.value, records)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -33,9 +33,10 @@ class Figure:
     caption: str
 
 
-def study_page(study: Study, *, again: str, lead: str | None = None) -> str:
-    """One self-contained HTML page; `again` are the commands that make the best release again."""
-    best = study.best if study.admissible else None
+def study_page(study: Study, *, again: str, lead: str | None = None, tried: Sequence[Spot] = ()) -> str:
+    """One self-contained HTML page; `again` are the commands that make the best release again, `tried` what a search
+    has tried on its way."""
+    best = study.chosen
     masthead = Masthead(study.organisation, study.author, datetime.date.today().isoformat())
     return render(
         "study.html",
@@ -43,7 +44,8 @@ def study_page(study: Study, *, again: str, lead: str | None = None) -> str:
         masthead=masthead.line,
         lead=lead or _lead(study),
         best=best,
-        map=_map(study),
+        map=_map(study, tried),
+        tried=len(tried),
         has_equal_score=score_of_the_best(study) is not None,
         rule=make("score", study.score.name, study.score.parameters),
         rows=_ranking(study),
@@ -71,16 +73,18 @@ def study_fragment(study: Study) -> str:
     )
 
 
-def risk_utility_map(study: Study) -> str:
-    """The map of a study: its candidates by rank, the front, the best, the knee and what is admissible."""
+def risk_utility_map(study: Study, tried: Sequence[Spot] = ()) -> str:
+    """The map of a study: its candidates by rank, the front, the best, the knee and what is admissible; behind them,
+    what was tried on the way."""
     spots = [
         Spot(r.candidate.label, r.risk, r.loss, r.candidate.family, r.spread("risk"), r.spread("loss"), r.score)
         for r in study.results
     ]
     positions = {id(result): position for position, result in enumerate(study.results)}
-    best = study.best if study.admissible else None
+    best = study.chosen
     return risk_utility_chart(
         spots,
+        tried=tried,
         front=[positions[id(result)] for result in study.front],
         best=None if best is None else positions[id(best)],
         knee=None if study.knee is None else positions[id(study.knee)],
@@ -111,14 +115,14 @@ def _counts(study: Study) -> tuple[str, str]:
     return count(len(study.results), "candidate"), count(study.records, "record")
 
 
-def _map(study: Study) -> str:
-    return risk_utility_map(study) if study.results else ""
+def _map(study: Study, tried: Sequence[Spot] = ()) -> str:
+    return risk_utility_map(study, tried) if study.results else ""
 
 
 def _ranking(study: Study) -> list[dict[str, Any]]:
     """One row for each candidate, the best score first."""
     front, admissible = set(map(id, study.front)), set(map(id, study.admissible))
-    best = study.best if study.admissible else None
+    best = study.chosen
     return [
         {
             "label": result.candidate.label,

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,9 @@ from microveil.microdata.microdata import count
 from microveil.scoring import Assessment, decisions
 from microveil.study.cells import MEAN, Candidate, Cell, Named
 from microveil.study.measuring import Measured, Outcome, Value, mean_values
+
+if TYPE_CHECKING:
+    from microveil.reporting.risk_utility import Spot
 
 PLAN, TABLE, SUMMARY, PAGE, STORE = "plan-best.toml", "table.csv", "summary.csv", "study.html", "study.sqlite"
 SETTING = "set."  # before the name of a parameter, so that no column of a measure has the same
@@ -197,6 +200,11 @@ class Study:
         return self._measured[0] if self.risk_bound is None else self.least_loss(self.risk_bound)
 
     @property
+    def chosen(self) -> Result | None:
+        """The best, where a candidate is within the bound."""
+        return self.best if self.admissible else None
+
+    @property
     def _measured(self) -> tuple[Result, ...]:
         """The results, of which there must be at least one."""
         if not self.results:
@@ -298,7 +306,7 @@ class Study:
     def summary_rows(self) -> list[dict[str, Any]]:
         """One row for each candidate, the best score first: means and standard deviations over its repeats;
         `again_score` and so on are those of the release that the plan makes."""
-        chosen = self.best if self.admissible else None
+        chosen = self.chosen
         front = set(map(id, self.front))
         rows = []
         for rank, result in enumerate(self.results, start=1):
@@ -345,9 +353,9 @@ class Study:
         lines += [f'protect(data, read_plan("{folder / PLAN}")[0])'] * has_plan
         return "\n".join(lines)
 
-    def save(self, folder: str | Path, *, lead: str | None = None) -> dict[str, Path]:
+    def save(self, folder: str | Path, *, lead: str | None = None, tried: Sequence[Spot] = ()) -> dict[str, Path]:
         """Write the tables, the page and the plan of the best into a folder, all or none; return their paths. The page
-        begins with the `lead`, if there is one."""
+        begins with the `lead`, if there is one, and its map shows what a search has `tried`."""
         from microveil.study.page import study_page
 
         folder = make_folder(folder)
@@ -355,7 +363,7 @@ class Study:
         texts = {
             TABLE: csv_text(_columns_of(self, _IN_TABLE, rows), rows),
             SUMMARY: csv_text(_columns_of(self, _IN_SUMMARY, summary), summary),
-            PAGE: study_page(self, again=self._again(folder), lead=lead),
+            PAGE: study_page(self, again=self._again(folder), lead=lead, tried=tried),
         }
         if self.admissible:
             texts[PLAN] = self.plan().to_toml()

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, suppress
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from microveil.errors import Cancelled, MicroveilError
@@ -91,6 +93,10 @@ class Crew:
     def __enter__(self) -> Crew:
         return self
 
+    def line(self, tally: Tally) -> Line:
+        """A line of cells that are handed in one by one, and done in this order."""
+        return _LineOfWorkers(self, tally) if self.workers else _LineHere(self, tally)
+
     def __exit__(self, *raised: object) -> None:
         for worker in self.workers:
             worker.stop()
@@ -102,57 +108,105 @@ class Crew:
     ) -> Iterator[tuple[Cell, Outcome]]:
         """Each cell with its outcome, in the order in which they are ready; of those that are not ready at a time of
         the monotonic clock, none, and with that the crew has done its work."""
-        outcomes = self._in_processes(cells, tally, until) if self.workers else self._here(cells, tally, until)
-        with closing(outcomes):  # also if the user stops it: no process is left behind
-            yield from outcomes
-
-    def _here(self, cells: Sequence[Cell], tally: Tally, until: float | None) -> Generator[tuple[Cell, Outcome]]:
-        assert self.table is not None
-        for cell in cells:
-            watch = _Watch(cell, tally, until)
-            try:
-                outcome = self.measure(self.table, cell, watch)
-            except Cancelled:
-                if watch.is_late:
+        with self.line(tally) as line:  # also if the user stops it, no process is left behind
+            for cell in cells:
+                line.hand_in(cell)
+            for _ in cells:
+                found = line.next(until)
+                if found is None:
                     return
-                raise
-            yield cell, outcome
+                yield found
 
-    def _in_processes(
-        self, cells: Sequence[Cell], tally: Tally, until: float | None
-    ) -> Generator[tuple[Cell, Outcome]]:
-        """A thread for each process hands it one cell after another."""
-        waiting: queue.SimpleQueue[Cell] = queue.SimpleQueue()
-        for cell in cells:
-            waiting.put(cell)
-        reports: queue.SimpleQueue[tuple[Cell | None, Any]] = queue.SimpleQueue()
-        attendants = [
-            threading.Thread(target=_attend, args=(worker, self.measure, waiting, reports), daemon=True)
-            for worker in self.workers
-        ]
-        missing = len(cells)
+
+class Line(ABC):
+    """Cells that are handed in one by one, in the order in which they are to be done."""
+
+    def __init__(self, crew: Crew, tally: Tally) -> None:
+        self.crew, self.tally = crew, tally
+
+    def __enter__(self) -> Line:
+        return self
+
+    @abstractmethod
+    def __exit__(self, *raised: object) -> None:
+        """Break off what is not finished."""
+
+    @abstractmethod
+    def hand_in(self, cell: Cell) -> None:
+        """One cell more, to be done after the others."""
+
+    @abstractmethod
+    def next(self, until: float | None) -> tuple[Cell, Outcome] | None:
+        """The next cell that is finished, with its outcome; none if none is at a time of the monotonic clock, and with
+        that the crew has done its work."""
+
+
+class _LineHere(Line):
+    """In this process, when an outcome is asked for."""
+
+    def __init__(self, crew: Crew, tally: Tally) -> None:
+        super().__init__(crew, tally)
+        self.waiting: deque[Cell] = deque()
+
+    def __exit__(self, *raised: object) -> None:
+        self.waiting.clear()
+
+    def hand_in(self, cell: Cell) -> None:
+        self.waiting.append(cell)
+
+    def next(self, until: float | None) -> tuple[Cell, Outcome] | None:
+        cell, table = self.waiting.popleft(), self.crew.table
+        watch = _Watch(cell, self.tally, until)
+        assert table is not None
         try:
-            for attendant in attendants:
-                attendant.start()
-            while missing:
-                try:
-                    left = None if until is None else max(0.0, until - time.monotonic())
-                    served, message = reports.get(timeout=left)
-                except queue.Empty:
-                    return
-                if served is None:
-                    raise message
-                if isinstance(message, Outcome):
-                    missing -= 1
-                    yield served, message
-                else:
-                    tally.step(served, message)
-        finally:
-            if missing:
-                for worker in self.workers:
-                    worker.stop()
-            for attendant in attendants:
-                attendant.join()
+            return cell, self.crew.measure(table, cell, watch)
+        except Cancelled:
+            if watch.is_late:
+                return None
+            raise
+
+
+class _LineOfWorkers(Line):
+    """A thread for each process hands it one cell after another."""
+
+    def __init__(self, crew: Crew, tally: Tally) -> None:
+        super().__init__(crew, tally)
+        self.waiting: queue.SimpleQueue[Cell | None] = queue.SimpleQueue()
+        self.reports: queue.SimpleQueue[tuple[Cell | None, Any]] = queue.SimpleQueue()
+        self.missing = 0
+        self.attendants = [
+            threading.Thread(target=_attend, args=(worker, crew.measure, self.waiting, self.reports), daemon=True)
+            for worker in crew.workers
+        ]
+        for attendant in self.attendants:
+            attendant.start()
+
+    def __exit__(self, *raised: object) -> None:
+        if self.missing:
+            for worker in self.crew.workers:
+                worker.stop()
+        for _ in self.attendants:
+            self.waiting.put(None)
+        for attendant in self.attendants:
+            attendant.join()
+
+    def hand_in(self, cell: Cell) -> None:
+        self.missing += 1
+        self.waiting.put(cell)
+
+    def next(self, until: float | None) -> tuple[Cell, Outcome] | None:
+        while True:
+            try:
+                left = None if until is None else max(0.0, until - time.monotonic())
+                served, message = self.reports.get(timeout=left)
+            except queue.Empty:
+                return None
+            if served is None:
+                raise message
+            if isinstance(message, Outcome):
+                self.missing -= 1
+                return served, message
+            self.tally.step(served, message)
 
 
 class _Watch:
@@ -174,14 +228,10 @@ class _Watch:
 def _attend(
     worker: Worker,
     measure: Measure,
-    waiting: queue.SimpleQueue[Cell],
+    waiting: queue.SimpleQueue[Cell | None],
     reports: queue.SimpleQueue[tuple[Cell | None, Any]],
 ) -> None:
-    while not worker.stopped:
-        try:
-            cell = waiting.get_nowait()
-        except queue.Empty:
-            return
+    while (cell := waiting.get()) is not None and not worker.stopped:
         try:
             reports.put((cell, worker.outcome(measure, cell, lambda part, cell=cell: reports.put((cell, part)))))  # type: ignore[misc]
         except BaseException as problem:

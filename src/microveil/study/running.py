@@ -148,7 +148,8 @@ def study_of_cells(cells: Sequence[Cell], outcomes: Mapping[str, Outcome], *, ta
 
 def _knowledge(table: Microdata, measures: Measures) -> Knowledge:
     """What the intruder is assumed to know of every candidate."""
-    return knowledge_of(table, table, (measures.attributes or (), "masked"), measures.known)
+    masked = table.schema.expanded(measures.attributes or ())
+    return knowledge_of(table, table, (masked, "masked"), measures.known)
 
 
 def compare(

@@ -22,6 +22,7 @@ create table if not exists cells (
 ) without rowid
 """
 _SECRET = "create table if not exists secret (seed text)"
+_NOTES = "create table if not exists notes (about text primary key, told text) without rowid"
 
 
 class Store:
@@ -50,13 +51,15 @@ class Store:
         with self._connection:
             self._connection.execute("begin exclusive")
             if not _is_readable(self._connection):
-                for table in ("cells", "secret"):  # of another version: to be made again
+                for table in ("cells", "secret", "notes"):  # of another version: to be made again
                     self._connection.execute(f"drop table if exists {table}")
             self._connection.execute(f"pragma application_id = {_MARK}")
             self._connection.execute(f"pragma user_version = {_FORMAT}")
             self._connection.execute(_CELLS)
             self._connection.execute(_SECRET)
+            self._connection.execute(_NOTES)
             if fresh:
+                self._connection.execute("delete from notes")
                 self._connection.execute("delete from cells")
                 self._connection.execute("delete from secret")
             self.secret = self._kept_or_drawn()
@@ -86,6 +89,19 @@ class Store:
                 self._connection.execute("insert or replace into cells values (?, ?, ?, ?, ?, ?, ?)", row)
         except sqlite3.Error as problem:
             raise FileError(self.path, f"cannot be written ({problem})") from None
+
+    def note(self, about: str, told: str) -> None:
+        """Keep what is to be remembered about something; it is on the disk when this returns."""
+        try:
+            with self._connection:
+                self._connection.execute("insert or replace into notes values (?, ?)", (about, told))
+        except sqlite3.Error as problem:
+            raise FileError(self.path, f"cannot be written ({problem})") from None
+
+    def noted(self, about: str) -> str | None:
+        """What was kept about something, if anything."""
+        kept = self._connection.execute("select told from notes where about = ?", (about,)).fetchone()
+        return None if kept is None else str(kept[0])
 
     def outcomes(self, cells: Iterable[Cell]) -> dict[str, Outcome]:
         """What is known of these cells."""

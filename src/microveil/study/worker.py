@@ -18,6 +18,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from microveil.microdata import Microdata
+from microveil.microdata.files.isolation import taken_stdout
 from microveil.microdata.schema import Schema
 from microveil.study.measuring import Outcome
 
@@ -42,8 +43,7 @@ def unpacked(content: bytes) -> Microdata:
 
 def main() -> None:
     """Serve until the other side goes away, which also ends a cell that is being worked on."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not get between the answers
+    answers = taken_stdout()
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
     table = unpacked(requests.get())

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from microveil.errors import Cancelled
-from microveil.numerics.core.compiled import over_chunks, threads
+from microveil.numerics.core.compiled import by_type, kernel, over_chunks, threads
 
 SCRIPT = """
 import logging
@@ -60,3 +61,34 @@ def test_the_number_of_threads_can_be_set(monkeypatch: pytest.MonkeyPatch) -> No
     assert threads() == 3
     monkeypatch.setenv("MICROVEIL_THREADS", "many")
     assert threads() >= 1
+
+
+class Square(NamedTuple):
+    side: float
+
+
+class Circle(NamedTuple):
+    radius: float
+
+
+@kernel
+def square_area(shape: Square, factor: float) -> float:
+    return shape.side * shape.side * factor
+
+
+@kernel
+def circle_area(shape: Circle, factor: float) -> float:
+    return 3.0 * shape.radius * shape.radius * factor
+
+
+area = by_type({Square: square_area, Circle: circle_area})
+
+
+@kernel
+def both_areas(one: Square, other: Circle) -> float:
+    return float(area(one, 1.0) + area(other, 10.0))
+
+
+def test_a_function_by_type_is_that_of_its_first_argument_in_python_and_in_kernels() -> None:
+    assert (area(Square(2.0), 1.0), area(Circle(2.0), 0.5)) == (4.0, 6.0)
+    assert both_areas(Square(2.0), Circle(1.0)) == 34.0

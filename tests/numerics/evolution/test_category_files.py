@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,11 +12,8 @@ from microveil.numerics.evolution.category_files import (
     CategoryFiles,
     category_files,
     change_category,
-    cross_categories,
     measure_categories,
-    take_category_counts,
 )
-from microveil.numerics.evolution.file_evolution import exchange_cells
 
 CONVENTIONS = (
     Conventions(),
@@ -48,7 +47,7 @@ def test_a_file_has_the_loss_and_the_risk_of_the_full_measures(seed: int, n: int
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_thousands_of_changes_leave_the_values_of_the_full_measures(seed: int) -> None:
+def test_thousands_of_changes_leave_the_values_of_the_full_measures(seed: int, cross_at_random: Any) -> None:
     generator, n, d, files = np.random.default_rng(seed), 60, 3, 4
     measures, state = population(seed, n, d, files)
     for step in range(1500):
@@ -56,15 +55,7 @@ def test_thousands_of_changes_leave_the_values_of_the_full_measures(seed: int) -
             slot, r, j = generator.integers(files), generator.integers(n), generator.integers(d)
             change_category(state, slot, r, j, generator.integers(measures.sizes[j]), -1)
         else:
-            one, other = generator.choice(files, size=2, replace=False)
-            first = generator.integers(n * d)
-            last = generator.integers(first, n * d)
-            into_one, into_other = bool(generator.integers(2)), bool(generator.integers(2))
-            cross_categories(state, one, other, first, last, files, files + 1)
-            exchange_cells(state.cells, state.chances, one, other, first, last, into_one, into_other)
-            for parent, child, accepted in ((one, files, into_one), (other, files + 1, into_other)):
-                if accepted:
-                    take_category_counts(state, parent, child)
+            cross_at_random(state, generator)
         if step % 300 == 0:
             expect_equal_to_full(measures, state, files)
     expect_equal_to_full(measures, state, files)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from microveil.errors import Cancelled
 from microveil.numerics.evolution.categorical_measures import CategoricalMeasures, score_of
+from microveil.numerics.evolution.exchanges import cut_points
 from microveil.numerics.evolution.file_evolution import (
     Bits,
     Evolution,
@@ -14,7 +15,6 @@ from microveil.numerics.evolution.file_evolution import (
     Rules,
     _select_pair,
     _Settings,
-    cut_points,
     evolve_categories,
     evolve_numbers,
     mutated_number,

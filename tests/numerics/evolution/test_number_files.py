@@ -1,19 +1,18 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.microdata import Microdata
-from microveil.numerics.evolution.file_evolution import exchange_cells
 from microveil.numerics.evolution.number_files import (
     NumberFiles,
     change_number,
-    cross_numbers,
     measure_numbers,
     number_files,
-    take_number_sums,
 )
 from microveil.registry import make
 from microveil.typing import FloatArray
@@ -59,7 +58,7 @@ def test_a_file_has_the_loss_and_the_risk_of_the_registered_measures(seed: int, 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_thousands_of_changes_leave_the_values_of_the_registered_measures(seed: int) -> None:
+def test_thousands_of_changes_leave_the_values_of_the_registered_measures(seed: int, cross_at_random: Any) -> None:
     generator, n, d, files = np.random.default_rng(seed), 50, 4, 4
     original, state = population(seed, n, d, files)
     for _ in range(1500):
@@ -68,15 +67,7 @@ def test_thousands_of_changes_leave_the_values_of_the_registered_measures(seed: 
             value = generator.choice([original[r, j], state.cells[slot, generator.integers(n), j], 1e6])
             change_number(state, slot, r, j, value, -1)
         else:
-            one, other = generator.choice(files, size=2, replace=False)
-            first = generator.integers(n * d)
-            last = generator.integers(first, n * d)
-            into_one, into_other = bool(generator.integers(2)), bool(generator.integers(2))
-            cross_numbers(state, one, other, first, last, files, files + 1)
-            exchange_cells(state.cells, state.chances, one, other, first, last, into_one, into_other)
-            for parent, child, accepted in ((one, files, into_one), (other, files + 1, into_other)):
-                if accepted:
-                    take_number_sums(state, parent, child)
+            cross_at_random(state, generator)
     expect_equal_to_registered(original, state, files)
     for slot in range(files):  # what was far away is gone without a trace
         for r in range(n):

@@ -23,7 +23,7 @@ def first(scores: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
 
 
 def places(survival: object, seed: int = 1) -> list[int]:
-    return survival.breeding(SCORES, first, np.random.default_rng(seed)).places.tolist()  # type: ignore[attr-defined, no-any-return]
+    return survival.breeding(SCORES, first, np.random.default_rng(seed)).slots.tolist()  # type: ignore[attr-defined, no-any-return]
 
 
 @pytest.mark.spec("05:EA-10")

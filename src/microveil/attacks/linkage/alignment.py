@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from microveil.attacks.base import Attack, Risk
+from microveil.attacks.base import Risk
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, SCALE, attacked, risk_of, steps_of
 from microveil.attacks.linkage.windows import shares_of
+from microveil.attacks.ordered_groups import OrderedGroupsAttack, masked_in_order
 from microveil.comparison.columns import Columns, Metric, Scale
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
@@ -20,13 +21,11 @@ if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Order
 
 Range = tuple[IntArray, IntArray]
-_CENTRES = ("mean", "median")  # what groups of records are published as
-_ROUNDING = 1e-9  # of the released range: by so much a mean may be off
 _MOST_STEPS = 400_000_000  # cells of the table of runs
 
 
 @parameterised
-class AlignmentLinkage(Attack):
+class AlignmentLinkage(OrderedGroupsAttack):
     """Where every attribute was microaggregated by itself, its groups are neighbours in order; so the released means in
     order, beside the original values in order, show which originals each mean stands for. The originals that fit a
     released record in all known attributes are few; the nearest of them is linked.
@@ -51,7 +50,6 @@ class AlignmentLinkage(Attack):
 
     name: ClassVar[str] = "alignment-linkage"
     family: ClassVar[str] = "linkage"
-    needs_private_file: ClassVar[bool] = True
     summary: ClassVar[str] = "aligns values in order with released means in order, attribute by attribute"
     meaning: ClassVar[str] = "records linked to the right person by aligning values and means; lower is safer"
     assumes: ClassVar[str] = "the true values of some attributes of everyone in the file, masked one at a time"
@@ -79,11 +77,6 @@ class AlignmentLinkage(Attack):
     standardisation: Scale = parameter(default="joint", help=SCALE)
     records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
-
-    @classmethod
-    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        in_order = any(masked_in_order(pair, name) for name in pair.of_kinds(cls.kinds))
-        return super().suited(pair) if in_order else ()
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.neighbours.range_search import Boxes, Order, link_inside
@@ -192,32 +185,3 @@ class AlignmentLinkage(Attack):
 
 def _everything(order: Order, column: FloatArray) -> Range:
     return np.zeros(len(column), dtype=np.int64), np.full(len(column), len(order.values))
-
-
-def masked_in_order(pair: Pair, attribute: str) -> bool:
-    """Whether an attribute was masked by itself, in groups of neighbouring values that are published in order.
-
-    That a step made groups of this attribute alone is in the release's partitions, or, where these are not known, in
-    its provenance; that the groups are neighbours shows in the values: whoever has the larger one before masking never
-    has the smaller one after it.
-    """
-    if pair.release is None or pair.release.is_sample or attribute not in pair.of_kinds(("numeric", "ordinal")):
-        return False
-    steps = [step for step in pair.release.provenance.steps if attribute in (step.attributes or ())]
-    if len(steps) != 1:
-        return False
-    parameters = steps[0].parameters
-    alone = parameters.get("block") == 1 or steps[0].attributes == (attribute,)
-    grouped = alone and parameters.get("publish") in _CENTRES
-    if pair.release.partitions:
-        grouped = (attribute,) in pair.release.partitions
-    return grouped and _keeps_order(pair, attribute)
-
-
-def _keeps_order(pair: Pair, attribute: str) -> bool:
-    columns = Columns.of(pair, (attribute,))
-    before, after = columns.before[0], columns.after[0]
-    both = ~(np.isnan(before) | np.isnan(after))
-    released = after[both][np.lexsort((after[both], before[both]))]
-    steps = np.diff(released)
-    return bool(len(steps) == 0 or steps.min() >= -_ROUNDING * np.ptp(released))

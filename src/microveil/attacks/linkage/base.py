@@ -31,7 +31,7 @@ Standardisation = Literal["separate", "joint", "minmax", "none"]
 Hits = dict[str, FloatArray]
 
 # distance terms computed by default: about twenty seconds on two processors
-_AFFORDABLE_TERMS = 1.5e11
+AFFORDABLE_TERMS = 1.5e11
 EFFORT_OF_LABELS = 10.0  # labels are compared in so many times the time of values
 _MOST_CHOICES = 10_000  # choices of known attributes
 MOST_PAIRED = 5_000  # different records in a one-to-one assignment: half a minute
@@ -118,7 +118,7 @@ class Linkage(Attack):
         linker = self._linker(pair, attributes)
         scenarios = self._scenarios(len(attributes))
         terms = linker.effort * sum(len(subset) for subsets in scenarios for subset in subsets)
-        affordable = int(_AFFORDABLE_TERMS / max(len(pair) * terms, 1e-9))
+        affordable = int(AFFORDABLE_TERMS / max(len(pair) * terms, 1e-9))
         attacked = draw(self.records or max(1000, affordable))
         stretches = iter(parts(progress, sum(len(subsets) for subsets in scenarios)))
         by_size = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from microveil.attacks.base import Risk
 from microveil.comparison.drawing import drawn
 from microveil.comparison.pairs import Pair
-from microveil.typing import IntArray
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Inside
@@ -43,10 +43,9 @@ def risk_of(
     `alone`: the only candidate is the right one; `misled`: it is a wrong one; `lost`: the right one is no candidate;
     `candidates`: the share of the file that is left.
     """
-    expected = np.where(inside.nearest, 1.0 / np.maximum(inside.ties, 1), 0.0)
     single = inside.candidates == 1
     shares = {
-        "expected": expected,
+        "expected": np.where(inside.nearest, 1.0 / np.maximum(inside.ties, 1), 0.0),
         "first": inside.first == own,
         "optimistic": inside.nearest,
         "strict": inside.nearest & (inside.ties == 1),
@@ -55,7 +54,20 @@ def risk_of(
         "lost": ~inside.own,
         "candidates": inside.candidates / len(pair),
     }
+    return shared_risk(name, pair, attributes, own, shares, scenario, **details)
+
+
+def shared_risk(
+    name: str,
+    pair: Pair,
+    attributes: tuple[str, ...],
+    own: IntArray,
+    shares: Mapping[str, FloatArray | BoolArray],
+    scenario: str,
+    **details: Any,
+) -> Risk:
+    """The risk of the records that are attacked, of which every share is counted; the `expected` ones are the risk."""
     per_record = np.full(len(pair), np.nan)
-    per_record[own] = expected
-    counters = {key: 100 * float(np.mean(of)) for key, of in shares.items()}
+    per_record[own] = shares["expected"]
+    counters = {key: 100 * float(np.mean(share)) for key, share in shares.items()}
     return Risk.of(name, per_record, attributes, scenario, counters=counters, **details)

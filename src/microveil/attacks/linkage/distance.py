@@ -320,7 +320,7 @@ class DistanceLinkage(Linkage):
         return 2.0 if self._squares else 1.0 if self.metric == "gower" else 2.0 / float(np.sqrt(np.pi))
 
     def _mean_of(self, one: FloatArray, other: FloatArray) -> float:
-        return _mean_square(one, other) if self._squares else _mean_distance(one, other, 0.0, 1.0)
+        return mean_square(one, other) if self._squares else _mean_distance(one, other, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ def _nan_where_missing(codes: FloatArray) -> FloatArray:
     return np.where(codes < 0, np.nan, codes)
 
 
-def _mean_square(one: FloatArray, other: FloatArray) -> float:
+def mean_square(one: FloatArray, other: FloatArray) -> float:
     """The mean squared difference over all pairs of present values."""
     present = [values[~np.isnan(values)] for values in (one, other)]
     if not all(map(len, present)):

@@ -16,17 +16,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from microveil.attacks.pram_disclosure import variable_in
 from microveil.comparison.columns import Columns
-from microveil.comparison.common_codes import as_floats, common_codes, is_number, numbered
+from microveil.comparison.common_codes import common_codes, is_number, numbered
 from microveil.comparison.drawing import sortable_cells
 from microveil.comparison.labels import labels_of
 from microveil.comparison.pairs import Pair
+from microveil.comparison.transitions import variable_in
 from microveil.errors import MicroveilError
 from microveil.masking.base import Method
 from microveil.masking.likelihood import Kept, Normal, Shift, Statement, Transition
 from microveil.masking.replaying import method_of, replayed
 from microveil.microdata import Microdata
+from microveil.numerics.core.ordering import in_order, keeps_order, positions_in
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.linkage.likelihood import (
     BonusTerm,
@@ -107,10 +108,12 @@ def _read(pair: Pair, name: str) -> None:
 
 def _plan_of(pair: Pair, attributes: tuple[str, ...]) -> Plan:
     """The steps of the release on the attributes that are known."""
-    steps = () if pair.release is None else pair.release.provenance.steps
-    plan = []
-    for step in steps:
-        treated = tuple(name for name in step.attributes or () if name in attributes)
+    plan: Plan = []
+    if pair.release is None:
+        return plan
+    provenance = pair.release.provenance
+    for step in provenance.steps:
+        treated = tuple(name for name in provenance.masked_by(step) if name in attributes)
         if treated and step.method not in _MOVES_NOTHING:
             plan.append((method_of(step), treated))
     return plan
@@ -144,19 +147,15 @@ class _Codes:
     @classmethod
     def of(cls, columns: Sequence[tuple[IntArray, IntArray]], records: int) -> tuple[_Codes, _Codes]:
         """The distinct released and the distinct known records, from the codes of known and released cells."""
-        made = []
-        for side in (1, 0):
-            codes = [column[side] + 1 for column in columns]
-            made.append(cls(*number_rows(codes, [int(code.max(initial=0)) + 1 for code in codes])))
-        return made[0], made[1]
+        released, known = (cls(*number_rows([column[side] + 1 for column in columns])) for side in (1, 0))
+        return released, known
 
     @staticmethod
     def joined(columns: Sequence[tuple[IntArray, IntArray]], records: int) -> tuple[IntArray, IntArray]:
         """The codes of several columns as one, in both files alike."""
         if not columns:
             return np.zeros(records, dtype=np.int64), np.zeros(records, dtype=np.int64)
-        both = [np.concatenate(column) + 1 for column in columns]
-        rows, _ = number_rows(both, [int(codes.max(initial=0)) + 1 for codes in both])
+        rows, _ = number_rows([np.concatenate(column) + 1 for column in columns])
         return rows[:records], rows[records:]
 
 
@@ -224,9 +223,7 @@ class _Reading:
         except MicroveilError as problem:
             _reraise_cancelled(problem)
             return None
-        back = np.empty(len(order), dtype=np.int64)
-        back[order] = np.arange(len(order))
-        return made.take(back) if len(made) == len(order) else None
+        return made.take(positions_in(order)) if len(made) == len(order) else None
 
     def _all_replays(self) -> list[Microdata]:
         made = [self.replay(number) for number in range(self._replays)]
@@ -272,7 +269,7 @@ class _Reading:
         made = self.replay(number) if touched else self.pair.original
         if made is None:
             return None
-        cells = [_equal_codes(made.arrow(name), self.pair.masked.arrow(name)) for name in names]
+        cells = [common_codes(made.arrow(name), self.pair.masked.arrow(name), _ROUNDING) for name in names]
         return _Codes.joined(cells, len(self.pair))
 
     def kept_states(self, names: Sequence[str]) -> list[tuple[IntArray, IntArray]]:
@@ -497,20 +494,6 @@ def _bonus(codes: tuple[IntArray, IntArray], share: float) -> Term:
     return BonusTerm(np.log1p(share / np.maximum((1.0 - share) * frequency, 1e-12)), released, known)
 
 
-def _equal_codes(expected: pa.Array, released: pa.Array) -> tuple[IntArray, IntArray]:
-    """Cells numbered by what they hold, numbers being equal where rounding alone tells them apart."""
-    if not (is_number(expected) and is_number(released)):
-        return common_codes(expected, released)
-    values = np.concatenate([as_floats(expected), as_floats(released)])
-    present = ~np.isnan(values)
-    codes = np.full(len(values), -1, dtype=np.int64)
-    if present.any():
-        distinct, which = np.unique(values[present], return_inverse=True)
-        apart = np.diff(distinct, prepend=distinct[0]) > _ROUNDING * max(np.ptp(distinct), np.abs(distinct).max())
-        codes[present] = np.cumsum(apart)[which]
-    return codes[: len(expected)], codes[len(expected) :]
-
-
 def _ranks(column: FloatArray, values: int) -> tuple[IntArray, IntArray]:
     """The ranks that each value takes up, from the first to before the last, among so many; none where missing."""
     ordered = np.sort(column[~np.isnan(column)])
@@ -532,17 +515,15 @@ def _matrix(table: Microdata, names: Sequence[str]) -> FloatArray | None:
 
 
 def _in_order(known: FloatArray, drawn: FloatArray) -> bool:
-    """Whether greater known values have never become smaller ones.
+    """Whether greater known values have never become smaller ones, and none is missing that was there, or the reverse.
 
     >>> _in_order(np.array([1.0, 1.0, 2.0, np.nan]), np.array([5.0, 4.0, 5.0, np.nan]))
     True
     """
-    present = ~np.isnan(known + drawn)
-    if (np.isnan(known) != np.isnan(drawn)).any() or not present.any():
+    missing = np.isnan(known)
+    if missing.all() or (missing != np.isnan(drawn)).any():
         return False
-    order = np.lexsort((drawn[present], known[present]))
-    values = drawn[present][order]
-    return bool((np.diff(values) >= -_ROUNDING * max(float(np.ptp(values)), 1e-300)).all())
+    return keeps_order(known, drawn, _ROUNDING)
 
 
 def _scatter(
@@ -597,8 +578,7 @@ def _by_moments(known: FloatArray, released: FloatArray, before: float, after: f
 
 def _around(known: FloatArray, residuals: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
     """Centre and scale of each known value, from the residuals of the values next to it."""
-    present = np.flatnonzero(~np.isnan(known))
-    order = present[np.argsort(known[present], kind="stable")]
+    order = in_order(known)
     values = known[order]
     sorted_residuals = residuals[:, order]
     told = ~np.isnan(sorted_residuals)

@@ -8,14 +8,14 @@ import numpy as np
 
 from microveil.attacks.base import Attack, Risk, Variant
 from microveil.attacks.linkage.base import refuse_long_assignment
-from microveil.attacks.linkage.candidates import RECORDS
+from microveil.attacks.linkage.candidates import RECORDS, shared_risk
 from microveil.attacks.linkage.evidence import Evidence, evidence_of
 from microveil.comparison.drawing import drawn
 from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
-from microveil.typing import FloatArray, IntArray
+from microveil.typing import IntArray
 
 _AFFORDABLE_TERMS = 2.5e9  # terms of pairs: about twenty seconds on two processors
 _QUICKLY_PAIRED = 2_000  # records that are linked one to one in seconds
@@ -97,13 +97,22 @@ class LikelihoodLinkage(Attack):
         return "the release has no provenance" if pair.release is None else super().why_not(pair)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
-        found = evidence_of(pair, attributes, self.replays, self.seed, Part(progress, 0.0, 0.3), self.name)
+        found = self._evidence(pair, attributes, Part(progress, 0.0, 0.3))
         rest = Part(progress, 0.3, 1.0)
         own = self._attacked(pair, attributes, found)
         return (
             self._assigned(pair, attributes, found, own, rest)
             if self.one_to_one
             else self._likeliest(pair, attributes, found, own, rest)
+        )
+
+    def _evidence(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Evidence:
+        """What the plan tells; the same whether records are linked one by one or one to one, so it is read once."""
+        read = (self.name, pair.original, pair.masked, id(pair.release), pair.recoded, attributes)
+        return pair.workings.once(
+            (*read, self.replays, self.seed),
+            lambda: evidence_of(pair, attributes, self.replays, self.seed, progress, self.name),
+            named=pair.release,
         )
 
     def _attacked(self, pair: Pair, attributes: tuple[str, ...], found: Evidence) -> IntArray:
@@ -117,9 +126,8 @@ class LikelihoodLinkage(Attack):
     ) -> Risk:
         label = f"{self.name}: linking records"
         links = found.scores.likeliest(found.record_of[own], found.person_of[own], progress, label)
-        expected = np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0)
         shares = {
-            "expected": expected,
+            "expected": np.where(links.own, 1.0 / np.maximum(links.ties, 1), 0.0),
             "optimistic": links.own.astype(np.float64),
             "strict": (links.own & (links.ties == 1)).astype(np.float64),
             "believed": links.posterior,
@@ -131,7 +139,7 @@ class LikelihoodLinkage(Attack):
             certain = own[links.possible == 1]
             proof = "The plan allows of no other person for the released record."
             proved = {"certain": certain, "proof": proof if len(certain) else ""}
-        return self._risk(pair, attributes, found, own, expected, shares, proved)
+        return shared_risk(self.name, pair, attributes, own, shares, self._scenario(pair, attributes, found), **proved)
 
     def _assigned(
         self, pair: Pair, attributes: tuple[str, ...], found: Evidence, own: IntArray, progress: Progress
@@ -149,23 +157,7 @@ class LikelihoodLinkage(Attack):
             "optimistic": (expected > 0).astype(np.float64),
             "strict": (expected > 1 - 1e-6).astype(np.float64),
         }
-        return self._risk(pair, attributes, found, own, expected, shares, {})
-
-    def _risk(
-        self,
-        pair: Pair,
-        attributes: tuple[str, ...],
-        found: Evidence,
-        own: IntArray,
-        expected: FloatArray,
-        shares: dict[str, FloatArray],
-        proved: dict[str, Any],
-    ) -> Risk:
-        per_record = np.full(len(pair), np.nan)
-        per_record[own] = expected
-        counters = {key: 100 * float(np.mean(share)) for key, share in shares.items()}
-        scenario = self._scenario(pair, attributes, found)
-        return Risk.of(self.name, per_record, attributes, scenario, counters=counters, **proved)
+        return shared_risk(self.name, pair, attributes, own, shares, self._scenario(pair, attributes, found))
 
     def _scenario(self, pair: Pair, attributes: tuple[str, ...], found: Evidence) -> str:
         plan = "knows how the release was made, but not its seed"

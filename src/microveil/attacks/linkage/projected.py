@@ -209,13 +209,14 @@ def blocks_masked(pair: Pair, attributes: tuple[str, ...]) -> list[tuple[str, ..
         return []
     blocks = list(pair.release.partitions)
     if not blocks:  # a release that was read from its files has no partitions, but its steps
-        blocks = [block for step in pair.release.provenance.steps for block in _blocks_of(step)]
+        provenance = pair.release.provenance
+        blocks = [block for step in provenance.steps for block in _blocks_of(step, provenance.masked_by(step))]
     kept = [tuple(name for name in block if name in attributes) for block in blocks]
     return [block for block in dict.fromkeys(kept) if block]
 
 
-def _blocks_of(step: Any) -> list[tuple[str, ...]]:
-    if "k" not in step.parameters or not step.attributes:
+def _blocks_of(step: Any, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
+    if "k" not in step.parameters or not attributes:
         return []
-    size = step.parameters.get("block") or len(step.attributes)
-    return consecutive_blocks(step.attributes, size, step.parameters.get("leftover", "own"))
+    size = step.parameters.get("block") or len(attributes)
+    return consecutive_blocks(attributes, size, step.parameters.get("leftover", "own"))

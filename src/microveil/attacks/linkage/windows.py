@@ -95,7 +95,7 @@ def _reach(release: Any, attribute: str, values: int) -> Reach:
     steps = [
         step
         for step in release.provenance.steps
-        if attribute in (step.attributes or ()) and step.method not in _MOVES_NOTHING
+        if attribute in release.provenance.masked_by(step) and step.method not in _MOVES_NOTHING
     ]
     if not all(step.method in SWAPPING for step in steps):
         return Reach(None, False)

@@ -18,7 +18,7 @@ from microveil.microdata.schema import KINDS
 from microveil.numerics.statistics.interval_overlap import confidence_overlap
 from microveil.numerics.statistics.survey_estimates import Design, Estimates
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 
@@ -60,7 +60,7 @@ class SurveyEstimates(LossMeasure):
         lost: dict[str, list[FloatArray]] = defaultdict(list)
         by_attribute: dict[str, float] = {}
         beyond, differences = [], []
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             found: list[FloatArray] = [np.empty(0)]
             for kind, estimates in _estimates(pair, name, designs, domains).items():
                 overlap = estimates.overlap(self.level)
@@ -70,7 +70,6 @@ class SurveyEstimates(LossMeasure):
             overlaps = np.concatenate(found)
             by_attribute[name] = 100 * _mean(1 - np.clip(overlaps, 0.0, 1.0))
             beyond.append(_mean(1 - overlaps))
-            part(1.0, f"{self.name}: {name}")
         details = {kind: 100 * _mean(np.concatenate(shares)) for kind, shares in lost.items()}
         details["standardised_difference"] = _mean(np.concatenate([np.empty(0), *differences]))
         value = float(np.mean(list(by_attribute.values())))

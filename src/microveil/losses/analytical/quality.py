@@ -11,7 +11,7 @@ from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 
 
 @parameterised
@@ -40,11 +40,10 @@ class Quality(LossMeasure):
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         found = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             found[name] = (
                 _of_numbers(pair, name) if pair.original[name].kind == "numeric" else _of_categories(pair, name)
             )
-            part(1.0, f"{self.name}: {name}")
         means = {kind: float(np.mean([shares[kind] for shares in found.values()])) for kind in found[attributes[0]]}
         per_attribute = {name: 100 * float(np.mean(list(shares.values()))) for name, shares in found.items()}
         details = {kind: 100 * share for kind, share in means.items()}

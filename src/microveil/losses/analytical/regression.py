@@ -12,7 +12,7 @@ from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
 from microveil.losses.base import Loss, LossMeasure, Scope
 from microveil.microdata.schema import KINDS
-from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.numerics.counting.distinct_rows import number_values
 from microveil.numerics.statistics.interval_overlap import confidence_overlap, normal_reach
 from microveil.numerics.statistics.regression import CrossProducts, Fit, grouped
 from microveil.numerics.statistics.scaling import Scaling
@@ -138,8 +138,7 @@ class Regression(LossMeasure):
         partition = None if pair.release is None else pair.release.partition
         if partition is not None and len(partition.labels) == len(pair):
             return np.asarray(partition.labels)
-        codes = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in table.after]
-        return number_rows(codes, [int(column.max()) + 1 for column in codes])[0]
+        return number_values(table.after)[0]
 
 
 @dataclass(frozen=True)

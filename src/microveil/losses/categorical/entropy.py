@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from microveil.attacks.pram_disclosure import Transitions, transitions_of
 from microveil.comparison.pairs import Pair
+from microveil.comparison.transitions import Transitions, transitions_of
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING, Coded, coded
 from microveil.masking.randomising.matrices import GivenMatrices

@@ -92,7 +92,7 @@ class Classification(LossMeasure):
     """
 
     name: ClassVar[str] = "classification"
-    family: ClassVar[str] = "modelled"
+    family: ClassVar[str] = "model-based"
     learns: ClassVar[bool] = True
     summary: ClassVar[str] = "accuracy that a classifier loses by learning from the release"
     meaning: ClassVar[str] = (

@@ -15,7 +15,7 @@ from microveil.numerics.statistics.distribution_distances import (
     step_distances,
 )
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.typing import FloatArray
 
 
@@ -51,10 +51,9 @@ class Distribution(LossMeasure):
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         found = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             before, after = (column.values for column in pair.numbers(name))
             found[name] = self._distances(before[~np.isnan(before)], after[~np.isnan(before) & ~np.isnan(after)])
-            part(1.0, f"{self.name}: {name}")
         means = {kind: float(np.mean([d[kind] for d in found.values()])) for kind in found[attributes[0]]}
         per_attribute = {name: 100 * distances[self.distance] for name, distances in found.items()}
         details = {kind: 100 * mean for kind, mean in means.items()}

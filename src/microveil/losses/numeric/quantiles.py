@@ -11,7 +11,7 @@ from microveil.losses.base import Loss, LossMeasure
 from microveil.losses.numeric.moments import relative_change
 from microveil.losses.numeric.probabilistic import PERCENTS, Percent
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.typing import FloatArray
 
 
@@ -45,10 +45,9 @@ class Quantiles(LossMeasure):
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         shifts = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             before, after = (column.values for column in pair.numbers(name))
             shifts[name] = self._shifts(before[~np.isnan(before)], after[~np.isnan(before) & ~np.isnan(after)])
-            part(1.0, f"{self.name}: {name}")
         table = np.array(list(shifts.values()))
         percents = np.array(self.percents)
         columns = {"lowest": percents.argmin(), "median": np.abs(percents - 50).argmin(), "highest": percents.argmax()}

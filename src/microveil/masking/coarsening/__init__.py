@@ -1,4 +1,4 @@
-"""Coarser values in place of exact ones: recoding, end coding, suppression, sampling, regions."""
+"""Coarser values in place of exact ones: recoding, top and bottom coding, suppression, sampling, regions."""
 
 from microveil.entries import offer
 

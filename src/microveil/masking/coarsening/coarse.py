@@ -1,4 +1,4 @@
-"""Coarser values of one attribute and how they are published: recoding and end coding share this."""
+"""Coarser values of one attribute and how they are published: recoding and top and bottom coding share this."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from microveil.microdata import Attribute, Categories, Microdata
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import category_key
+from microveil.numerics.core.ordering import in_order_by_group, numbered_by_first
 from microveil.numerics.grouping.groups import means_by_group
 from microveil.numerics.statistics.category_coordinates import median_by_group, plurality_by_group
 from microveil.typing import BoolArray, FloatArray, IntArray
@@ -50,12 +51,9 @@ def merged(
     column: Categories, groups: IntArray, labels: Sequence[str | None] | None = None, *, ordered: bool
 ) -> Coarse:
     """Categories in groups, in the order of the domain, given the group of each; unnamed ones list their members."""
-    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    index = np.empty(len(first), dtype=np.int64)
-    index[np.argsort(first, kind="stable")] = np.arange(len(first))
-    of_category = index[number.reshape(-1)] if len(groups) else groups
+    of_category = numbered_by_first(groups)
     names = []
-    for group in range(len(first)):
+    for group in range(int(of_category.max(initial=-1)) + 1):
         members = np.flatnonzero(of_category == group)
         given = None if labels is None else labels[groups[members[0]]]
         names.append(given if given is not None else _joined([column.domain[m] for m in members], members, ordered))
@@ -131,10 +129,8 @@ def centred(data: Microdata, name: str, coarse: Coarse, centre: Centre) -> Float
 
 def _middles(values: FloatArray, number: IntArray, ends: FloatArray | None, centre: Centre) -> FloatArray:
     """The median of each group, or the middle of its ends, of its least and largest value where it has none."""
-    rows = np.flatnonzero(~np.isnan(values))
-    rows = rows[np.lexsort((values[rows], number[rows]))]
-    groups, starts, sizes = np.unique(number[rows], return_index=True, return_counts=True)
-    ordered = values[rows]
+    rows, starts, sizes = in_order_by_group(values, number)
+    groups, ordered = number[rows[starts]], values[rows]
     if centre == "median":
         low, high = ordered[starts + (sizes - 1) // 2], ordered[starts + sizes // 2]
     else:

@@ -16,6 +16,7 @@ from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
 from microveil.microdata.schema import KINDS
+from microveil.numerics.grouping.groups import joined_labels
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -88,21 +89,13 @@ class Mondrian(Method):
         states = np.column_stack([data.missing_states(axis.attribute.name) for axis in axes])
         apart = np.array([axis.attribute.missing != "wildcard" for axis in axes])
         patterns = rows_by_pattern(states, self.k, apart)
-        labels = np.empty(len(data), dtype=np.int64)
-        used = 0
-        for rows, part in zip(patterns, parts(progress, len(patterns)), strict=True):
-            made = mondrian_regions(
-                matrix[rows],
-                span,
-                [axis.heights for axis in axes],
-                self.k,
-                part,
-                f"{self.name}: cutting",
-                strict=self.cut == "strict",
-            )
-            labels[rows] = used + made
-            used += int(made.max()) + 1
-        return Partition.of(labels)
+        heights = [axis.heights for axis in axes]
+        label, strict = f"{self.name}: cutting", self.cut == "strict"
+        made = (
+            mondrian_regions(matrix[rows], span, heights, self.k, part, label, strict=strict)
+            for rows, part in zip(patterns, parts(progress, len(patterns)), strict=True)
+        )
+        return Partition.of(joined_labels(patterns, made))
 
 
 def _filled(axis: Axis) -> FloatArray:

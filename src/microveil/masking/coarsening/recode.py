@@ -29,7 +29,7 @@ from microveil.microdata.microdata import check_records, count
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
-from microveil.progress import Part, Progress, parts
+from microveil.progress import Part, Progress, reported
 from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
 
@@ -125,11 +125,10 @@ class Recode(Method):
             coarse, notes = self._automatic(data, attributes, Part(progress, 0.0, 0.8))
         else:
             coarse = {}
-            for name, part in zip(attributes, parts(Part(progress, 0.0, 0.8), len(attributes)), strict=True):
+            for name in reported(attributes, Part(progress, 0.0, 0.8), self.name):
                 coarse[name] = (
                     self._numbers(data, name) if data[name].kind == "numeric" else self._categories(data, name)
                 )
-                part(1.0, f"{self.name}: {name}")
         columns: dict[str, pa.Array] = {}
         changed: list[Attribute] = []
         for name in attributes:
@@ -219,7 +218,7 @@ class Recode(Method):
 
         atoms = {name: _Atoms(data, name, self.groups) for name in attributes}
         codes = [atoms[name].counted for name in attributes]
-        number, first = number_rows([c + 1 for c in codes], [int(c.max(initial=-1)) + 2 for c in codes])
+        number, first = number_rows([c + 1 for c in codes])
         rows = np.column_stack([c[first] for c in codes])
         columns = [atoms[name].column for name in attributes]
         spare = int(self.leave * len(data) + 1e-9)

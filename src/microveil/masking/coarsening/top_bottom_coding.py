@@ -16,7 +16,7 @@ from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.randomness import Streams
 from microveil.typing import FloatArray
 
@@ -85,14 +85,13 @@ class EndCoding(Method):
         columns: dict[str, pa.Array] = {}
         changed: list[Attribute] = []
         notes: list[Note] = []
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             if data[name].kind == "numeric":
                 columns[name], note = self._coded_numbers(data, name)
                 notes.append(note)
             else:
                 columns[name], attribute = self._coded_categories(data, name)
                 changed += [] if attribute is None else [attribute]
-            part(1.0, f"{self.name}: {name}")
         return Masked(columns, attributes=tuple(changed), notes=tuple(notes))
 
     def _coded_numbers(self, data: Microdata, name: str) -> tuple[pa.Array, Note]:

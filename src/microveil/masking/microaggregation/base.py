@@ -25,6 +25,7 @@ from microveil.masking.publishing.missing_cells import Emptied
 from microveil.masking.publishing.publishing import Publishing
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import check_records
+from microveil.numerics.grouping.groups import joined_labels
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
@@ -112,9 +113,10 @@ class Microaggregation(Method):
     ) -> Partition:
         """The partition that loses least when it is published.
 
-        What polishing lowers is not quite that with medians, weights, missing cells or another scale.
+        What polishing lowers is not quite that with medians, weights, missing cells or another scale. Where distances
+        are those of series it is what was asked for.
         """
-        if len(found) == 1:
+        if len(found) == 1 or self.preparation.compares_series:
             return found[0]
 
         def lost(partition: Partition) -> float:
@@ -130,8 +132,12 @@ class Microaggregation(Method):
 
         `runs` is for how many blocks of attributes the work by default is meant to suffice.
         """
-        columns, columns_of = self.preparation.coordinates(data, names)
-        filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
+        if self.preparation.distance == "dtw":  # most of the work is warping
+            warping, progress = Part(progress, 0.0, 0.7), Part(progress, 0.7, 1.0)
+        else:
+            warping = Part(progress, 0.0, 0.0)
+        columns, columns_of = self.preparation.coordinates(data, names, warping)
+        filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is the mean of a column with missing cells
         choices = self.preparation.choices(data, names, self.name)
         partitioner = self._partitioner(data)
         rows_of_parts = self.preparation.parts_of_the_file(data, names, filled, self.k)
@@ -158,16 +164,12 @@ class Microaggregation(Method):
         progress: Progress,
     ) -> list[IntArray]:
         """The groups of all records, part of the file by part; several where `group` makes several."""
-        records = sum(map(len, rows_of_parts))
-        labels = [np.empty(records, dtype=np.int64) for _ in range(1 if self.polish == 0 else 2)]
-        done, used = 0, [0] * len(labels)
+        records, done = sum(map(len, rows_of_parts)), 0
+        found = []
         for rows in rows_of_parts:
-            found = group(rows, Part(progress, done / records, (done + len(rows)) / records))
-            for j, made in enumerate(found):
-                labels[j][rows] = used[j] + made
-                used[j] += int(made.max()) + 1
+            found.append(group(rows, Part(progress, done / records, (done + len(rows)) / records)))
             done += len(rows)
-        return labels
+        return [joined_labels(rows_of_parts, made) for made in zip(*found, strict=True)]
 
     def _polished_groups(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,7 +14,34 @@ from microveil.typing import FloatArray, IntArray
 
 
 @parameterised
-class CBFS(Microaggregation):
+class FarthestFirst(Microaggregation):
+    """A method whose groups grow one at a time, each from the record farthest from a centroid."""
+
+    centroid: Literal["recomputed", "fixed"] = parameter(
+        default="recomputed",
+        help="centroid: that of the records still without a group, or that of all records throughout",
+    )
+
+    @property
+    @abstractmethod
+    def _by_interaction(self) -> bool:
+        """Whether a group takes next the record nearest to all its members, and not that nearest to its first."""
+
+    def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
+        from microveil.numerics.grouping.centroid_groups import centroid_groups
+
+        return centroid_groups(
+            columns,
+            self.k,
+            recomputed=self.centroid == "recomputed",
+            interaction=self._by_interaction,
+            progress=progress,
+            label=f"{self.name}: grouping records",
+        )[0]
+
+
+@parameterised
+class CBFS(FarthestFirst):
     """The record farthest from the centre gathers k-1 others, again and again; the leftovers join the last group.
 
     Its four settings are the programs behind several published tables: with the centre recomputed and growth from the
@@ -30,25 +58,12 @@ class CBFS(Microaggregation):
     summary: ClassVar[str] = "groups of k records around the record farthest from the centroid, one group at a time"
     source: ClassVar[str] = "Fayyoumi (2008), sections 2.6.3.2 and 4.5.2, where it is called MDAV"
 
-    centroid: Literal["recomputed", "fixed"] = parameter(
-        default="recomputed",
-        help="centroid: that of the records still without a group, or that of all records throughout",
-    )
     growth: Literal["seed", "interaction"] = parameter(
         default="seed",
         help="the record that a group takes next: the nearest to its first record (seed), or to all its members "
         "(interaction)",
     )
 
-    def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.grouping.centroid_groups import centroid_groups
-
-        labels, _ = centroid_groups(
-            columns,
-            self.k,
-            recomputed=self.centroid == "recomputed",
-            interaction=self.growth == "interaction",
-            progress=progress,
-            label="cbfs: grouping records",
-        )
-        return labels
+    @property
+    def _by_interaction(self) -> bool:
+        return self.growth == "interaction"

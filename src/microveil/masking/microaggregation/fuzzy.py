@@ -12,7 +12,6 @@ from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.notes import CELLS_SUPPRESSED
 from microveil.masking.partition import Partition
 from microveil.masking.preparation import Preparation
-from microveil.masking.preparation.coordinates import scaled
 from microveil.masking.publishing.aggregate import Aggregate
 from microveil.masking.publishing.missing_cells import cells_to_suppress
 from microveil.microdata import Microdata, Numbers
@@ -151,10 +150,10 @@ class Fuzzy(Microaggregation):
     ) -> tuple[FloatArray, Partition]:
         """What each record publishes, and which records were clustered together."""
         values = np.column_stack([column.values for column in numbers])
-        columns = scaled(values, self.preparation.scale)
-        filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is every attribute's mean here
         names = tuple(column.name for column in numbers)
-        choice = self.preparation.choices(data, names, self.name)[0]
+        columns, columns_of = self.preparation.coordinates(data, names)
+        filled = np.where(np.isnan(columns), 0.0, columns)  # 0 is the mean of a column with missing cells
+        choice = [column for j in self.preparation.choices(data, names, self.name)[0] for column in columns_of[j]]
         drawn, together, done = np.empty_like(values), np.empty(len(values), dtype=np.int64), 0
         for number, rows in enumerate(self.preparation.parts_of_the_file(data, names, filled, self.k)):
             part = Part(progress, done / len(values), (done + len(rows)) / len(values))

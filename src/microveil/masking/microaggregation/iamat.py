@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.cbfs import FarthestFirst
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress
-from microveil.typing import FloatArray, IntArray
 
 
 @parameterised
-class IAMAT(Microaggregation):
+class IAMAT(FarthestFirst):
     """Like cbfs, but a group takes next the record with the strongest interaction with all its members.
 
     The interaction is the product of the associations, which fall exponentially with the squared distance; so the
@@ -37,15 +33,6 @@ class IAMAT(Microaggregation):
         "the records still without a group",
     )
 
-    def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
-        from microveil.numerics.grouping.centroid_groups import centroid_groups
-
-        labels, _ = centroid_groups(
-            columns,
-            self.k,
-            recomputed=self.centroid == "recomputed",
-            interaction=True,
-            progress=progress,
-            label="iamat: grouping records",
-        )
-        return labels
+    @property
+    def _by_interaction(self) -> bool:
+        return True

@@ -11,7 +11,7 @@ from microveil.masking.base import Masked, Method
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.randomness import Streams
 from microveil.typing import FloatArray
 
@@ -57,7 +57,7 @@ class MovingAverage(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, 3, self.name)
         columns = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             numbers = data.numbers(name)
             present = np.flatnonzero(numbers.present)
             if 0 < len(present) < 3:
@@ -66,7 +66,6 @@ class MovingAverage(Method):
             if len(present):
                 masked[present] = self._averaged(numbers.values[present])
             columns[name] = data.number_column(name, masked)
-            part(1.0, f"{self.name}: {name}")
         return Masked(columns)
 
     def _averaged(self, values: FloatArray) -> FloatArray:

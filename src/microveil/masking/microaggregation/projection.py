@@ -115,7 +115,8 @@ class Projection(Microaggregation):
         if self.axis == "component" and self.component_scale == "z":
             return projections.first_component(standardise(columns)).scores
         # as they are in the file: the rounding of a scale would break ties between attributes
-        own = np.column_stack([own_values(records, j) for j in range(columns.shape[1])])
+        whole = self.preparation.compares_series  # then columns are not attributes
+        own = columns if whole else np.column_stack([own_values(records, j) for j in range(columns.shape[1])])
         if self.axis != "component":
             return self._aggregated(projections.to_unit_interval(own))
         ready = min_max(own) if self.component_scale == "minmax" else own

@@ -12,11 +12,13 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.preparation.attribute_blocks import consecutive_blocks, correlated_blocks, spread_blocks
 from microveil.masking.preparation.coordinates import coordinates
 from microveil.masking.preparation.missing_patterns import rows_by_pattern
+from microveil.masking.preparation.series_coordinates import Distance
 from microveil.masking.preparation.strata import strata_of
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.chunks import similar_chunks
 from microveil.numerics.statistics.scaling import Scale
 from microveil.parameters import LARGEST_NUMBER, MOST_ATTRIBUTES, MOST_RECORDS, Settings, parameter, parameterised
+from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
 _MOST_CHOICES = 50  # tied choices of attributes that are tried
@@ -37,6 +39,17 @@ class Preparation(Settings):
     summary: ClassVar[str] = "which attributes are masked together, the scale of distances, and the parts of the file"
 
     scale: Scale = parameter(default="z", help="scale of the distances: z-scores, min-max, or raw values")
+    distance: Distance | None = parameter(
+        default=None,
+        help="distance of two series: Euclidean, between their slopes (sts), or after dynamic time warping (dtw); "
+        "numeric attributes are a series in their order unless the table is declared to have others; unset: Euclidean",
+    )
+    band: int | None = parameter(
+        default=None,
+        help="with distance=dtw: number of time points by which warping may shift a value; unset: any",
+        ge=0,
+        le=MOST_ATTRIBUTES,
+    )
     block: int | None = parameter(
         default=None,
         help="number of attributes that are masked together (a block); unset: all at once",
@@ -46,10 +59,10 @@ class Preparation(Settings):
     leftover: Literal["own", "merge"] = parameter(
         default="own", help="attributes left over after full blocks: a block of their own, or part of the last one"
     )
-    arrange: Literal["given", "correlated", "spread"] = parameter(
+    arrange: Literal["given", "correlated", "spread", "series"] = parameter(
         default="given",
-        help="which attributes share a block: consecutive ones (given), correlated ones, or uncorrelated ones, one of "
-        "each correlated group (spread)",
+        help="which attributes share a block: consecutive ones (given), correlated ones, uncorrelated ones, one of "
+        "each correlated group (spread), or those of one variable (series)",
     )
     select: Literal["all", "normal", "emim", "emim-corrected", "chi2", "exhaustive"] = parameter(
         default="all",
@@ -84,9 +97,27 @@ class Preparation(Settings):
             raise ParameterError(
                 f"{label}: leftover = 'merge' is not allowed with arrange = '{self.arrange}', which fills blocks"
             )
+        if self.block is not None and self.arrange == "series":
+            raise ParameterError(
+                f"{label}: block = {self.block} is not allowed with arrange = 'series'; a variable is a block"
+            )
+        if self.band is not None and self.distance != "dtw":
+            raise ParameterError(f"{label}: band = {self.band} is not allowed without distance = 'dtw'")
+        if self.select != "all" and self.compares_series:
+            raise ParameterError(
+                f"{label}: select = '{self.select}' is not allowed with distance = '{self.distance}', which takes "
+                "whole series"
+            )
+
+    @property
+    def compares_series(self) -> bool:
+        """Whether distances are computed on whole series, not on each attribute."""
+        return self.distance in ("sts", "dtw")
 
     def blocks(self, data: Microdata, attributes: tuple[str, ...], label: str) -> list[tuple[str, ...]]:
         """Which attributes are masked together."""
+        if self.arrange == "series":
+            return _blocks_of_variables(data, attributes)
         size = self.block or len(attributes)
         if self.arrange == "given" or size >= len(attributes):
             return consecutive_blocks(attributes, size, self.leftover)
@@ -94,9 +125,11 @@ class Preparation(Settings):
         matrix = _complete_records(data, attributes, f"{label}: arrange = '{self.arrange}'")
         return list(arranged(matrix, attributes, size).blocks)
 
-    def coordinates(self, data: Microdata, names: tuple[str, ...]) -> tuple[FloatArray, list[list[int]]]:
+    def coordinates(
+        self, data: Microdata, names: tuple[str, ...], progress: Progress = silent
+    ) -> tuple[FloatArray, list[list[int]]]:
         """The matrix on which distances are computed, and which of its columns each attribute has."""
-        return coordinates(data, names, self.scale)
+        return coordinates(data, names, self.scale, self.distance, self.band, progress)
 
     def choices(self, data: Microdata, attributes: tuple[str, ...], label: str) -> list[list[int]]:
         """Which of the attributes distances are computed on; several choices where they are tied."""
@@ -137,6 +170,7 @@ class OneAttributeAtATime(Preparation):
     """The preparation of methods that mask every attribute by itself."""
 
     block: Literal[1] = parameter(default=1, help="attributes are always masked one at a time")
+    distance: Literal["euclidean"] | None = parameter(default=None, help="there are no series: a time is masked alone")
 
 
 @parameterised
@@ -148,7 +182,19 @@ class MixedPreparation(Preparation):
         help="distance of two numbers: their difference divided by the standard deviation (z) or by the range "
         "(minmax) of the attribute",
     )
+    distance: Literal["euclidean"] | None = parameter(
+        default=None, help="distances are always the sum of those on each attribute"
+    )
     select: Literal["all"] = parameter(default="all", help="distances are always computed on all attributes of a block")
+
+
+def _blocks_of_variables(data: Microdata, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The attributes of each variable, and those of none, in the order of the attributes."""
+    of = {name: series.name for series in data.series_among(attributes) for name in series.columns}
+    blocks: dict[str | None, list[str]] = {}
+    for name in attributes:
+        blocks.setdefault(of.get(name), []).append(name)
+    return [tuple(block) for block in blocks.values()]
 
 
 def _complete_records(data: Microdata, attributes: tuple[str, ...], what_for: str) -> FloatArray:

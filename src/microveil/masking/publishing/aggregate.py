@@ -13,6 +13,7 @@ from microveil.masking.partition import Partition
 from microveil.masking.publishing.drawing import NoiseMode, drawn_values
 from microveil.masking.publishing.publishing import Published, Publishing, publishings, without_cells
 from microveil.microdata import Categories, Microdata
+from microveil.numerics.core.ordering import in_order_by_group
 from microveil.numerics.grouping.groups import means_by_group, medians_by_group
 from microveil.parameters import parameter, parameterised
 from microveil.randomness import Streams
@@ -153,8 +154,7 @@ def modes_by_group(values: FloatArray, labels: IntArray) -> FloatArray:
     [5.0, 5.0, 5.0, 4.5, 4.5]
     """
     modes = medians_by_group(values, labels)
-    present = np.flatnonzero(~np.isnan(values))
-    order = present[np.lexsort((values[present], labels[present]))]
+    order, _, _ = in_order_by_group(values, labels)
     begins = np.ones(len(order), dtype=bool)
     begins[1:] = (np.diff(values[order]) != 0) | (np.diff(labels[order]) != 0)
     starts = np.flatnonzero(begins)

@@ -24,7 +24,13 @@ from microveil.parameters import Settings
 from microveil.randomness import Streams
 from microveil.typing import BoolArray
 
-_ALL = ("aggregate:Aggregate", "span:Span", "micro_perturbation:MicroPerturbation", "secure_mean:SecureMean")
+_ALL = (
+    "aggregate:Aggregate",
+    "span:Span",
+    "micro_perturbation:MicroPerturbation",
+    "secure_mean:SecureMean",
+    "barycentre:Barycentre",
+)
 
 
 @dataclass(frozen=True)

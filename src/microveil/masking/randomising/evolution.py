@@ -160,8 +160,8 @@ class Evolution(Settings):
         """The cells that may be above 0: those near the diagonal where the reach is limited."""
         if self.reach is None or not _is_ordinal(data, variable):
             return None
-        places = np.arange(len(variable.members))
-        return np.asarray(np.abs(places[:, None] - places) <= self.reach)
+        positions = np.arange(len(variable.members))
+        return np.asarray(np.abs(positions[:, None] - positions) <= self.reach)
 
     def fitness_of(self, data: Microdata, variables: Sequence[Variable], label: str) -> Fitness:
         """What matrices of these variables are judged by; missing cells stay as they are and count as a category."""

@@ -10,12 +10,12 @@ import numpy as np
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of
-from microveil.masking.randomising.noise import independent_noise
+from microveil.masking.randomising.noise import independent_noise, standard_normals
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import covariance_root
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress
 from microveil.randomness import Streams
 from microveil.typing import FloatArray
 
@@ -68,10 +68,7 @@ class Matrix(Method):
             mixing = _square("mixing", self.mixing, size)
             mixed = np.where(np.isnan(values), Scaling.of(values).mean, values) @ mixing
             mixed = np.where(np.isnan(values), np.nan, mixed)
-        drawn = np.empty_like(values)
-        for j, (name, part) in enumerate(zip(attributes, parts(progress, size), strict=True)):
-            drawn[:, j] = streams.generator(name).standard_normal(len(values))
-            part(0.9, f"{self.name}: {name}")
+        drawn = standard_normals(attributes, len(data), streams, progress, self.name)
         return Masked(columns_of(data, attributes, mixed + self._shift(size) + self._noise(mixed, drawn)))
 
     def _shift(self, size: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from microveil.microdata import Microdata
 from microveil.numerics.statistics.moments import covariance_root, paired_covariance
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Part, Progress, reported
 from microveil.randomness import Streams
 from microveil.typing import FloatArray
 
@@ -84,10 +84,7 @@ class Noise(Method):
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         values = data.matrix(attributes)
-        drawn = np.empty_like(values)
-        for j, (name, part) in enumerate(zip(attributes, parts(progress, len(attributes)), strict=True)):
-            drawn[:, j] = streams.generator(name).standard_normal(len(values))
-            part(0.9, f"{self.name}: {name}")
+        drawn = standard_normals(attributes, len(data), streams, progress, self.name)
         masked = self._changed(values, drawn, attributes, streams)
         if not self.exact:
             return Masked(columns_of(data, attributes, masked))
@@ -126,6 +123,14 @@ class Noise(Method):
         scores = scored_columns(values, (streams.generator("ties", name) for name in attributes))
         noisy = drawn_in(scores + correlated_noise(scores, self.alpha, drawn), np.zeros(len(attributes)), self.alpha)
         return unscored_columns(noisy, values)
+
+
+def standard_normals(
+    attributes: Sequence[str], records: int, streams: Streams, progress: Progress, label: str
+) -> FloatArray:
+    """Standard normal numbers, those of each attribute from a stream of its own."""
+    names = reported(attributes, Part(progress, 0.0, 0.9), label)
+    return np.column_stack([streams.generator(name).standard_normal(records) for name in names])
 
 
 def independent_noise(values: FloatArray, alpha: float, drawn: FloatArray) -> FloatArray:

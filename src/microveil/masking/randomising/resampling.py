@@ -12,8 +12,9 @@ from microveil.masking.base import Masked, Method
 from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import Combinations, combinations_of
+from microveil.numerics.core.ordering import in_order
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.randomness import Streams, check_seed, derived_seed
 from microveil.typing import FloatArray
 
@@ -46,19 +47,16 @@ class Resampling(Method):
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             values = data.numbers(name).values
             columns[name] = data.number_column(name, resampled(values, self.t, streams.generator(name)))
-            part(1.0, f"{self.name}: {name}")
         return Masked(columns)
 
 
 def resampled(values: FloatArray, t: int, rng: np.random.Generator) -> FloatArray:
     """For each value the mean, over t samples, of the value with the same rank; NaN stays."""
-    present = np.flatnonzero(~np.isnan(values))
-    size = len(present)
-    order = present[np.argsort(values[present], kind="stable")]
-    known = values[order]
+    order = in_order(values)
+    size, known = len(order), values[order]
     sums = np.zeros(size)
     for _ in range(t):
         drawn = np.bincount(rng.integers(0, size, size=size), minlength=size) if size else np.zeros(0, dtype=np.int64)

@@ -13,7 +13,7 @@ from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.randomness import Streams
 from microveil.typing import FloatArray
 
@@ -82,7 +82,7 @@ class Rounding(Method):
         from microveil.numerics.perturbing.rounding import round_to_base, round_to_points
 
         columns, chosen = {}, []
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             values, rng = data.numbers(name).values, streams.generator(name)
             if self.points is not None:
                 rounded = round_to_points(values, self._points(data, name), self.mode, rng)
@@ -91,7 +91,6 @@ class Rounding(Method):
                 chosen.append(BASE_OF_ATTRIBUTE(base=base, attribute=name))
                 rounded = round_to_base(values, base, self.mode, data[name].range, rng)
             columns[name] = data.number_column(name, _constant_kept(values, rounded))
-            part(1.0, f"{self.name}: {name}")
         of_its_own = self.base is None and self.points is None
         return Masked(columns, notes=(BASES_CHOSEN(method=self.name, bases=tuple(chosen)),) if of_its_own else ())
 

@@ -13,7 +13,7 @@ from microveil.masking.base import Masked, Method
 from microveil.masking.likelihood import Shift, Statement
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Weights
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, reported
 from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
 
@@ -93,14 +93,13 @@ class SwapByRank(Method):
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
+        for name in reported(attributes, progress, self.name):
             rng = streams.generator(name)
             keys, present = _sort_keys(data, name, self.name)
             order = present[_ascending(keys[present], self.ties, rng)]
             receives = np.arange(len(data))
             receives[order] = order[self._exchange(len(order), rng)]
             columns[name] = data.reordered_column(name, receives)
-            part(1.0, f"{self.name}: {name}")
         return Masked(columns)
 
 
@@ -119,8 +118,8 @@ def _shares(moves: IntArray, reach: int) -> FloatArray:
 def _smoothed(counts: FloatArray, width: int) -> FloatArray:
     """The mean over up to so many neighbours on each side."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
-    places = np.arange(len(counts))
-    low, high = np.maximum(places - width, 0), np.minimum(places + width + 1, len(counts))
+    positions = np.arange(len(counts))
+    low, high = np.maximum(positions - width, 0), np.minimum(positions + width + 1, len(counts))
     return np.asarray((sums[high] - sums[low]) / (high - low))
 
 

@@ -78,8 +78,8 @@ def closeness(
     before, after = as_microdata(original), as_microdata(release)
     pair = Tables(before, after, resolve_attributes(before, attributes, KINDS, "a comparison"))
     copies, unique_copies = _copies(pair)
-    sample = _sample(pair, records, streams or PublicStreams(0))
-    between, beside = _distances(pair, sample, progress)
+    samples = _samples(pair, records, streams or PublicStreams(0))
+    between, beside = _distances(pair, samples, progress)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.median(beside[:, 0]) / np.median(between[:, 0])
         steps = np.where(beside[:, 1] > 0, beside[:, 0] / beside[:, 1], 1.0)
@@ -90,8 +90,8 @@ def closeness(
         distance_ratio=float(ratio),
         closer=100 * float((beside[:, 0] < limit).mean()) if len(pair) > 1 else float("nan"),
         neighbour_ratio=float(np.median(steps)),
-        compared=len(sample),
-        records=len(pair),
+        compared=len(samples[1]),
+        records=len(after),
     )
 
 
@@ -113,13 +113,13 @@ def _copies(pair: Tables) -> tuple[float, float]:
     return float((held > 0).mean()), float((held == 1).mean())
 
 
-def _sample(pair: Tables, records: int | None, streams: Streams) -> IntArray:
-    n = len(pair)
-    wanted = records or max(_FEWEST_COMPARED, int(_AFFORDABLE_TERMS / (2 * n * len(pair.attributes))))
-    return streams.some_of(n, wanted, "closeness")
+def _samples(pair: Tables, records: int | None, streams: Streams) -> tuple[IntArray, IntArray]:
+    """The original and the released records whose distances are taken; the tables may be of different length."""
+    wanted = records or max(_FEWEST_COMPARED, int(_AFFORDABLE_TERMS / (2 * len(pair) * len(pair.attributes))))
+    return streams.some_of(len(pair), wanted, "closeness"), streams.some_of(len(pair.masked), wanted, "closeness")
 
 
-def _distances(pair: Tables, sample: IntArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
+def _distances(pair: Tables, samples: tuple[IntArray, IntArray], progress: Progress) -> tuple[FloatArray, FloatArray]:
     """From originals to their two nearest others, and from released records to their two nearest originals."""
     from microveil.numerics.neighbours.mixed_distance import Table, Terms
     from microveil.numerics.neighbours.nearest_distances import two_nearest
@@ -133,8 +133,8 @@ def _distances(pair: Tables, sample: IntArray, progress: Progress) -> tuple[Floa
     terms = Terms(np.array(form), np.array(start), np.array(slope), never, np.array(penalty))
     label = "comparing with the original"
     first, second = parts(progress, 2)
-    between = two_nearest(tables[0], tables[0], terms, sample, others=True, progress=first, label=label)
-    beside = two_nearest(tables[1], tables[0], terms, sample, progress=second, label=label)
+    between = two_nearest(tables[0], tables[0], terms, samples[0], others=True, progress=first, label=label)
+    beside = two_nearest(tables[1], tables[0], terms, samples[1], progress=second, label=label)
     return np.sqrt(between), np.sqrt(beside)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from microveil.masking.synthesis.columns import Column, Drawn, Smoothing
+from microveil.numerics.core.ordering import positions_in
 from microveil.numerics.statistics.category_coordinates import indicators
 from microveil.numerics.statistics.copula import Latent, draw_given, latent_correlation, pairwise_covariance
 from microveil.numerics.statistics.scaling import Scaling
@@ -86,8 +87,7 @@ class CopulaModel:
         present = np.flatnonzero(column.present)
         rows = present[np.argsort(ordered[present], kind="stable")]
         if self.stratified:
-            positions = np.empty(len(records), dtype=np.int64)
-            positions[np.argsort(draws[records], kind="stable")] = np.arange(len(records))
+            positions = positions_in(np.argsort(draws[records], kind="stable"))
         else:
             positions = np.minimum((ndtr(draws[records]) * len(rows)).astype(np.int64), len(rows) - 1)
         donors[records] = rows[positions]

@@ -1,5 +1,6 @@
-"""Sample data: a fictional survey, tables drawn from known distributions, and reference data in a local folder."""
+"""Sample data: a fictional survey and panel of meters, tables from known distributions, and reference data."""
 
+from microveil.microdata.datasets.metering_panel import metering
 from microveil.microdata.datasets.reference import (
     COLUMNS,
     FOLDER_VARIABLE,
@@ -21,6 +22,7 @@ __all__ = [
     "files_at_hand",
     "load",
     "load_selection",
+    "metering",
     "no_folder",
     "simulated",
     "survey",

@@ -37,7 +37,7 @@ _REGION_ROWS = (
     ("Isterlow", "Sea Coast", 0.06, -0.10, 22.0),
 )
 REGIONS = tuple(row[0] for row in _REGION_ROWS)
-_REGION_SHARE = np.array([row[2] for row in _REGION_ROWS])
+REGION_SHARE = np.array([row[2] for row in _REGION_ROWS])
 _REGION_INCOME = np.array([row[3] for row in _REGION_ROWS])
 _REGION_WEIGHT = np.array([row[4] for row in _REGION_ROWS])
 
@@ -229,7 +229,7 @@ def _persons(records: int, first_person: int, first_household: int, streams: Pub
     sizes = _household_sizes(records, draws("household"))
     home = np.repeat(np.arange(len(sizes)), sizes)
     position = np.arange(records) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    regions = draws("region").choice(len(REGIONS), size=len(sizes), p=_REGION_SHARE)
+    regions = draws("region").choice(len(REGIONS), size=len(sizes), p=REGION_SHARE)
     region = regions[home]
     partnered = draws("partner").random(len(sizes)) < 0.84
     partner = (position == 1) & partnered[home]

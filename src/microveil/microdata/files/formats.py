@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from microveil.errors import FileError
-from microveil.microdata.files.inputs import check_regular
+from microveil.microdata.files.inputs import check_regular, unreadable
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,8 @@ def check_readable(path: Path) -> Format:
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
-    except PermissionError:
-        raise FileError(path, "you do not have the permission to read it") from None
     except OSError as problem:
-        raise FileError(path, f"cannot be read ({problem.strerror or problem})") from None
+        raise unreadable(path, problem) from None
     if not head:
         raise FileError(path, "the file is empty")
     _check_nature(path, known, nature_of(path, head))

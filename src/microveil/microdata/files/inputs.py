@@ -20,10 +20,8 @@ def check_regular(path: Path) -> None:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise FileError(path, "there is no such file") from None
-    except PermissionError:
-        raise FileError(path, "you do not have the permission to read it") from None
     except OSError as problem:
-        raise FileError(path, f"cannot be read ({problem.strerror or problem})") from None
+        raise unreadable(path, problem) from None
     except ValueError:
         raise FileError(repr(str(path)), "no file can have this name") from None
     if stat.S_ISDIR(mode):
@@ -31,6 +29,13 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kind = next((words for is_it, words in _OTHERS if is_it(mode)), "no file")
         raise FileError(path, f"this is {kind}; save its content to a file and name that")
+
+
+def unreadable(path: Path, problem: OSError) -> FileError:
+    """The error of a file that the system does not let one read."""
+    denied = "you do not have the permission to read it"
+    reason = denied if isinstance(problem, PermissionError) else f"cannot be read ({problem.strerror or problem})"
+    return FileError(path, reason)
 
 
 def read_text(path: str | Path, most: int = MOST_BYTES) -> str:

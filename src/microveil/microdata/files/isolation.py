@@ -195,11 +195,17 @@ def _free_memory() -> int:
 
 def main() -> None:
     """What a new interpreter does: read the file that it is asked for on its standard input."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not get between the answers
+    answers = taken_stdout()
     request = json.loads(sys.stdin.buffer.read())
     _import_readers(request["format"])  # what these take is no part of what the file may take
     _serve(request, answers)
+
+
+def taken_stdout() -> IO[bytes]:
+    """Standard output for answers alone: what a library prints must not get between them, and goes to errors."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
 
 
 def _work_in_copy(request: dict[str, Any], pipe: int) -> NoReturn:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from microveil.errors import FileError, is_short_of_memory
+from microveil.microdata.files.inputs import unreadable
 from microveil.microdata.microdata import Microdata
 
 
@@ -16,8 +17,8 @@ def read_parquet(path: Path) -> pa.Table:
 
     try:
         table = parquet.ParquetFile(path).read()
-    except PermissionError:
-        raise FileError(path, "you do not have the permission to read it") from None
+    except PermissionError as problem:
+        raise unreadable(path, problem) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:  # also names of columns may be damaged
         if is_short_of_memory(problem):
             raise MemoryError from None

@@ -18,6 +18,7 @@ from microveil.microdata.files.optional import check_installed
 from microveil.microdata.files.origin import Origin
 from microveil.microdata.microdata import Microdata, as_categories
 from microveil.microdata.orders import in_order
+from microveil.microdata.panel import Panel
 from microveil.microdata.schema import Attribute, Schema, category_key, make_attribute
 from microveil.progress import Progress, silent
 
@@ -59,6 +60,8 @@ def read(
             described = [_with_known_order(attribute, table) for attribute in described]
             origin = Origin(str(path), known.name)
         progress(1.0, "reading the file")
+        if roles_and_kinds.get("series") is None and (given is None or given.panel is None):
+            roles_and_kinds["series"] = _panel(like)
         return Microdata.of(table, _merged(described, given), origin=origin, **roles_and_kinds)
     except MemoryError:
         raise FileError(path, "there is not enough memory for this table") from None
@@ -108,6 +111,12 @@ def _text_columns(like: Microdata | Schema | None) -> dict[str, Declared]:
     return {name: "text" for name in like.names if like.frame.schema[name] == nw.String}
 
 
+def _panel(like: Microdata | Schema | None) -> Panel | None:
+    """The series that another table or a schema declares, for a file that is to be compared with it."""
+    schema = like.schema if isinstance(like, Microdata) else like
+    return None if schema is None or schema.panel is None else schema.panel.declared
+
+
 def _declared(schema: Schema | None, roles_and_kinds: Mapping[str, Any]) -> dict[str, Declared]:
     """What columns of a text file must be: numbers where that is said, text where the categories listed are text."""
     declared: dict[str, Declared] = {}
@@ -124,4 +133,4 @@ def _merged(described: list[Attribute], given: Schema | None) -> Schema | None:
     """The file's own description of its columns, under what the user says."""
     if given is None:
         return Schema(described) if described else None
-    return Schema([*(a for a in described if a.name not in given), *given])
+    return Schema([*(a for a in described if a.name not in given), *given], given.panel)

@@ -55,7 +55,7 @@ def writer(
     neutralise_formulas: bool = False,
 ) -> Writer:
     """What `write_together` needs to write this table as `path`, next to other files."""
-    path = Path(path)
+    path, data = Path(path), data.as_filed()
     known = check_writable(path)
     if known.name in ("csv", "tsv"):
         dialect = dialect_for(

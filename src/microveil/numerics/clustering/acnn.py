@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from microveil.numerics.core.ordering import numbered_by_first
 from microveil.typing import FloatArray, IntArray
 
 Alpha = Literal["printed", "msd", "msd-sqrt"]
@@ -116,8 +117,7 @@ def _clusters(association_: FloatArray, epochs: int, change: float) -> Clusters:
     labels = np.zeros(len(bound), dtype=np.int64)
     for number in range(len(rows), 0, -1):  # backwards, so that the first row a record is in prevails
         labels[rows[number - 1]] = number
-    _, first, inverse = np.unique(labels[kept], return_index=True, return_inverse=True)
-    labels[kept] = 1 + np.argsort(np.argsort(first))[inverse]  # numbered by their first records
+    labels[kept] = 1 + numbered_by_first(labels[kept])
     # rejected records have rows of their own, which add nothing but themselves to the rank of the whole matrix
     count = int(np.linalg.matrix_rank(rows.astype(np.float64))) if len(kept) else 0
     overlapping = int((rows.sum(axis=0) > 1).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -29,6 +30,15 @@ class Clusters:
     @property
     def sizes(self) -> IntArray:
         return np.bincount(self.labels, minlength=len(self.centres)).astype(np.int64)
+
+
+def best_of(runs: Sequence[Clusters]) -> Clusters:
+    """The run with the least objective; of equally good ones the first."""
+    best = runs[0]
+    for run in runs[1:]:
+        if run.objective < best.objective * (1.0 - _EQUAL):
+            best = run
+    return best
 
 
 def c_medians(
@@ -69,11 +79,7 @@ def c_medians(
     def work(start: int, end: int) -> Clusters:
         return task.run(task.first_centres(firsts[start], clusters))
 
-    runs = over_chunks(work, len(firsts), 1, progress, label)
-    best = runs[0]
-    for run in runs[1:]:
-        if run.objective < best.objective * (1.0 - _EQUAL):
-            best = run
+    best = best_of(over_chunks(work, len(firsts), 1, progress, label))
     return replace(best, labels=best.labels[distinct.of_row])
 
 

@@ -47,10 +47,15 @@ class Fuzziness:
 
 def natural_sharpness(columns: FloatArray, k: int) -> float:
     """One over the mean squared distance of a record to its group's mean in MDAV: the scale on which groups differ."""
-    labels = mdav_groups(columns, k)
-    centres = group_centres(columns, labels, int(labels.max()) + 1)
+    labels, centres = _groups_of_mdav(columns, k)
     spread = float(((columns - centres[labels]) ** 2).sum()) / len(columns)
     return 1.0 / spread if spread > 0 else 1.0
+
+
+def _groups_of_mdav(columns: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
+    """Labels, and the means of the groups."""
+    labels = mdav_groups(columns, k)
+    return labels, group_centres(columns, labels, int(labels.max()) + 1)
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,7 @@ def fuzzy_clusters(
 
 def _fit_and_give_up(columns: FloatArray, k: int, form: Fuzziness, progress: Progress, label: str) -> FloatArray:
     """Degrees for as many clusters as are the foremost of k records or more; it starts from MDAV's groups."""
-    labels = mdav_groups(columns, k)
-    centres = group_centres(columns, labels, int(labels.max()) + 1)
+    _, centres = _groups_of_mdav(columns, k)
     for turn in range(_ROUNDS):
         part = Part(progress, turn / _ROUNDS, (turn + 1) / _ROUNDS)
         degrees, centres = _fit(columns, centres, form, part, label)

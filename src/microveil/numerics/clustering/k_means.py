@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from microveil.numerics.clustering.c_medians import Clusters
+from microveil.numerics.clustering.c_medians import Clusters, best_of
 from microveil.numerics.core.compiled import kernel, over_chunks
+from microveil.numerics.grouping.steps import square_between
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
-
-_EQUAL = 1e-9  # objectives closer than this (relatively) are the same
 
 
 def k_means(
@@ -39,12 +38,7 @@ def k_means(
     def work(start: int, end: int) -> Clusters:
         return k_means_from(matrix, _first_centres(matrix, draws[start]), most_rounds=most_rounds)
 
-    runs = over_chunks(work, starts, 1, progress, label)
-    best = runs[0]
-    for run in runs[1:]:
-        if run.objective < best.objective * (1.0 - _EQUAL):
-            best = run
-    return best
+    return best_of(over_chunks(work, starts, 1, progress, label))
 
 
 def k_means_from(matrix: FloatArray, centres: FloatArray, *, most_rounds: int = 100) -> Clusters:
@@ -68,10 +62,7 @@ def _first_centres(rows: FloatArray, draws: FloatArray) -> FloatArray:
         centres[c] = rows[chosen]
         total = 0.0
         for i in range(n):
-            gap = 0.0
-            for j in range(d):
-                gap += (rows[i, j] - centres[c, j]) ** 2
-            near[i] = min(near[i], gap)
+            near[i] = min(near[i], square_between(rows, i, centres, c))
             total += near[i]
         if total == 0.0:
             return centres[: c + 1]
@@ -99,9 +90,7 @@ def _lloyd(rows: FloatArray, centres: FloatArray, most_rounds: int) -> tuple[Int
         for i in range(n):
             best, nearest = labels[i], np.inf
             if best >= 0:
-                nearest = 0.0
-                for j in range(d):
-                    nearest += (rows[i, j] - centres[best, j]) ** 2
+                nearest = square_between(rows, i, centres, best)
             for c in range(count):
                 gap = 0.0
                 for j in range(d):

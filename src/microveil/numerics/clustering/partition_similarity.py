@@ -28,8 +28,7 @@ class PairCounts:
         >>> PairCounts.of(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 2, 2]))
         PairCounts(together=2, only_first=4, only_second=1, apart=8)
         """
-        sizes = [int(labels.max(initial=0)) + 1 for labels in (first, second)]
-        cells, _ = number_rows([first, second], sizes)
+        cells, _ = number_rows([first, second])
         both, one, other = (_pairs(np.bincount(labels)) for labels in (cells, first, second))
         return cls(both, one - both, other - both, _pairs(np.array([len(first)])) - one - other + both)
 

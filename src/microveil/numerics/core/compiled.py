@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.extending import overload
 
 from microveil.progress import Progress
 
@@ -29,6 +30,23 @@ def kernel(function: Function) -> Function:
     except (RuntimeError, OSError):
         logger.debug("no writable cache folder: %s is compiled in every run", function.__name__)
         return cast(Function, numba.njit(nogil=True)(function))
+
+
+def by_type(functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+    """One function for several classes of NamedTuples: the one that belongs to the class of its first argument.
+
+    Kernels may call it too, if the functions are kernels; which one is meant is known when they are compiled.
+    """
+
+    def called(first: Any, *others: Any) -> Any:
+        return functions[type(first)](first, *others)
+
+    @overload(called, strict=False)  # strict would compare annotations, which a lambda cannot have
+    def compiled(first: Any, *others: Any) -> Callable[..., Any]:
+        function = functions[first.instance_class]
+        return lambda first, *others: function(first, *others)
+
+    return called
 
 
 class _Announcer(event.Listener):

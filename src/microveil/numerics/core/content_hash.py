@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from microveil.numerics.core.splitmix import INCREMENT, finished
 from microveil.typing import FloatArray
 
 
@@ -20,13 +20,5 @@ def content_uniforms(columns: FloatArray, seed: int) -> FloatArray:
         for column in columns:
             # one bit pattern for each value: no negative zero, one kind of NaN
             cells = np.where(np.isnan(column), np.nan, column) + 0.0
-            state = _mixed(state ^ np.ascontiguousarray(cells).view(np.uint64))
-    return np.asarray((_mixed(state) >> np.uint64(11)) * 2.0**-53)
-
-
-def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finishing steps of splitmix64, for a whole column at once."""
-    bits = bits + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(bits ^ (bits >> np.uint64(31)))
+            state = finished((state ^ np.ascontiguousarray(cells).view(np.uint64)) + INCREMENT)
+    return np.asarray((finished(state + INCREMENT) >> np.uint64(11)) * 2.0**-53)

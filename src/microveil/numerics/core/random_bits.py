@@ -6,18 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.splitmix import INCREMENT, finished
 
 StateArray = npt.NDArray[np.uint64]
+_finished = kernel(finished)
 
 
 @kernel
 def _next(state: StateArray) -> np.uint64:
     """The next 64 random bits (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    bits = state[0]
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.uint64(bits ^ (bits >> np.uint64(31)))
+    state[0] += INCREMENT
+    return np.uint64(_finished(state[0]))
 
 
 @kernel

@@ -95,7 +95,7 @@ def merge_until_frequent(
         _, at, names = best
         columns[at].join(names)
         codes[np.isin(codes[:, at], names), at] = names[0]
-        number, first = number_rows([c + 1 for c in codes.T], [int(c.max()) + 2 for c in codes.T])
+        number, first = number_rows([c + 1 for c in codes.T])
         counts, codes = np.bincount(number, weights=counts).astype(np.int64), codes[first]
         at_first, done = max(at_first, left), done + 1
         progress(1.0 - left / at_first, "merging the categories with the least loss")

@@ -35,11 +35,8 @@ def chi_square(one: IntArray, other: IntArray) -> float:
     >>> round(chi_square(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])), 6)
     1.333333
     """
-    sizes = [int(codes.max(initial=0)) + 1 for codes in (one, other)]
-    rows, first = number_rows([one, other], sizes)
-    found = np.bincount(rows).astype(np.float64)
-    margins = (np.bincount(codes, minlength=size) for codes, size in zip((one, other), sizes, strict=True))
-    by_row, by_column = (margin.astype(np.float64) for margin in margins)
+    rows, first = number_rows([one, other])
+    found, by_row, by_column = (np.bincount(codes).astype(np.float64) for codes in (rows, one, other))
     expected = by_row[one[first]] * by_column[other[first]] / len(one)
     # a cell without rows adds what is expected in it
     total = float(((found - expected) ** 2 / expected).sum() + (len(one) - expected.sum()))
@@ -54,7 +51,6 @@ def conditional_bits(asked: IntArray, given: IntArray) -> float:
     >>> conditional_bits(np.array([0, 1, 1, 1]), np.array([0, 0, 1, 1]))
     2.0
     """
-    sizes = [int(codes.max(initial=0)) + 1 for codes in (asked, given)]
-    rows, first = number_rows([asked, given], sizes)
+    rows, first = number_rows([asked, given])
     found, of_given = np.bincount(rows), np.bincount(given)[given[first]]
     return float((found * np.log2(of_given / found)).sum())

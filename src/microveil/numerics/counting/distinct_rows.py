@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel
-from microveil.typing import IntArray
+from microveil.typing import FloatArray, IntArray
 
 _LARGEST_KEY = 2**62
 _SPARSE = 4  # a table with more cells than this for each row is not laid out
 
 
-def number_rows(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """The number of each row's combination, and a row that has it, for columns of codes 0 <= code < size.
+def number_rows(columns: Sequence[IntArray], sizes: Sequence[int] | None = None) -> tuple[IntArray, IntArray]:
+    """The number of each row's combination, and a row that has it, for columns of codes 0 <= code < size; without
+    sizes, up to the greatest code of each column.
 
     Combinations are numbered in the order of their codes.
 
-    >>> rows, first = number_rows([np.array([1, 0, 1, 1]), np.array([2, 0, 2, 0])], [2, 3])
+    >>> rows, first = number_rows([np.array([1, 0, 1, 1]), np.array([2, 0, 2, 0])])
     >>> rows.tolist(), first.tolist()
     ([2, 0, 2, 1], [1, 3, 0])
     """
+    if sizes is None:
+        sizes = [int(codes.max(initial=0)) + 1 for codes in columns]
     n = len(columns[0]) if columns else 0
     key, reach = np.zeros(n, dtype=np.int64), 1
     for codes, size in zip(columns, sizes, strict=True):
@@ -33,6 +36,15 @@ def number_rows(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntA
         reach *= max(1, size)
     rows, count = _renumbered(key, reach)
     return rows, _first_rows(rows, count)
+
+
+def number_values(columns: Iterable[FloatArray]) -> tuple[IntArray, IntArray]:
+    """The same for columns of numbers.
+
+    >>> number_values([np.array([0.5, -1.0, 0.5])])[0].tolist()
+    [1, 0, 1]
+    """
+    return number_rows([np.unique(cells, return_inverse=True)[1].reshape(-1).astype(np.int64) for cells in columns])
 
 
 def _renumbered(key: IntArray, reach: int) -> tuple[IntArray, int]:

@@ -70,8 +70,7 @@ def _add(
     rows = np.concatenate([one, other]) if one is not other else one
     number, count = np.zeros(len(rows), dtype=np.int64), 1
     if len(columns):
-        parts = [codes[rows, column] for column in columns]
-        number, found = number_rows(parts, [int(part.max()) + 1 for part in parts])
+        number, found = number_rows([codes[rows, column] for column in columns])
         count = len(found)
     for measure, mass in enumerate(masses.T):
         if one is other:

@@ -62,7 +62,7 @@ def _chain(order: IntArray) -> list[list[BoolArray]]:
 def _released(rows: Rows, suppressed: BoolArray, suppressed_codes: IntArray) -> tuple[IntArray, IntArray]:
     """The number of the row that each record shows when cells are suppressed, and the codes of these rows."""
     codes = np.where(suppressed, suppressed_codes, rows.codes[rows.of_record])
-    number, first = number_rows(list(codes.T), [int(column.max()) + 1 for column in codes.T])
+    number, first = number_rows(list(codes.T))
     return number, codes[first]
 
 

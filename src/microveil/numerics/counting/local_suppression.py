@@ -53,8 +53,7 @@ class Rows:
         rows = np.flatnonzero(known if among is None else known & among)
         if len(columns) == 0 or len(rows) == 0:
             return rows, np.zeros(len(rows), dtype=np.int64), min(1, len(rows))
-        codes = [self.codes[rows, j] for j in columns]
-        number, first = number_rows(codes, [int(column.max()) + 1 for column in codes])
+        number, first = number_rows([self.codes[rows, j] for j in columns])
         return rows, number, len(first)
 
 

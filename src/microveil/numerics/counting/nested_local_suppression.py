@@ -139,4 +139,4 @@ def suppress_nested(keys: Keys, targets: FloatArray, progress: Progress = silent
 
 def _numbered(codes: IntArray) -> tuple[IntArray, IntArray]:
     """The number of each row of codes from -1 up, and a row that has it."""
-    return number_rows([column + 1 for column in codes.T], [int(column.max(initial=-1)) + 2 for column in codes.T])
+    return number_rows([column + 1 for column in codes.T])

@@ -15,7 +15,15 @@ import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.evolution.categorical_measures import CategoricalMeasures
-from microveil.numerics.evolution.link_credits import CERTAIN, Originals, link_credit, link_credits, originals_of
+from microveil.numerics.evolution.exchanges import exchanged_of
+from microveil.numerics.evolution.link_credits import (
+    CERTAIN,
+    Originals,
+    link_credit,
+    link_credits,
+    originals_of,
+    set_credit,
+)
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 CodeArray = npt.NDArray[np.int32]
@@ -243,8 +251,7 @@ def change_category(state: CategoryFiles, slot: int, r: int, j: int, code: int, 
     _measure_attribute(state, slot, j)
     if credit < 0:
         credit = chance_of_categories(state, r, row)
-    state.credit[slot] += credit - state.chances[slot, r]
-    state.chances[slot, r] = credit
+    set_credit(state.credit, state.chances, slot, slot, r, credit)
 
 
 @kernel
@@ -264,7 +271,7 @@ def cross_categories(
     state.credit[child], state.credit[second] = state.credit[one], state.credit[other]
     for r in range(begin, end + 1):
         mine, theirs = state.cells[one, r], state.cells[other, r]
-        low, high = max(0, first - r * d), min(d - 1, last - r * d)
+        low, high = exchanged_of(r, d, first, last)
         same = True
         for j in range(low, high + 1):
             if mine[j] != theirs[j]:
@@ -287,8 +294,7 @@ def cross_categories(
                 _count_row(state.tables, before, state.differences[slot], -1)
                 _count_row(state.tables, after, state.differences[slot], 1)
                 credit = chance_of_categories(state, r, after)
-            state.credit[slot] += credit - state.chances[parent, r]
-            state.chances[slot, r] = credit
+            set_credit(state.credit, state.chances, slot, parent, r, credit)
     for slot, parent, sign in ((child, one, 1), (second, other, -1)):
         state.differences[slot] += sign * moved
         state.crossed[slot] = state.crossed[parent] + sign * became
@@ -296,6 +302,11 @@ def cross_categories(
         state.moved[slot] = np.abs(state.differences[slot]).sum()
         for j in range(d):
             _measure_attribute(state, slot, j)
+
+
+@kernel
+def save_category_counts(state: CategoryFiles, slot: int, spare: int) -> None:
+    """Nothing needs to be kept: counts are whole numbers, so a change that is undone leaves no trace."""
 
 
 @kernel

@@ -81,8 +81,8 @@ def _generation(
     identity: Callable[[Any], Hashable] | None,
 ) -> int:
     """Breed, score and replace once; how many children were born."""
-    parents, places = survive.breeding(state.scores, select, rng)
-    children = list(vary([state.population[i] for i in parents], state, rng))[: len(places)]
+    parents, slots = survive.breeding(state.scores, select, rng)
+    children = list(vary([state.population[i] for i in parents], state, rng))[: len(slots)]
     bred = list(zip(parents.tolist(), children, strict=False))
     if identity is not None:
         bred = list(_unlike(bred, state.population, identity))
@@ -95,12 +95,12 @@ def _generation(
     del state.trials[:-_REMEMBERED]
     ranked = range(len(bred)) if survive.crowded else np.argsort(scores, kind="stable").tolist()
     best, least = state.best, state.score
-    for child, taken in zip(ranked, places.tolist(), strict=False):
-        place = bred[child][0] if survive.crowded else taken
+    for child, taken in zip(ranked, slots.tolist(), strict=False):
+        slot = bred[child][0] if survive.crowded else taken
         if scores[child] < least:
             best, least = bred[child][1].made, scores[child]
-        if survive.replacement == "always" or scores[child] < state.scores[place]:
-            state.population[place], state.scores[place] = bred[child][1].made, scores[child]
+        if survive.replacement == "always" or scores[child] < state.scores[slot]:
+            state.population[slot], state.scores[slot] = bred[child][1].made, scores[child]
     state.best = best
     state.trajectory.append(least)
     return len(bred)

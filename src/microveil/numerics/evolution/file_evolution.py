@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.compiled import by_type, kernel
 from microveil.numerics.core.random_bits import StateArray, fraction, whole
 from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures, score_of
 from microveil.numerics.evolution.category_files import (
@@ -24,8 +23,10 @@ from microveil.numerics.evolution.category_files import (
     count_categories,
     cross_categories,
     measure_categories,
+    save_category_counts,
     take_category_counts,
 )
+from microveil.numerics.evolution.exchanges import CellArray, cut_points, exchange_cells
 from microveil.numerics.evolution.number_files import (
     NumberFiles,
     chance_of_numbers,
@@ -34,6 +35,7 @@ from microveil.numerics.evolution.number_files import (
     cross_numbers,
     measure_numbers,
     number_files,
+    save_number_sums,
     take_number_sums,
 )
 from microveil.progress import Progress
@@ -43,7 +45,6 @@ Selection = Literal["inverse", "range", "rank", "literal_eq_3_3"]
 Cut = Literal["printed", "symmetric"]
 BitRange = Literal["genome", "word"]
 Operators = Literal["one", "both-all-cells", "both-one-cell"]
-CellArray = npt.NDArray[Any]  # numbers or category codes
 # the risk of a file by a linkage that is too slow to follow every change; given the file's cells
 OtherLinkage = Callable[[CellArray], float]
 
@@ -207,60 +208,17 @@ class Standing(NamedTuple):
     others: FloatArray
 
 
-@dataclass(frozen=True)
-class _Numbers:
-    """Files of numbers, as a run drives them."""
+class _Numbers(NamedTuple):
+    """Files of numbers, and their genomes."""
 
     state: NumberFiles
     bits: Bits
 
-    def measure(self, slot: int, other: float) -> tuple[float, float]:
-        return measure_numbers(self.state, slot, other)
 
-    def evolve(
-        self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
-    ) -> int:
-        return _evolve_numbers(self.state, self.bits, settings, standing, random, trajectory, begin, end)
-
-    def mutate(self, slot: int, r: int, j: int, word: bool, random: StateArray) -> None:
-        value = self.state.cells[slot, r, j]
-        self.state.cells[slot, r, j] = mutated_number(self.bits, r, j, value, word, random)
-
-    def recount(self, slot: int, new: IntArray) -> None:
-        for r in new.tolist():
-            self.state.chances[slot, r] = chance_of_numbers(self.state, r, self.state.cells[slot, r])
-        count_numbers(self.state, slot)
-
-    def take(self, slot: int, child: int) -> None:
-        take_number_sums(self.state, slot, child)
-
-
-@dataclass(frozen=True)
-class _Categories:
-    """Files of category codes, as a run drives them."""
+class _Categories(NamedTuple):
+    """Files of category codes, which are their own genomes."""
 
     state: CategoryFiles
-
-    def measure(self, slot: int, other: float) -> tuple[float, float]:
-        return measure_categories(self.state, slot, other)
-
-    def evolve(
-        self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
-    ) -> int:
-        return _evolve_categories(self.state, settings, standing, random, trajectory, begin, end)
-
-    def mutate(self, slot: int, r: int, j: int, word: bool, random: StateArray) -> None:
-        size = int(self.state.sizes[j])
-        if size > 1:
-            self.state.cells[slot, r, j] = other_category(int(self.state.cells[slot, r, j]), size, random)
-
-    def recount(self, slot: int, new: IntArray) -> None:
-        for r in new.tolist():
-            self.state.chances[slot, r] = chance_of_categories(self.state, r, self.state.cells[slot, r])
-        count_categories(self.state, slot)
-
-    def take(self, slot: int, child: int) -> None:
-        take_category_counts(self.state, slot, child)
 
 
 @dataclass(frozen=True)
@@ -288,7 +246,7 @@ class _Run:
             rules.bit_range == "word",
             rules.accept_equal,
         )
-        evolve = self.files.evolve if rules.operators == "one" or self.size == 1 else self._with_both_operators
+        evolve = self._with_one_operator if rules.operators == "one" or self.size == 1 else self._with_both_operators
         again = every if other is not None and every > 0 else 0
         losses, risks, scores = np.zeros((3, self.size))
         standing = Standing(losses, risks, scores, np.full(self.size, np.nan))
@@ -314,9 +272,14 @@ class _Run:
         if other is not None:
             standing.others[:] = [other(file) for file in cells]
         for slot in range(self.size):
-            found = self.files.measure(slot, float(standing.others[slot]))
+            found = _measure(self.files.state, slot, float(standing.others[slot]))
             standing.losses[slot], standing.risks[slot] = found
             standing.scores[slot] = score_of(*found, self.rules.by, self.rules.share)
+
+    def _with_one_operator(
+        self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
+    ) -> int:
+        return _evolve(self.files, settings, standing, random, trajectory, begin, end)
 
     def _with_both_operators(
         self, settings: _Settings, standing: Standing, random: StateArray, trajectory: FloatArray, begin: int, end: int
@@ -326,11 +289,11 @@ class _Run:
             one, other = _select_pair(settings, standing.scores, random)
             self._make_children(settings, one, other, random)
             for child, parent in ((self.size, one), (self.size + 1, other)):
-                loss, risk = self.files.measure(child, float(standing.others[parent]))
+                loss, risk = _measure(self.files.state, child, float(standing.others[parent]))
                 if _accepted(settings, standing, parent, loss, risk):
                     self.files.state.cells[parent] = self.files.state.cells[child]
                     self.files.state.chances[parent] = self.files.state.chances[child]
-                    self.files.take(parent, child)
+                    _take_sums(self.files.state, parent, child)
             _record(trajectory, generation + 1, standing.scores)
         return 2 * (end - begin)
 
@@ -346,10 +309,13 @@ class _Run:
         for child, parent, donor in ((self.size, one, other), (self.size + 1, other, one)):
             cells[child] = np.where(exchanged.reshape(n, d), cells[donor], cells[parent])
             for cell in self._cells_to_mutate(n * d, random):
-                self.files.mutate(child, cell // d, cell % d, settings.word, random)
+                r, j = cell // d, cell % d
+                cells[child, r, j] = _mutated(self.files, child, r, j, settings.word, random)
             kept, given = ((cells[child] == cells[origin]).all(axis=1) for origin in (parent, donor))
             chances[child] = np.where(kept, chances[parent], chances[donor])
-            self.files.recount(child, np.flatnonzero(~kept & ~given))
+            for r in np.flatnonzero(~kept & ~given).tolist():
+                chances[child, r] = _chance(self.files.state, r, cells[child, r])
+            _count(self.files.state, child)
 
     def _cells_to_mutate(self, cells: int, random: StateArray) -> list[int]:
         if self.rules.operators == "both-all-cells":
@@ -362,54 +328,45 @@ class _Run:
 
 
 @kernel
-def _evolve_numbers(
-    files: NumberFiles,
-    bits: Bits,
-    settings: _Settings,
-    standing: Standing,
-    random: StateArray,
-    trajectory: FloatArray,
-    begin: int,
-    end: int,
-) -> int:
-    """Either one cell of one file is changed, or a leader and another file exchange cells; a child takes its parent's
-    place only if it is better."""
-    n, d, size, evaluations = files.original.shape[0], files.original.shape[1], len(standing.scores), 0
-    for generation in range(begin, end):
-        if size == 1 or fraction(random) < 0.5:
-            slot, cell = _select(settings, standing.scores, False, -1, random), whole(random, n * d)
-            r, j = cell // d, cell % d
-            value, chance = files.cells[slot, r, j], files.chances[slot, r]
-            new = mutated_number(bits, r, j, value, settings.word, random)
-            if new != value:
-                sums = files.sums[slot].copy()
-                change_number(files, slot, r, j, new, -1)
-                loss, risk = measure_numbers(files, slot, standing.others[slot])
-                evaluations += 1
-                if not _accepted(settings, standing, slot, loss, risk):
-                    change_number(files, slot, r, j, value, chance)
-                    files.sums[slot] = sums
-        else:
-            one, other = _select_pair(settings, standing.scores, random)
-            first, last = cut_points(n * d, settings.symmetric, random)
-            cross_numbers(files, one, other, first, last, size, size + 1)
-            loss, risk = measure_numbers(files, size, standing.others[one])
-            into_one = _accepted(settings, standing, one, loss, risk)
-            loss, risk = measure_numbers(files, size + 1, standing.others[other])
-            into_other = _accepted(settings, standing, other, loss, risk)
-            exchange_cells(files.cells, files.chances, one, other, first, last, into_one, into_other)
-            if into_one:
-                take_number_sums(files, one, size)
-            if into_other:
-                take_number_sums(files, other, size + 1)
-            evaluations += 2
-        _record(trajectory, generation + 1, standing.scores)
-    return evaluations
+def _mutated_number(files: _Numbers, slot: int, r: int, j: int, word: bool, random: StateArray) -> float:
+    return mutated_number(files.bits, r, j, files.state.cells[slot, r, j], word, random)
 
 
 @kernel
-def _evolve_categories(
-    files: CategoryFiles,
+def _mutated_category(files: _Categories, slot: int, r: int, j: int, word: bool, random: StateArray) -> int:
+    """Another category, if there is one."""
+    code, size = files.state.cells[slot, r, j], files.state.sizes[j]
+    return np.int32(other_category(code, size, random)) if size > 1 else code  # type: ignore[return-value]
+
+
+_mutated = by_type({_Numbers: _mutated_number, _Categories: _mutated_category})
+_measure: Callable[[NumberFiles | CategoryFiles, int, float], tuple[float, float]] = by_type(
+    {NumberFiles: measure_numbers, CategoryFiles: measure_categories}
+)
+_change = by_type({NumberFiles: change_number, CategoryFiles: change_category})
+_save_sums = by_type({NumberFiles: save_number_sums, CategoryFiles: save_category_counts})
+_cross = by_type({NumberFiles: cross_numbers, CategoryFiles: cross_categories})
+_chance = by_type({NumberFiles: chance_of_numbers, CategoryFiles: chance_of_categories})
+_count = by_type({NumberFiles: count_numbers, CategoryFiles: count_categories})
+_take_sums = by_type({NumberFiles: take_number_sums, CategoryFiles: take_category_counts})
+
+
+@kernel
+def _take_children(
+    state: NumberFiles | CategoryFiles, one: int, other: int, first: int, last: int, into_one: bool, into_other: bool
+) -> None:
+    """Give two files that were crossed the cells and sums of their children, each only if its child is accepted."""
+    child = len(state.cells) - 2
+    exchange_cells(state.cells, state.chances, one, other, first, last, into_one, into_other)
+    if into_one:
+        _take_sums(state, one, child)
+    if into_other:
+        _take_sums(state, other, child + 1)
+
+
+@kernel
+def _evolve(
+    files: _Numbers | _Categories,
     settings: _Settings,
     standing: Standing,
     random: StateArray,
@@ -417,33 +374,33 @@ def _evolve_categories(
     begin: int,
     end: int,
 ) -> int:
-    """The same for categories."""
-    n, d, size, evaluations = files.original.shape[0], files.original.shape[1], len(standing.scores), 0
+    """Either one cell of one file is changed, or a leader and another file exchange cells; a child replaces its parent
+    only if it is better."""
+    state, evaluations = files.state, 0
+    n, d, size = state.original.shape[0], state.original.shape[1], len(standing.scores)
     for generation in range(begin, end):
         if size == 1 or fraction(random) < 0.5:
             slot, cell = _select(settings, standing.scores, False, -1, random), whole(random, n * d)
             r, j = cell // d, cell % d
-            code: int = np.int64(files.cells[slot, r, j])  # type: ignore[assignment]
-            chance = files.chances[slot, r]
-            if files.sizes[j] > 1:
-                change_category(files, slot, r, j, other_category(code, files.sizes[j], random), -1)
-                loss, risk = measure_categories(files, slot, standing.others[slot])
+            value, credit = state.cells[slot, r, j], state.chances[slot, r]
+            new = _mutated(files, slot, r, j, settings.word, random)
+            if new != value:
+                _save_sums(state, slot, size)
+                _change(state, slot, r, j, new, -1)
+                loss, risk = _measure(state, slot, standing.others[slot])
                 evaluations += 1
                 if not _accepted(settings, standing, slot, loss, risk):
-                    change_category(files, slot, r, j, code, chance)
+                    _change(state, slot, r, j, value, credit)
+                    _save_sums(state, size, slot)
         else:
             one, other = _select_pair(settings, standing.scores, random)
             first, last = cut_points(n * d, settings.symmetric, random)
-            cross_categories(files, one, other, first, last, size, size + 1)
-            loss, risk = measure_categories(files, size, standing.others[one])
+            _cross(state, one, other, first, last, size, size + 1)
+            loss, risk = _measure(state, size, standing.others[one])
             into_one = _accepted(settings, standing, one, loss, risk)
-            loss, risk = measure_categories(files, size + 1, standing.others[other])
+            loss, risk = _measure(state, size + 1, standing.others[other])
             into_other = _accepted(settings, standing, other, loss, risk)
-            exchange_cells(files.cells, files.chances, one, other, first, last, into_one, into_other)
-            if into_one:
-                take_category_counts(files, one, size)
-            if into_other:
-                take_category_counts(files, other, size + 1)
+            _take_children(state, one, other, first, last, into_one, into_other)
             evaluations += 2
         _record(trajectory, generation + 1, standing.scores)
     return evaluations
@@ -488,7 +445,7 @@ def _select(settings: _Settings, scores: FloatArray, among_leaders: bool, withou
     """A file drawn with a weight that depends on its score."""
     weights = selection_weights(scores, settings.selection)
     if among_leaders:
-        weights[_places(scores) >= settings.leaders] = 0.0
+        weights[_ranks(scores) >= settings.leaders] = 0.0
     if without >= 0:
         weights[without] = 0.0
     drawn = fraction(random) * weights.sum()
@@ -503,13 +460,13 @@ def _select(settings: _Settings, scores: FloatArray, among_leaders: bool, withou
 
 
 @kernel
-def _places(scores: FloatArray) -> IntArray:
+def _ranks(scores: FloatArray) -> IntArray:
     """How many are better; of equal scores the first is better."""
-    places = np.zeros(len(scores), dtype=np.int64)
+    ranks = np.zeros(len(scores), dtype=np.int64)
     for i in range(len(scores)):
         for k in range(len(scores)):
-            places[i] += scores[k] < scores[i] or (scores[k] == scores[i] and k < i)
-    return places
+            ranks[i] += scores[k] < scores[i] or (scores[k] == scores[i] and k < i)
+    return ranks
 
 
 @kernel
@@ -521,21 +478,11 @@ def selection_weights(scores: FloatArray, selection: int) -> FloatArray:
     if selection == _RANGE:
         return np.asarray(scores.max() - scores + _LEAST_WEIGHT)
     if selection == _RANK:
-        return (len(scores) - _places(scores)).astype(np.float64)
+        return (len(scores) - _ranks(scores)).astype(np.float64)
     return scores + _LEAST_WEIGHT
 
 
 # --- operators -----------------------------------------------------------------------------------------------------
-
-
-@kernel
-def cut_points(cells: int, symmetric: bool, random: StateArray) -> tuple[int, int]:
-    """The first and the last cell that are exchanged."""
-    first = whole(random, cells)
-    if not symmetric:
-        return first, first + whole(random, cells - first)
-    last = whole(random, cells)
-    return min(first, last), max(first, last)
 
 
 @kernel
@@ -562,39 +509,6 @@ def mutated_number(bits: Bits, r: int, j: int, value: float, word: bool, random:
     bit = whole(random, max(1, length))
     changed = number ^ ((2 << bit) - 1)
     return float(min(bits.high[j], max(bits.low[j], (changed + bits.offset[j]) / bits.scale[j])))
-
-
-@kernel
-def exchange_cells(
-    cells: CellArray,
-    chances: IntArray,
-    one: int,
-    other: int,
-    first: int,
-    last: int,
-    into_one: bool,
-    into_other: bool,
-) -> None:
-    """Write the cells and chances of the children that were accepted; the chances of records that were exchanged in
-    part are in the spare slots."""
-    if not (into_one or into_other):
-        return
-    d, child = cells.shape[2], len(cells) - 2
-    for r in range(first // d, last // d + 1):
-        low, high = max(0, first - r * d), min(d - 1, last - r * d)
-        for j in range(low, high + 1):
-            mine, theirs = cells[one, r, j], cells[other, r, j]
-            if into_one:
-                cells[one, r, j] = theirs
-            if into_other:
-                cells[other, r, j] = mine
-        whole_row = low == 0 and high == d - 1
-        to_one = chances[other, r] if whole_row else chances[child, r]
-        to_other = chances[one, r] if whole_row else chances[child + 1, r]
-        if into_one:
-            chances[one, r] = to_one
-        if into_other:
-            chances[other, r] = to_other
 
 
 @kernel

@@ -73,3 +73,10 @@ def link_credit(originals: Originals, record: int, cells: FloatArray) -> int:
         if sums[i] <= border:
             ties += originals.counts[i]
     return (CERTAIN + ties // 2) // ties
+
+
+@kernel
+def set_credit(total: IntArray, chances: IntArray, slot: int, parent: int, record: int, credit: int) -> None:
+    """Give a record of a slot its chance, and the slot's sum the difference to that of the parent."""
+    total[slot] += credit - chances[parent, record]
+    chances[slot, record] = credit

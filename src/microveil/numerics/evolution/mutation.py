@@ -12,7 +12,7 @@ from microveil.errors import ParameterError
 from microveil.numerics.evolution.representations import Strings
 from microveil.typing import IntArray
 
-# genes, how many alleles each has, and a generator: the genes that take their places
+# genes, how many alleles each has, and a generator: the genes that replace them
 Change = Callable[[IntArray, IntArray, np.random.Generator], IntArray]
 
 
@@ -35,11 +35,9 @@ def near_allele(genes: IntArray, alleles: IntArray, rng: np.random.Generator) ->
     return np.where(alleles > 1, drawn, genes)
 
 
-def _changed(
-    string: IntArray, places: IntArray, strings: Strings, change: Change, rng: np.random.Generator
-) -> IntArray:
+def _changed(string: IntArray, loci: IntArray, strings: Strings, change: Change, rng: np.random.Generator) -> IntArray:
     made = string.copy()
-    made[places] = change(string[places], np.array(strings.alleles)[places], rng)
+    made[loci] = change(string[loci], np.array(strings.alleles)[loci], rng)
     return made
 
 
@@ -58,10 +56,10 @@ class BernoulliMutation:
 
     def __call__(self, string: IntArray, rng: np.random.Generator) -> IntArray:
         if self.unit == "gene":
-            places = np.flatnonzero(rng.random(len(string)) < self.rate)
+            loci = np.flatnonzero(rng.random(len(string)) < self.rate)
         else:
-            places = rng.integers(0, len(string), size=int(rng.random() < self.rate))
-        return _changed(string, places, self.strings, self.change, rng)
+            loci = rng.integers(0, len(string), size=int(rng.random() < self.rate))
+        return _changed(string, loci, self.strings, self.change, rng)
 
 
 @dataclass(frozen=True)

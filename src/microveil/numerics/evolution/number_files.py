@@ -16,7 +16,15 @@ import numpy.typing as npt
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.exact_sums import add_exactly
 from microveil.numerics.evolution.categorical_measures import WIDTHS
-from microveil.numerics.evolution.link_credits import CERTAIN, Originals, link_credit, link_credits, originals_of
+from microveil.numerics.evolution.exchanges import exchanged_of
+from microveil.numerics.evolution.link_credits import (
+    CERTAIN,
+    Originals,
+    link_credit,
+    link_credits,
+    originals_of,
+    set_credit,
+)
 from microveil.numerics.neighbours.mixed_distance import SQUARED, Table, Terms
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.typing import FloatArray, IntArray
@@ -279,8 +287,7 @@ def change_number(state: NumberFiles, slot: int, r: int, j: int, value: float, c
     _measure_intervals(state, slot, j)
     if credit < 0:
         credit = chance_of_numbers(state, r, row)
-    state.credit[slot] += credit - state.chances[slot, r]
-    state.chances[slot, r] = credit
+    set_credit(state.credit, state.chances, slot, slot, r, credit)
 
 
 @kernel
@@ -310,7 +317,7 @@ def cross_numbers(state: NumberFiles, one: int, other: int, first: int, last: in
     moved, gained = np.zeros((2, state.sums.shape[2])), 0
     for r in range(first // d, last // d + 1):
         mine, theirs = state.cells[one, r], state.cells[other, r]
-        low, high = max(0, first - r * d), min(d - 1, last - r * d)
+        low, high = exchanged_of(r, d, first, last)
         same = True
         for j in range(low, high + 1):
             same = same and mine[j] == theirs[j]
@@ -328,8 +335,7 @@ def cross_numbers(state: NumberFiles, one: int, other: int, first: int, last: in
                 _add_row(state.original[r], state.mean, state.cells[parent, r], state.sums[slot], -1.0)
                 _add_row(state.original[r], state.mean, row, state.sums[slot], 1.0)
                 credit = chance_of_numbers(state, r, row)
-            state.credit[slot] += credit - state.chances[parent, r]
-            state.chances[slot, r] = credit
+            set_credit(state.credit, state.chances, slot, parent, r, credit)
     for slot, parent, donor, sign in ((child, one, other, 1), (second, other, one, -1)):
         for at in range(moved.shape[1]):
             add_exactly(state.sums[slot], at, sign * moved[0, at])
@@ -361,6 +367,12 @@ def _merge(state: NumberFiles, parent: int, donor: int, j: int, begin: int, end:
             order[p], values[p] = given[b], theirs
             b += 1
     _measure_column(state, child, j, values)
+
+
+@kernel
+def save_number_sums(state: NumberFiles, slot: int, spare: int) -> None:
+    """Keep the sums of a slot in a spare one: a change that is undone would leave rounding in them."""
+    state.sums[spare] = state.sums[slot]
 
 
 @kernel

@@ -68,3 +68,17 @@ def hypervolume(points: FloatArray, reference: tuple[float, float] = (100.0, 100
             area += (reference[0] - first) * (lowest - second)
             lowest = second
     return 100.0 * float(area) / (reference[0] * reference[1])
+
+
+def contributions(points: FloatArray, reference: tuple[float, float] = (100.0, 100.0)) -> FloatArray:
+    """For each point of one front the area that it alone dominates, in per cent of the area up to the reference; 0 for
+    points on the border and for all but one of equal points.
+
+    >>> contributions(np.array([[0.0, 50.0], [50.0, 0.0], [50.0, 50.0]])).tolist()
+    [25.0, 25.0, 0.0]
+    """
+    whole = hypervolume(points, reference)
+    found = np.zeros(len(points))
+    for i in range(len(points)):
+        found[i] = whole - hypervolume(np.delete(points, i, axis=0), reference)
+    return np.maximum(found, 0.0)

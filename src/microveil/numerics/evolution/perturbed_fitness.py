@@ -217,8 +217,8 @@ def _moved(flows: Sequence[FloatArray], measures: CategoricalMeasures) -> float:
     """The expected sum of distances between original and published categories."""
     total = 0.0
     for flow, distance in zip(flows, measures.loss_distances, strict=True):
-        places = np.arange(len(flow))
-        total += float((flow * distance(places[:, None], places[None, :])).sum())
+        positions = np.arange(len(flow))
+        total += float((flow * distance(positions[:, None], positions[None, :])).sum())
     return total
 
 

@@ -1,4 +1,4 @@
-"""Survival: who breeds in a generation, and whose places the children take."""
+"""Survival: who breeds in a generation, and whom the children replace."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Replacement = Literal["always", "if_better"]
 
 
 class Breeding(NamedTuple):
-    """The parents, paired in this order, and the places for children, of which the best child takes the first."""
+    """The parents, paired in this order, and the slots for children, of which the best child takes the first."""
 
     parents: IntArray
-    places: IntArray
+    slots: IntArray
 
 
 class Survival(Protocol):
-    """What all ways of survival have in common; `replacement` says whether a child must be better to take a place."""
+    """What all ways of survival have in common; `replacement` says whether a child must be better to take a slot."""
 
     @property
     def replacement(self) -> Replacement: ...
 
     @property
     def crowded(self) -> bool:
-        """Whether a child competes with its own parent instead of taking the places in their order."""
+        """Whether a child competes with its own parent instead of taking the slots in their order."""
 
     def breeding(self, scores: FloatArray, select: Select, rng: np.random.Generator) -> Breeding: ...
 
@@ -41,9 +41,9 @@ def _worst_first(scores: FloatArray) -> IntArray:
     return np.argsort(scores, kind="stable")[::-1]
 
 
-def _bred(places: IntArray, scores: FloatArray, select: Select, rng: np.random.Generator) -> Breeding:
-    """As many parents as make enough pairs for these places."""
-    return Breeding(select(scores, 2 * ceil(len(places) / 2), rng), places)
+def _bred(slots: IntArray, scores: FloatArray, select: Select, rng: np.random.Generator) -> Breeding:
+    """As many parents as make enough pairs for these slots."""
+    return Breeding(select(scores, 2 * ceil(len(slots) / 2), rng), slots)
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Generational:
     crowded: ClassVar[bool] = False
 
     def breeding(self, scores: FloatArray, select: Select, rng: np.random.Generator) -> Breeding:
-        places = _worst_first(scores)
-        return _bred(places[:-1] if self.elitist and len(places) > 1 else places, scores, select, rng)
+        slots = _worst_first(scores)
+        return _bred(slots[:-1] if self.elitist and len(slots) > 1 else slots, scores, select, rng)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class SteadyState:
 
 @dataclass(frozen=True)
 class LosersReplaced:
-    """Of `size` individuals drawn at random the better half breed, paired at random, and their children take the places
+    """Of `size` individuals drawn at random the better half breed, paired at random, and their children take the slots
     of the other half: the best child that of the worst loser, always or if it is better.
     """
 

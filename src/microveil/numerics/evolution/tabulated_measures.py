@@ -62,8 +62,8 @@ class TabulatedMeasures:
     @cached_property
     def _moved(self) -> list[FloatArray]:
         """The distances between the categories of each attribute."""
-        places = [np.arange(size) for size in self._sizes]
-        return [d(p[:, None], p[None, :]) for d, p in zip(self.measures.loss_distances, places, strict=True)]
+        positions = [np.arange(size) for size in self._sizes]
+        return [d(p[:, None], p[None, :]) for d, p in zip(self.measures.loss_distances, positions, strict=True)]
 
     @cached_property
     def _nearest(self) -> NearestCombinations:

@@ -20,7 +20,7 @@ from microveil.numerics.grouping.leaves import (
     over_leaves,
     screen_leaf,
     slack,
-    square_between,
+    square_to_point,
 )
 from microveil.numerics.grouping.steps import distances_to, holds
 from microveil.progress import Progress
@@ -119,8 +119,8 @@ def _grow_by_interaction(leaves: Leaves, members: IntArray) -> None:
         move_point(leaves, middle)
         within = 0.0
         for m in range(grown):
-            within += square_between(columns, members[m], middle)
-        shift = np.float32(np.sqrt(square_between(columns, members[0], middle)) / unit * SAFETY)
+            within += square_to_point(columns, members[m], middle)
+        shift = np.float32(np.sqrt(square_to_point(columns, members[0], middle)) / unit * SAFETY)
         away = np.sqrt((point * point).sum())
         best, best_sum = -1, np.inf
         for guess in guesses:
@@ -172,5 +172,5 @@ def _summed_squares(columns: FloatArray, members: IntArray, count: int, record: 
     """The squared distances from a record to the first `count` members, added up in the order they entered."""
     summed = 0.0
     for m in range(count):
-        summed += square_between(columns, record, columns[members[m]])
+        summed += square_to_point(columns, record, columns[members[m]])
     return summed

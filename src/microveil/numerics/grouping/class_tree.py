@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.class_divergence import divergence_term
-from microveil.numerics.grouping.steps import distances_to
+from microveil.numerics.grouping.steps import distances_to, square_between
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -177,14 +177,6 @@ def _length(square: float, rule: _Rule) -> float:
 
 
 @kernel
-def _square_between(points: FloatArray, one: int, other: int) -> float:
-    square = 0.0
-    for j in range(points.shape[1]):
-        square += (points[one, j] - points[other, j]) ** 2
-    return square
-
-
-@kernel
 def _link(tree: _Partial, vertex: int, parent: int, joined: int) -> None:
     tree.inside[vertex] = True
     tree.order[joined] = vertex
@@ -260,7 +252,7 @@ def _nearest_first(tree: _Partial, u: int, low: int, high: int, take: int) -> No
     found = 0
     for at in range(low, high):
         vertex = tree.queue[at]
-        square = _square_between(tree.points, u, vertex)
+        square = square_between(tree.points, u, tree.points, vertex)
         if found == take:
             last = tree.queue[low + take - 1]
             if square > nearest[take - 1] or (square == nearest[take - 1] and vertex > last):
@@ -448,7 +440,7 @@ def _next_candidate(tree: _Partial, lists: _Lists, u: int, c: int, rule: _Rule) 
     while lists.at[u, c] < lists.held[u, c]:
         vertex = lists.near[u, c, lists.at[u, c]]
         if not tree.inside[vertex]:
-            lists.length[u, c] = _length(_square_between(tree.points, vertex, u), rule)
+            lists.length[u, c] = _length(square_between(tree.points, vertex, tree.points, u), rule)
             return
         lists.at[u, c] += 1
     _fill(tree, lists, u, c, rule)

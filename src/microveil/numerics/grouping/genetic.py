@@ -12,6 +12,7 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.core.random_bits import StateArray, fraction, whole
+from microveil.numerics.grouping.groups import joined_labels
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.progress import Part, Progress, silent
 from microveil.typing import FloatArray, IntArray
@@ -46,12 +47,7 @@ def genetic_groups(
         return [divide(columns[members[i]], k, evolution, seeds[i]) for i in range(start, end)]
 
     found = over_chunks(work, len(members), 1, Part(progress, 0.1, 1.0), label)
-    labels = np.empty(len(columns), dtype=np.int64)
-    used = 0
-    for rows, made in zip(members, (made for block in found for made in block), strict=True):
-        labels[rows] = used + made
-        used += int(made.max()) + 1
-    return labels
+    return joined_labels(members, (made for some in found for made in some))
 
 
 def divide(columns: FloatArray, k: int, evolution: Evolution, seed: np.uint64) -> IntArray:

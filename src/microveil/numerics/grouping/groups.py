@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
+from microveil.numerics.core.ordering import in_order_by_group
 from microveil.typing import FloatArray, IntArray
 
 
@@ -44,14 +47,25 @@ def medians_by_group(values: FloatArray, labels: IntArray) -> FloatArray:
     >>> medians_by_group(np.array([5.0, 1.0, 2.0, 7.0]), np.array([0, 0, 0, 1])).tolist()
     [2.0, 2.0, 2.0, 7.0]
     """
-    present = np.flatnonzero(~np.isnan(values))
-    order = present[np.lexsort((values[present], labels[present]))]
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    sizes = np.diff(starts, append=len(order))
+    order, starts, sizes = in_order_by_group(values, labels)
     medians = np.full(int(labels.max(initial=-1)) + 1, np.nan)
     low, high = values[order[starts + (sizes - 1) // 2]], values[order[starts + sizes // 2]]
     medians[labels[order[starts]]] = (low + high) / 2.0
     return np.asarray(medians[labels])
+
+
+def joined_labels(rows_of_parts: Sequence[IntArray], labels_of_parts: Iterable[IntArray]) -> IntArray:
+    """The groups of a file that was grouped part by part, numbered through.
+
+    >>> joined_labels([np.array([0, 3]), np.array([1, 2])], [np.array([0, 1]), np.array([0, 0])]).tolist()
+    [0, 2, 2, 1]
+    """
+    labels = np.empty(sum(map(len, rows_of_parts)), dtype=np.int64)
+    used = 0
+    for rows, made in zip(rows_of_parts, labels_of_parts, strict=True):
+        labels[rows] = used + made
+        used += int(made.max()) + 1
+    return labels
 
 
 def pooled(groups: list[IntArray], least: int) -> list[IntArray]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from microveil.errors import ParameterError
 from microveil.numerics.core.compiled import kernel
+from microveil.numerics.grouping.steps import square_between, swap_change, swap_sums
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -147,16 +148,10 @@ def pairs_within(columns: FloatArray, share: float) -> PairArray:
     limit = (share * (highest**0.5 - lowest**0.5)) ** 2
     # a share of 1 means all pairs, also where the nearest are not at distance 0
     limit = highest if share >= 1 else limit
-    return _collect_pairs(columns, limit, _count_pairs(columns, limit))
-
-
-@kernel
-def _squared_distance(columns: FloatArray, i: int, j: int) -> float:
-    total = 0.0
-    for c in range(columns.shape[1]):
-        across = columns[i, c] - columns[j, c]
-        total += across * across
-    return total
+    counted = _collect_pairs(columns, limit, np.empty((0, 2), dtype=np.int32))
+    pairs = np.empty((counted, 2), dtype=np.int32)
+    _collect_pairs(columns, limit, pairs)
+    return pairs
 
 
 @kernel
@@ -164,31 +159,22 @@ def _range_of_distances(columns: FloatArray) -> tuple[float, float]:
     lowest, highest = np.inf, 0.0
     for i in range(columns.shape[0]):
         for j in range(i + 1, columns.shape[0]):
-            distance = _squared_distance(columns, i, j)
+            distance = square_between(columns, i, columns, j)
             lowest, highest = min(lowest, distance), max(highest, distance)
     return lowest, highest
 
 
 @kernel
-def _count_pairs(columns: FloatArray, limit: float) -> int:
+def _collect_pairs(columns: FloatArray, limit: float, pairs: PairArray) -> int:
+    """Fill `pairs` with those within the limit, as far as there is room; return how many there are."""
     found = 0
     for i in range(columns.shape[0]):
         for j in range(i + 1, columns.shape[0]):
-            if _squared_distance(columns, i, j) <= limit:
+            if square_between(columns, i, columns, j) <= limit:
+                if found < len(pairs):
+                    pairs[found, 0], pairs[found, 1] = i, j
                 found += 1
     return found
-
-
-@kernel
-def _collect_pairs(columns: FloatArray, limit: float, size: int) -> PairArray:
-    pairs = np.empty((size, 2), dtype=np.int32)
-    found = 0
-    for i in range(columns.shape[0]):
-        for j in range(i + 1, columns.shape[0]):
-            if _squared_distance(columns, i, j) <= limit:
-                pairs[found, 0], pairs[found, 1] = i, j
-                found += 1
-    return pairs
 
 
 def neighbour_pairs(columns: FloatArray, neighbours: int) -> PairArray:
@@ -221,7 +207,7 @@ def in_order(pairs: PairArray, columns: FloatArray, order: str, rng: np.random.G
 def _distances_of(columns: FloatArray, pairs: PairArray) -> FloatArray:
     distances = np.empty(len(pairs))
     for number in range(len(pairs)):
-        distances[number] = _squared_distance(columns, pairs[number, 0], pairs[number, 1])
+        distances[number] = square_between(columns, pairs[number, 0], columns, pairs[number, 1])
     return distances
 
 
@@ -359,10 +345,7 @@ def _go_through(
 
 @kernel
 def _best_exchange(groups: _Groups, host: int, entering: int) -> tuple[int, float]:
-    """Which fellow of the host would best make room for the entering record, and the change in the sum of squares.
-
-    The squared lengths of all records stay, so only those of the two group sums count.
-    """
+    """Which fellow of the host would best make room for the entering record, and the change in the sum of squares."""
     columns, order, starts, sums = groups.columns, groups.order, groups.starts, groups.sums
     u, v = groups.group[host], groups.group[entering]
     size_u, size_v = starts[u + 1] - starts[u], starts[v + 1] - starts[v]
@@ -371,13 +354,7 @@ def _best_exchange(groups: _Groups, host: int, entering: int) -> tuple[int, floa
         record = order[position]
         if record == host:
             continue
-        at_u = at_v = length = 0.0
-        for c in range(columns.shape[1]):
-            step = columns[entering, c] - columns[record, c]
-            at_u += sums[u, c] * step
-            at_v += sums[v, c] * step
-            length += step * step
-        change = -(2.0 * at_u + length) / size_u - (length - 2.0 * at_v) / size_v
+        change = swap_change(columns, sums, record, entering, u, v, size_u, size_v)
         if change < least or (change == least and record < best):
             best, least = record, change
     return best, least
@@ -385,12 +362,9 @@ def _best_exchange(groups: _Groups, host: int, entering: int) -> tuple[int, floa
 
 @kernel
 def _exchange(groups: _Groups, leaving: int, entering: int) -> None:
-    columns, group, order, starts, sums = groups.columns, groups.group, groups.order, groups.starts, groups.sums
+    group, order, starts = groups.group, groups.order, groups.starts
     u, v = group[leaving], group[entering]
-    for c in range(columns.shape[1]):
-        step = columns[entering, c] - columns[leaving, c]
-        sums[u, c] += step
-        sums[v, c] -= step
+    swap_sums(groups.columns, groups.sums, leaving, entering, u, v)
     for position in range(starts[u], starts[u + 1]):
         if order[position] == leaving:
             order[position] = entering

@@ -135,16 +135,16 @@ def _leaf_positions(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, In
 @kernel
 def _cut(points: FloatArray, order: IntArray) -> None:
     """Sort positions, a power of two times the leaf, so that each leaf holds similar points: cut at medians."""
-    block = len(order)
-    while block > LEAF:
-        half = block // 2
-        for begin in range(0, len(order), block):
-            rows = order[begin : begin + block].copy()
+    chunk = len(order)
+    while chunk > LEAF:
+        half = chunk // 2
+        for begin in range(0, len(order), chunk):
+            rows = order[begin : begin + chunk].copy()
             values = points[rows, _widest(points, rows)]
             middle = np.partition(values, half)[half]
             equal = half - (values < middle).sum()  # so many of those at the median itself go to the lower half
             low, high = begin, begin + half
-            for i in range(block):
+            for i in range(chunk):
                 if values[i] < middle or (values[i] == middle and equal > 0):
                     equal -= values[i] == middle
                     order[low] = rows[i]
@@ -152,7 +152,7 @@ def _cut(points: FloatArray, order: IntArray) -> None:
                 else:
                     order[high] = rows[i]
                     high += 1
-        block = half
+        chunk = half
 
 
 @kernel
@@ -195,16 +195,13 @@ def farthest_from_centre(leaves: Leaves, size: int, renew: bool) -> tuple[int, i
             peak[leaf] = -1.0
             for i in range(counts[leaf]):
                 record = ids[leaf, i]
-                square = square_between(columns, record, centre)
+                square = square_to_point(columns, record, centre)
                 bound[leaf, i] = np.sqrt(square)
                 peak[leaf] = max(peak[leaf], bound[leaf, i])
                 if square > best_square or (square == best_square and record < best):
                     best, best_square = record, square
         return best, -1
-    top = -1
-    for leaf in range(len(counts)):
-        if counts[leaf] > 0 and (top < 0 or peak[leaf] > peak[top]):
-            top = leaf
+    top = _top_leaf(counts, peak)
     reach = -1.0
     for turn in range(len(counts) + 1):
         leaf = top if turn == 0 else turn - 1
@@ -216,7 +213,7 @@ def farthest_from_centre(leaves: Leaves, size: int, renew: bool) -> tuple[int, i
             if bound[leaf, i] >= reach:
                 tried += 1
                 record = ids[leaf, i]
-                square = square_between(columns, record, centre)
+                square = square_to_point(columns, record, centre)
                 if square > best_square or (square == best_square and record < best):
                     best, best_square = record, square
                     reach = np.sqrt(best_square) / SAFETY - moved * SAFETY
@@ -225,7 +222,17 @@ def farthest_from_centre(leaves: Leaves, size: int, renew: bool) -> tuple[int, i
 
 
 @kernel
-def square_between(columns: FloatArray, record: int, point: FloatArray) -> float:
+def _top_leaf(counts: IntArray, values: FloatArray | SingleArray) -> int:
+    """The first of the leaves with records that has the greatest value."""
+    top = -1
+    for leaf in range(len(counts)):
+        if counts[leaf] > 0 and (top < 0 or values[leaf] > values[top]):
+            top = leaf
+    return top
+
+
+@kernel
+def square_to_point(columns: FloatArray, record: int, point: FloatArray) -> float:
     square = 0.0
     for j in range(columns.shape[1]):
         square += (columns[record, j] - point[j]) ** 2
@@ -296,7 +303,7 @@ def nearest_in_leaves(leaves: Leaves, seed: int, members: IntArray, near: FloatA
             record = ids[leaf, i]
             if record == seed:
                 continue
-            square = square_between(columns, record, columns[seed])
+            square = square_to_point(columns, record, columns[seed])
             if found == k and (square > near[k - 1] or (square == near[k - 1] and record > members[k - 1])):
                 continue
             found = min(found + 1, k)
@@ -363,10 +370,7 @@ def farthest_from(leaves: Leaves, seed: int) -> int:
     columns, ids, counts = leaves.columns, leaves.ids, leaves.counts
     rim, unit, error, screen, most = leaves.rim, leaves.unit, leaves.error, leaves.screen, leaves.bounds
     away = _greatest_distances(leaves)
-    top = -1
-    for leaf in range(len(counts)):
-        if counts[leaf] > 0 and (top < 0 or most[leaf] > most[top]):
-            top = leaf
+    top = _top_leaf(counts, most)
     far, far_square = -1, -1.0
     reach, zero = np.float32(0.0), np.float32(0.0)  # the distance in cells that a record must have
     for turn in range(len(counts) + 1):
@@ -381,7 +385,7 @@ def farthest_from(leaves: Leaves, seed: int) -> int:
             if screen[i] < border:
                 continue
             record = ids[leaf, i]
-            square = square_between(columns, record, columns[seed])
+            square = square_to_point(columns, record, columns[seed])
             if square > far_square or (square == far_square and record < far):
                 far, far_square = record, square
                 reach = np.float32(np.sqrt(far_square) / unit / SAFETY)

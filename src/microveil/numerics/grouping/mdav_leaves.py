@@ -51,15 +51,21 @@ def _group_some(
             break
         first, tried = farthest_from_centre(leaves, size, spent >= size)
         spent = 0 if tried < 0 else spent + tried
-        move_point(leaves, leaves.columns[first])
-        nearest_in_leaves(leaves, first, members, near)
-        size = close_group_in_leaves(leaves, labels, members, size, groups)
+        size = _close_around(leaves, labels, first, members, near, size, groups)
         groups += 1
         if size < enough:
             break  # the second seed of the pair is not used
         second = farthest_from(leaves, first)
-        move_point(leaves, leaves.columns[second])
-        nearest_in_leaves(leaves, second, members, near)
-        size = close_group_in_leaves(leaves, labels, members, size, groups)
+        size = _close_around(leaves, labels, second, members, near, size, groups)
         groups += 1
     return size, groups
+
+
+@kernel
+def _close_around(
+    leaves: Leaves, labels: IntArray, seed: int, members: IntArray, near: FloatArray, size: int, group: int
+) -> int:
+    """A group of a record and its k-1 nearest; how many records are left."""
+    move_point(leaves, leaves.columns[seed])
+    nearest_in_leaves(leaves, seed, members, near)
+    return close_group_in_leaves(leaves, labels, members, size, group)

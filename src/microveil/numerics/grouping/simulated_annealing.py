@@ -22,7 +22,8 @@ import numpy.typing as npt
 from microveil.numerics.core.compiled import kernel, over_chunks, threads
 from microveil.numerics.core.random_bits import fraction, whole
 from microveil.numerics.grouping.centroid_groups import split_large
-from microveil.numerics.grouping.groups import group_centres
+from microveil.numerics.grouping.groups import group_centres, joined_labels
+from microveil.numerics.grouping.steps import swap_change, swap_sums
 from microveil.progress import Part, Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -104,7 +105,7 @@ def polish_groups(
         if len(columns) <= max(largest_chunk, 4 * k):
             made = _polished(columns, start, k, evaluations, rng, progress)
         else:
-            made = _polished_in_blocks(columns, start, k, evaluations, rng, progress, max(largest_chunk, 4 * k))
+            made = _polished_in_chunks(columns, start, k, evaluations, rng, progress, max(largest_chunk, 4 * k))
     progress(1.0, "polishing")
     return min((start, made), key=lambda found: loss_within(columns, found))
 
@@ -136,7 +137,7 @@ def _heat(steps: float) -> float:
     return float(min(_HOT, max(0.3, 1.5 * (steps / 1000) ** 0.4)))
 
 
-def _polished_in_blocks(
+def _polished_in_chunks(
     columns: FloatArray,
     start: IntArray,
     k: int,
@@ -173,16 +174,12 @@ def _round(
     def polished(chunk: int, _: int) -> IntArray:
         rows, steps = chunks[chunk], int(evaluations * shares[chunk])
         own = np.random.default_rng(int(seeds[chunk]))
-        return _polished_block(columns[rows], numbered(labels[rows]), k, steps, slack, own)
+        return _polished_chunk(columns[rows], numbered(labels[rows]), k, steps, slack, own)
 
-    made, used = np.empty_like(labels), 0
-    for rows, found in zip(chunks, over_chunks(polished, len(chunks), 1, progress, "polishing"), strict=True):
-        made[rows] = used + found
-        used += int(found.max()) + 1
-    return made
+    return joined_labels(chunks, over_chunks(polished, len(chunks), 1, progress, "polishing"))
 
 
-def _polished_block(
+def _polished_chunk(
     columns: FloatArray, start: IntArray, k: int, evaluations: int, slack: float, rng: np.random.Generator
 ) -> IntArray:
     lost = loss_within(columns, start)
@@ -344,7 +341,7 @@ def _descend_once(
                     best, best_other, best_group = change, -1, b
             for slot in range(sizes[b]):
                 j = members[b, slot]
-                change = _swap_change(columns, sums, sizes, i, j, a, b)
+                change = swap_change(columns, sums, i, j, a, b, sizes[a], sizes[b])
                 if change < best:
                     best, best_other, best_group = change, j, b
         if best_group < 0:
@@ -395,7 +392,7 @@ def _anneal(
             j = members[b, whole(state, sizes[b])]
             if j == r:
                 continue  # the neighbour is what makes the other group worth joining
-            change = _swap_change(columns, sums, sizes, i, j, a, b)
+            change = swap_change(columns, sums, i, j, a, b, sizes[a], sizes[b])
         if change <= 0.0 or fraction(state) < np.exp(-change / temperature):
             if moves:
                 _move(columns, groups, i, b)
@@ -413,18 +410,6 @@ def _move_change(columns: FloatArray, sums: FloatArray, sizes: IntArray, i: int,
         from_a += (x - sums[a, j] / m) ** 2
         from_b += (x - sums[b, j] / n) ** 2
     return float(n / (n + 1.0) * from_b - m / (m - 1.0) * from_a)
-
-
-@kernel
-def _swap_change(columns: FloatArray, sums: FloatArray, sizes: IntArray, i: int, j: int, a: int, b: int) -> float:
-    """How the loss changes when record i of group a and record j of group b change places."""
-    along_a, along_b, square = 0.0, 0.0, 0.0
-    for c in range(columns.shape[1]):
-        step = columns[j, c] - columns[i, c]
-        along_a += sums[a, c] * step
-        along_b += sums[b, c] * step
-        square += step * step
-    return float(-(2.0 * along_a + square) / sizes[a] + (2.0 * along_b - square) / sizes[b])
 
 
 @kernel
@@ -446,12 +431,9 @@ def _move(columns: FloatArray, groups: _Groups, i: int, b: int) -> None:
 
 @kernel
 def _swap(columns: FloatArray, groups: _Groups, i: int, j: int) -> None:
-    labels, members, slots, sums = groups.labels, groups.members, groups.slots, groups.sums
+    labels, members, slots = groups.labels, groups.members, groups.slots
     a, b = labels[i], labels[j]
     members[a, slots[i]], members[b, slots[j]] = j, i
     slots[i], slots[j] = slots[j], slots[i]
     labels[i], labels[j] = b, a
-    for c in range(columns.shape[1]):
-        step = columns[j, c] - columns[i, c]
-        sums[a, c] += step
-        sums[b, c] -= step
+    swap_sums(columns, groups.sums, i, j, a, b)

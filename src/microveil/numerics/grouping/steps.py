@@ -18,7 +18,7 @@ from microveil.typing import FloatArray, IntArray
 
 SAFETY = 1.0 + 1e-9  # bounds are widened by this much, so that rounding never hides a record
 MANY_RECORDS = 4000  # from here on an index of leaves pays (measured)
-_BLOCK = 512
+_CHUNK = 512
 
 
 class RecordsLeft(NamedTuple):
@@ -98,9 +98,9 @@ def labels_of_parts(parent: IntArray, order: IntArray) -> IntArray:
 
 @kernel
 def distances_to(alive: FloatArray, point: FloatArray, out: FloatArray, size: int) -> None:
-    """Squared distances of the first `size` records to a point, in blocks that stay in the processor's cache."""
-    for begin in range(0, size, _BLOCK):
-        distances_between(alive, point, out, begin, min(size, begin + _BLOCK))
+    """Squared distances of the first `size` records to a point, in chunks that stay in the processor's cache."""
+    for begin in range(0, size, _CHUNK):
+        distances_between(alive, point, out, begin, min(size, begin + _CHUNK))
 
 
 @kernel
@@ -133,6 +133,15 @@ def square_distance(alive: FloatArray, point: FloatArray, position: int) -> floa
     square = 0.0
     for j in range(alive.shape[0]):
         square += (alive[j, position] - point[j]) ** 2
+    return square
+
+
+@kernel
+def square_between(rows: FloatArray, row: int, others: FloatArray, other: int) -> float:
+    """The squared distance of a row of one matrix to a row of another, or of the same."""
+    square = 0.0
+    for j in range(rows.shape[1]):
+        square += (rows[row, j] - others[other, j]) ** 2
     return square
 
 
@@ -176,6 +185,16 @@ def insert(members: IntArray, found: int, position: int, distances: FloatArray, 
 
 
 @kernel
+def largest(values: FloatArray, ids: IntArray, size: int) -> int:
+    """The position of the largest value; ties go to the lowest record number."""
+    best = 0
+    for i in range(size):
+        if values[i] > values[best] or (values[i] == values[best] and ids[i] < ids[best]):
+            best = i
+    return best
+
+
+@kernel
 def farthest_from_centre(left: RecordsLeft, size: int) -> int:
     """The position of the record farthest from the mean of the records left.
 
@@ -208,12 +227,9 @@ def farthest_from_centre(left: RecordsLeft, size: int) -> int:
             return best
     anchor[:] = centre
     distances_to(alive, centre, distances, size)
-    best = 0
     for i in range(size):
-        if distances[i] > distances[best] or (distances[i] == distances[best] and ids[i] < ids[best]):
-            best = i
         bound[i] = np.sqrt(distances[i])
-    return best
+    return largest(distances, ids, size)
 
 
 @kernel
@@ -290,19 +306,34 @@ def close_pair(
 
 
 @kernel
-def largest(values: FloatArray, ids: IntArray, size: int) -> int:
-    """The position of the largest value; ties go to the lowest record number."""
-    best = 0
-    for i in range(size):
-        if values[i] > values[best] or (values[i] == values[best] and ids[i] < ids[best]):
-            best = i
-    return best
-
-
-@kernel
 def holds(members: IntArray, count: int, record: int) -> bool:
     """Whether a record, or its position, is among the first `count` members."""
     for m in range(count):  # noqa: SIM110 - numba compiles a loop, not a generator
         if members[m] == record:
             return True
     return False
+
+
+# Two records change groups: sums of the groups' members in, `i` from group a, `j` from group b
+
+
+@kernel
+def swap_change(
+    columns: FloatArray, sums: FloatArray, i: int, j: int, a: int, b: int, size_a: int, size_b: int
+) -> float:
+    """How the sum of squares changes; the squared lengths of all records stay, so only those of the two sums count."""
+    along_a, along_b, square = 0.0, 0.0, 0.0
+    for c in range(columns.shape[1]):
+        step = columns[j, c] - columns[i, c]
+        along_a += sums[a, c] * step
+        along_b += sums[b, c] * step
+        square += step * step
+    return float(-(2.0 * along_a + square) / size_a + (2.0 * along_b - square) / size_b)
+
+
+@kernel
+def swap_sums(columns: FloatArray, sums: FloatArray, i: int, j: int, a: int, b: int) -> None:
+    for c in range(columns.shape[1]):
+        step = columns[j, c] - columns[i, c]
+        sums[a, c] += step
+        sums[b, c] -= step

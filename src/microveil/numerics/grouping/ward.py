@@ -20,6 +20,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.ordering import numbered_by_first
+from microveil.numerics.grouping.groups import joined_labels
+from microveil.numerics.grouping.steps import square_between
 from microveil.numerics.grouping.univariate import labels_in_order
 from microveil.numerics.statistics.projections import first_component, sum_of_z_scores
 from microveil.progress import Progress, silent
@@ -49,8 +52,7 @@ def ward_groups(columns: FloatArray, groups: int = 1, nearest: float = np.inf) -
             cluster[[int(one), int(other)]] = n + step
     while (cluster[cluster] != cluster).any():
         cluster = cluster[cluster]
-    _, first, labels = np.unique(cluster[:n], return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[labels]  # groups in the order of their first records
+    return numbered_by_first(cluster[:n])
 
 
 def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntArray:
@@ -86,13 +88,8 @@ def recursive_k_ward_groups(
     """
     order = np.argsort(values, kind="stable")
     pieces, tree = _divided(values[order], k, threshold, parts)
-    labels = np.empty(len(values), dtype=np.int64)
-    used = 0
-    for start, end in pieces:
-        made = _ordered_k_ward(values[order[start:end]], k, rule)
-        labels[order[start:end]] = used + made
-        used += int(made.max()) + 1
-    return labels, tree
+    rows = [order[start:end] for start, end in pieces]
+    return joined_labels(rows, (_ordered_k_ward(values[part], k, rule) for part in rows)), tree
 
 
 def _divided(ordered: FloatArray, k: int, threshold: float | None, parts: int) -> tuple[list[tuple[int, int]], str]:
@@ -266,13 +263,11 @@ def _most_distant(rows: FloatArray, k: int) -> tuple[IntArray, IntArray]:
 
 @kernel
 def _farthest_pair(rows: FloatArray) -> tuple[int, int]:
-    n, d = rows.shape
+    n = rows.shape[0]
     first, second, farthest = 0, 1, -1.0
     for i in range(n):
         for j in range(i + 1, n):
-            square = 0.0
-            for c in range(d):
-                square += (rows[i, c] - rows[j, c]) ** 2
+            square = square_between(rows, i, rows, j)
             if square > farthest:
                 first, second, farthest = i, j, square
     return first, second
@@ -453,9 +448,8 @@ def _merge_neighbours(ordered: FloatArray, start: int, end: int, k: int, line: _
     heap.pop()
     group = start
     while behind[group] < end:
-        _add_pair(heap, group, behind[group], size, total, k)
+        _push_pair(heap, group, behind[group], size, total, k)
         group = behind[group]
-    heapq.heapify(heap)
     while small > 0:
         _, one, size_one, size_other = heapq.heappop(heap)
         other = behind[one]
@@ -487,14 +481,6 @@ def _line_up(ordered: FloatArray, start: int, end: int, k: int, line: _Line) -> 
             line.total[group, 0] += ordered[position]
         line.before[group], line.behind[group] = previous, group + count
         previous, group = group, group + count
-
-
-@kernel
-def _add_pair(
-    heap: list[tuple[float, int, int, int]], one: int, other: int, size: IntArray, total: FloatArray, k: int
-) -> None:
-    if size[one] < k or size[other] < k:
-        heap.append((_ward_distance(total, size, one, other), one, size[one], size[other]))
 
 
 @kernel

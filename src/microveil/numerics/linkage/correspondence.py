@@ -192,7 +192,7 @@ def have_same_rows(before: IntArray, after: IntArray) -> bool:
 def combination_numbers(before: IntArray, after: IntArray) -> tuple[IntArray, IntArray]:
     """The records of both files numbered by what they hold in all attributes."""
     both = np.hstack([before, after]) + 1
-    numbers, _ = number_rows(list(both), [int(codes.max(initial=0)) + 1 for codes in both])
+    numbers, _ = number_rows(list(both))
     return numbers[: before.shape[1]], numbers[before.shape[1] :]
 
 

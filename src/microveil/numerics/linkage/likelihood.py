@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel, over_chunks
+from microveil.numerics.core.ordering import find_pairs, positions_in
 from microveil.numerics.linkage.pair_sums import add_from_table
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
@@ -136,10 +137,10 @@ class ShiftTerm:
 def _twice_up_to(twice: FloatArray, shift: int) -> float:
     """The sum over u <= shift of the probability of a shift of at most u."""
     size = len(twice)
-    place = shift + size // 2
-    if place < 0:
+    at = shift + size // 2
+    if at < 0:
         return 0.0
-    return float(twice[place]) if place < size else float(twice[size - 1]) + (place - size + 1)
+    return float(twice[at]) if at < size else float(twice[size - 1]) + (at - size + 1)
 
 
 @kernel
@@ -324,12 +325,9 @@ class Candidates:
         alike = np.bincount(person, minlength=width)
         return cls(keys // width, keys % width, np.log(counts / alike[keys % width]))
 
-    def place(self, code: IntArray, person: IntArray) -> IntArray:
+    def index_of(self, code: IntArray, person: IntArray) -> IntArray:
         """Where persons stand who are released with these codes; -1 if they cannot be."""
-        width = int(max(self.person.max(initial=0), person.max(initial=0))) + 1
-        known, wanted = self.code * width + self.person, code * width + person
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        return np.where(known[at] == wanted, at, -1)
+        return find_pairs((self.code, self.person), (code, person))
 
 
 @dataclass(frozen=True)
@@ -366,9 +364,8 @@ class Scores:
             label,
         )
         parts = [np.concatenate(part) for part in zip(*made, strict=True)]
-        back = np.empty(len(order), dtype=np.int64)
-        back[order] = np.arange(len(order))
-        return Found(*(part[back] for part in parts))
+        positions = positions_in(order)
+        return Found(*(part[positions] for part in parts))
 
     def _chunks(self, codes: IntArray) -> list[tuple[int, int]]:
         """Stretches of records in the order of their codes, so that few pairs are compared at once."""
@@ -398,10 +395,10 @@ class Scores:
         sums = self._sums(distinct, first, last)
         persons = self.candidates.person[first:last]
         ties, best, posterior, possible = _summary(sums, self.persons[persons], _ROUNDING)
-        place = self.candidates.place(self.code[record], own)
+        index = self.candidates.index_of(self.code[record], own)
         reached = np.full(len(record), -np.inf)
-        inside = place >= 0
-        reached[inside] = sums[row_of[inside], place[inside] - first]
+        inside = index >= 0
+        reached[inside] = sums[row_of[inside], index[inside] - first]
         tied = np.isfinite(reached) & (reached >= best[row_of])
         return ties[row_of], tied, posterior[row_of], possible[row_of], np.isfinite(reached)
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.ordering import find_pairs
 from microveil.progress import Progress, parts
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -34,10 +35,8 @@ class Mixture:
 
     def of_pairs(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """The chances of pairs of distinct records."""
-        width = int(max(self.columns.max(initial=0), columns.max(initial=0))) + 1
-        known, wanted = self.rows * width + self.columns, rows * width + columns
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        return np.where(known[at] == wanted, self.chance[at], 0.0)
+        at = find_pairs((self.rows, self.columns), (rows, columns))
+        return np.where(at >= 0, self.chance[at], 0.0)
 
 
 def even_assignment(cost: FloatArray, supply: IntArray, demand: IntArray, progress: Progress, label: str) -> Mixture:

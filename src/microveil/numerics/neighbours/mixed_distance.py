@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
-from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.numerics.core.ordering import positions_in
+from microveil.numerics.counting.distinct_rows import number_values
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 MEAN, MEDIAN, MODE = 0, 1, 2
@@ -180,12 +181,9 @@ class Distinct:
 
     @classmethod
     def of(cls, matrix: FloatArray) -> Distinct:
-        columns = [np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int64) for column in matrix.T]
-        rows, first = number_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
+        rows, first = number_values(matrix.T)
         order = np.argsort(first)
-        number = np.empty(len(order), dtype=np.int64)
-        number[order] = np.arange(len(order))
-        return cls(np.ascontiguousarray(matrix[first[order]], dtype=np.float64), number[rows])
+        return cls(np.ascontiguousarray(matrix[first[order]], dtype=np.float64), positions_in(order)[rows])
 
     @property
     def counts(self) -> IntArray:

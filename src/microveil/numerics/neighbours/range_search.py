@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, over_chunks
+from microveil.numerics.core.ordering import in_order, positions_in
 from microveil.numerics.neighbours.mixed_distance import SQUARED, term
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
@@ -33,8 +34,7 @@ class Order:
 
     @classmethod
     def of(cls, column: FloatArray) -> Order:
-        present = np.flatnonzero(~np.isnan(column))
-        order = present[np.argsort(column[present], kind="stable")]
+        order = in_order(column)
         positions = np.full(len(column), -1, dtype=np.int32)
         positions[order] = np.arange(len(order), dtype=np.int32)
         return cls(column[order], positions)
@@ -125,8 +125,7 @@ def link_inside(boxes: Boxes, cells: Cells, own: IntArray, every: bool, progress
     sources, targets = np.ascontiguousarray(cells.sources.T), np.ascontiguousarray(cells.targets[:, order].T)
     tolerance = 1e-12 * max(1.0, _largest(cells.sources), _largest(cells.targets))
     measures = (sources, targets, cells.form, cells.start, cells.slope, tolerance)
-    position_of = np.empty(len(order), dtype=np.int64)
-    position_of[order] = np.arange(len(order))
+    position_of = positions_in(order)
 
     def work(start: int, end: int) -> tuple[IntArray, BoolArray, IntArray, IntArray, BoolArray]:
         return _nearest_inside(settings, measures, order, position_of[own[start:end]], start)

@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 
 from microveil.numerics.grouping.groups import means_by_group
+from microveil.numerics.statistics.scaling import Correlations
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 Mode = Literal["centred", "iid", "exact", "paper"]
@@ -151,12 +152,10 @@ def _normal(covariance: FloatArray, n: int, rng: np.random.Generator) -> FloatAr
 def square_root(matrix: FloatArray) -> FloatArray:
     """A matrix R with R R' = the given one, as wide as its rank.
 
-    Decomposed as a correlation matrix, so that an attribute of small values is not taken for rounding; negative and
-    vanishing eigenvalues are dropped.
+    Decomposed as a correlation matrix; negative and vanishing eigenvalues are dropped.
     """
-    deviations = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    divisors = np.where(deviations > 0, deviations, 1.0)
-    eigenvalues, vectors = np.linalg.eigh(matrix / np.outer(divisors, divisors))
+    deviations, _, correlations = Correlations.of(matrix)
+    eigenvalues, vectors = np.linalg.eigh(correlations)
     kept = eigenvalues > _CUT_OFF * max(float(eigenvalues[-1]), 0.0)
     return np.asarray(deviations[:, None] * vectors[:, kept] * np.sqrt(eigenvalues[kept]))
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.ordering import positions_in
 from microveil.typing import FloatArray, IntArray
 
 _TRIES = 64  # draws that may hit a full bucket before all those with room are weighed
@@ -209,6 +210,5 @@ def is_valid_rank_swap(before: npt.ArrayLike, after: npt.ArrayLike, window: int)
     order, partners = np.lexsort((other, one)), np.lexsort((one, other))
     if (one[order] != other[partners]).any() or (other[order] != one[partners]).any():
         return False  # somebody's value was not given in exchange for the other's
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+    rank = positions_in(order)
     return bool((np.abs(rank[order] - rank[partners]) <= window).all())

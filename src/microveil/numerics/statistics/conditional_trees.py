@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.ordering import positions_in
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 BinArray = npt.NDArray[np.uint8]
@@ -59,9 +60,7 @@ def nominal_bins(codes: IntArray) -> BinArray:
     """
     found, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
     counts = np.where(found < 0, 0, counts)
-    rank = np.empty(len(found), dtype=np.int64)
-    rank[np.argsort(-counts, kind="stable")] = np.arange(len(found))
-    bins = np.minimum(rank + 1, BINS - 1)
+    bins = np.minimum(positions_in(np.argsort(-counts, kind="stable")) + 1, BINS - 1)
     return np.where(codes < 0, _MISSING, bins[inverse.reshape(-1)]).astype(np.uint8)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.numerics.counting.distinct_rows import number_values
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
@@ -135,8 +135,7 @@ class _Points:
         own = np.arange(len(rows))
         if not together:
             return cls(own, own)
-        codes = [np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int64) for column in rows.T]
-        return cls(*number_rows(codes, [int(code.max()) + 1 for code in codes]))
+        return cls(*number_values(rows.T))
 
     def sums(self, rows: FloatArray) -> FloatArray:
         """The sum of the rows of each point."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from microveil.numerics.perturbing.perturbation import square_root
+from microveil.numerics.statistics.scaling import Correlations, divisors_of
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _SINGULAR = 1e-10  # a correlation matrix with a smaller eigenvalue has no usable inverse
@@ -39,18 +40,13 @@ def covariance_root(covariance: FloatArray) -> FloatArray:
     >>> covariance_root(np.array([[4.0, 2.0], [2.0, 5.0]])).round(3).tolist()
     [[2.0, 1.0], [0.0, 2.0]]
     """
-    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    correlations = covariance / np.outer(_divisors(deviations), _divisors(deviations))
+    deviations, _, correlations = Correlations.of(covariance)
     if _is_regular(correlations):
         return np.asarray(np.linalg.cholesky(correlations).T * deviations)
     eigenvalues, vectors = np.linalg.eigh(correlations)
     root = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
     lengths = np.sqrt(np.square(root).sum(axis=0))
-    return np.asarray(root / _divisors(lengths) * deviations)
-
-
-def _divisors(deviations: FloatArray) -> FloatArray:
-    return np.where(deviations > 0, deviations, 1.0)
+    return np.asarray(root / divisors_of(lengths) * deviations)
 
 
 def _is_regular(correlations: FloatArray) -> bool:
@@ -68,9 +64,7 @@ def moment_map(has: FloatArray, wanted: FloatArray) -> tuple[FloatArray, bool]:
     >>> T.tolist(), reached
     ([[1.5]], True)
     """
-    before, after = (np.sqrt(np.maximum(np.diag(matrix), 0.0)) for matrix in (has, wanted))
-    one = has / np.outer(_divisors(before), _divisors(before))
-    other = wanted / np.outer(_divisors(after), _divisors(after))
+    (_, divisors, one), (after, _, other) = Correlations.of(has), Correlations.of(wanted)
     if _is_regular(one) and _is_regular(other):
         quotient, reached = np.linalg.solve(np.linalg.cholesky(one).T, np.linalg.cholesky(other).T), True
     else:
@@ -78,7 +72,7 @@ def moment_map(has: FloatArray, wanted: FloatArray) -> tuple[FloatArray, bool]:
         left, _, right = np.linalg.svd(first.T @ second, full_matrices=False)
         quotient = np.linalg.pinv(first).T @ (left @ right) @ second.T
         reached = first.shape[1] >= second.shape[1]
-    return np.asarray(quotient / _divisors(before)[:, None] * after), reached
+    return np.asarray(quotient / divisors[:, None] * after), reached
 
 
 def complete_rows(original: FloatArray, masked: FloatArray) -> BoolArray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel
+from microveil.numerics.statistics.scaling import Correlations
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _SINGULAR = 1e-10  # of the largest eigenvalue: a smaller one belongs to a direction that the columns do not span
@@ -85,9 +86,8 @@ def _products(columns: FloatArray, weights: FloatArray) -> FloatArray:
 def _inverse(square: FloatArray) -> tuple[FloatArray, FloatArray, int]:
     """The inverse of a matrix of cross products, scaled to ones on its diagonal first; how much of each column's own
     direction the columns span, from 0 to 1; and the rank."""
-    scale = np.sqrt(np.diag(square))
-    scale = np.where(scale > 0, scale, 1.0)
-    eigenvalues, vectors = np.linalg.eigh(square / np.outer(scale, scale))
+    _, scale, correlations = Correlations.of(square)
+    eigenvalues, vectors = np.linalg.eigh(correlations)
     kept = eigenvalues > _SINGULAR * max(float(eigenvalues[-1]), 0.0)
     spanned = np.square(vectors[:, kept]).sum(axis=1)
     vectors = np.where((spanned > _SPANNED)[:, None], vectors, 0.0)  # what is not spanned has coefficient 0 exactly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -73,3 +73,27 @@ def relative_ranks(values: FloatArray) -> FloatArray:
     found = np.full(len(values), np.nan)
     found[present] = (average_ranks(values[present]) - 0.5) / max(1, present.sum())
     return found
+
+
+class Correlations(NamedTuple):
+    """A matrix of covariances or cross products scaled to ones on its diagonal, so that a column of small values is
+    not taken for rounding: the deviations, what was divided by (1 where there is no deviation), and the quotient."""
+
+    deviations: FloatArray
+    divisors: FloatArray
+    matrix: FloatArray
+
+    @classmethod
+    def of(cls, covariance: FloatArray) -> Correlations:
+        """
+        >>> Correlations.of(np.array([[4.0, 3.0], [3.0, 9.0]])).matrix.tolist()
+        [[1.0, 0.5], [0.5, 1.0]]
+        """
+        deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        divisors = divisors_of(deviations)
+        return cls(deviations, divisors, covariance / np.outer(divisors, divisors))
+
+
+def divisors_of(deviations: FloatArray) -> FloatArray:
+    """What to divide by: the deviations, and 1 where there is none."""
+    return np.where(deviations > 0, deviations, 1.0)

@@ -10,6 +10,8 @@ from microveil.reporting.charts.layout import Axis, plot_of
 from microveil.reporting.charts.scales import round_limits, widened
 from microveil.reporting.charts.styles import styles_for
 
+_MOST_MARKS = 60  # points of a line that are marked; more would cover it
+
 
 @dataclass(frozen=True)
 class Line:
@@ -49,9 +51,8 @@ def lines(
             back = [(plot.x(x), plot.y(low)) for (x, _), (low, _) in zip(line.points, line.band, strict=True)]
             band = _joined([*there, *reversed(back)])
         hints = [f"{line.name}: {number_text(y)} at {number_text(x)}" for x, y in line.points]
-        drawn.append(
-            (styles[line.name], _joined(at), band, [(*point, hint) for point, hint in zip(at, hints, strict=True)])
-        )
+        marks = [(*point, hint) for point, hint in zip(at, hints, strict=True)]
+        drawn.append((styles[line.name], _joined(at), band, marks if len(marks) <= _MOST_MARKS else []))
     return plot.draw("lines", series=drawn)
 
 

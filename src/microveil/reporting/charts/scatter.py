@@ -100,13 +100,15 @@ def scatter(
     description: str,
     x: Axis,
     y: Axis,
+    faint: Sequence[tuple[float, float, str]] = (),
     guides: Sequence[Guide] = (),
     region: Region | None = None,
     styles: Mapping[str, Style] | None = None,
     width: float = 860.0,
     height: float = 444.0,
 ) -> str:
-    """Every mark in the style of its family; what lies beyond the axes stands at their ends."""
+    """Every mark in the style of its family; what lies beyond the axes stands at their ends. Points that are `faint`,
+    each with its hint, lie behind the marks and have no style of their own."""
     families = list(dict.fromkeys(mark.family for mark in marks))
     shown = styles_for(sorted(families)) if styles is None else {f: styles[f] for f in styles if f in families}
     plot = plot_of(title, description, x, y, shown, width=width, height=height)
@@ -114,6 +116,7 @@ def scatter(
     return plot.draw(
         "scatter",
         marks=[(plot.x(m.x), plot.y(m.y), shown[m.family], m) for m in marks],
+        faint=[(plot.x(a), plot.y(b), hint) for a, b, hint in faint],
         x_bars=[(plot.y(m.y), *map(plot.x, m.x_spread)) for m in marks if m.x_spread],
         y_bars=[(plot.x(m.x), *map(plot.y, m.y_spread)) for m in marks if m.y_spread],
         labels=labels,

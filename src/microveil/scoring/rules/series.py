@@ -1,20 +1,22 @@
-"""The score of time series; its measures are those of series, and only their values are combined here."""
+"""The score of time series: changes of moments, values and forecasts, two linkages, and interval disclosure."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from microveil.attacks import Risk
 from microveil.comparison.pairs import Pair
-from microveil.errors import DataError
-from microveil.losses import LossMeasure
-from microveil.parameters import parameterised
-from microveil.scoring.rules.base import ScoreRule, Values
+from microveil.losses import Loss, LossMeasure
+from microveil.parameters import parameter, parameterised
+from microveil.registry import make
+from microveil.scoring.rules.base import Scenario, ScoreRule, Values
 
 
 @parameterised
 class TimeSeries(ScoreRule):
     """The loss is the mean of changes in means and autocovariances, in values and in forecasts; the risk is half that
-    of linkage by values (EULD) and by shape (STSLD), half interval disclosure.
+    of linkage by values (EULD) and by shape (STSLD), half interval disclosure. Linkage is that of intruders who know
+    the first variable, the first two, and so on, in the mean.
 
     >>> row = {"il1": 0.0, "il2": 12.57, "il3": 14.20, "euld": 7.19, "stsld": 3.33, "id": 36.52}
     >>> TimeSeries().combine(row).value.__round__(2)
@@ -32,11 +34,35 @@ class TimeSeries(ScoreRule):
     missing: ClassVar[str] = "as the measures of series handle them"
     source: ClassVar[str] = "Nin and Torra (2006); Nin (2008), sections 6.3.4 and 6.4"
 
+    basis: Literal["lag", "time"] = parameter(
+        default="lag", help="what regressions forecast from in IL3: the values before (lag), or the time"
+    )
+    normalise: Literal["largest", "none", "series", "global"] = parameter(
+        default="largest",
+        help="scale of the series in both linkages: the one that links most (largest), as they are (none), each by its "
+        "own mean and deviation (series), or each variable by those of all its values (global)",
+    )
+
     def losses(self, pair: Pair) -> dict[str, LossMeasure]:
-        raise DataError(
-            f"{self.name} puts together measures of time series, which a table of records does not have; give their "
-            "values to combine"
-        )
+        return {
+            "il1": make("loss", "series-il1"),
+            "il2": make("loss", "series-il2"),
+            "il3": make("loss", "series-il3", {"basis": self.basis}),
+        }
+
+    def scenarios(self, pair: Pair, known: Pair) -> dict[str, Scenario]:
+        numbers = known.of_kinds(self.kinds)
+        levels = (known.attributes if known.original.series_among(numbers) else pair.attributes,)
+        scale = {"normalise": self.normalise}
+        return {
+            "euld": Scenario(make("attack", "series-linkage", {"distance": "euclidean", **scale}), levels),
+            "stsld": Scenario(make("attack", "series-linkage", {"distance": "sts", **scale}), levels),
+            "id": Scenario(make("attack", "series-intervals"), (pair.attributes,)),
+        }
+
+    def _value(self, result: Loss | Risk) -> float:
+        """Of linkage, the mean over what intruders know, where there are several variables."""
+        return result.counters.get("average", result.value) if isinstance(result, Risk) else result.value
 
     def _loss(self, values: Values) -> float:
         return (values["il1"] + values["il2"] + values["il3"]) / 3

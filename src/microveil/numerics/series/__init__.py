@@ -1,0 +1,1 @@
+"""Series as rows of a matrix: distances between them, statistics, forecasts, and ways to change them."""
