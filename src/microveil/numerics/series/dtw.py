@@ -20,6 +20,7 @@ from microveil.numerics.core.compiled import kernel
 from microveil.typing import FloatArray, IntArray
 
 _UNLIMITED = -1
+_DIAGONAL, _HORIZONTAL, _VERTICAL = 0, 1, 2  # steps
 
 
 @dataclass(frozen=True)
@@ -169,22 +170,34 @@ def costs(x: FloatArray, y: FloatArray, band: int) -> FloatArray:
 def path_through(table: FloatArray) -> IntArray:
     """The points of the best path, back from the end: diagonally where that is as good as any other step."""
     i, j = table.shape[0] - 1, table.shape[1] - 1
-    points = np.empty((i + j + 1, 2), dtype=np.int64)
-    begin = len(points)
-    while True:
-        begin -= 1
-        points[begin, 0], points[begin, 1] = i, j
-        if i == 0 and j == 0:
-            return points[begin:].copy()
+    steps = np.empty(i + j, dtype=np.int64)
+    made = 0
+    while i > 0 or j > 0:
         diagonal = table[i - 1, j - 1] if i > 0 and j > 0 else np.inf
         up = table[i - 1, j] if i > 0 else np.inf
         left = table[i, j - 1] if j > 0 else np.inf
-        if diagonal <= up and diagonal <= left:
-            i, j = i - 1, j - 1
-        elif up <= left:
-            i -= 1
-        else:
-            j -= 1
+        step = _DIAGONAL if diagonal <= up and diagonal <= left else _VERTICAL if up <= left else _HORIZONTAL
+        steps[made] = step
+        made += 1
+        i, j = _before(i, j, step)
+    return _points(steps[:made])
+
+
+@kernel
+def _before(i: int, j: int, step: int) -> tuple[int, int]:
+    """The point that a step begins at."""
+    return i if step == _HORIZONTAL else i - 1, j if step == _VERTICAL else j - 1
+
+
+@kernel
+def _points(steps: IntArray) -> IntArray:
+    """The points of a path whose last step is the first of these."""
+    points = np.zeros((len(steps) + 1, 2), dtype=np.int64)
+    for point in range(1, len(points)):
+        step = steps[len(steps) - point]
+        points[point, 0] = points[point - 1, 0] + (step != _HORIZONTAL)
+        points[point, 1] = points[point - 1, 1] + (step != _VERTICAL)
+    return points
 
 
 # --- limited runs --------------------------------------------------------------------------------------------------
@@ -261,31 +274,27 @@ def _path_of_states(table: FloatArray, state: int, limits: tuple[int, int, int, 
     least_h, most_h, least_v, most_v = limits
     horizontal, vertical = _counted(least_h, most_h), _counted(least_v, most_v)
     i, j = table.shape[0] - 1, table.shape[1] - 1
-    points = np.empty((i + j + 1, 2), dtype=np.int64)
-    begin = len(points)
-    while True:
-        begin -= 1
-        points[begin, 0], points[begin, 1] = i, j
-        if i == 0 and j == 0:
-            return points[begin:].copy()
-        kind = 0 if state == 0 else 1 if state <= horizontal else 2
-        if kind != 1:
-            i -= 1
-        if kind != 2:
-            j -= 1
+    steps = np.empty(i + j, dtype=np.int64)
+    made = 0
+    while i > 0 or j > 0:
+        step = _DIAGONAL if state == 0 else _HORIZONTAL if state <= horizontal else _VERTICAL
+        steps[made] = step
+        made += 1
+        i, j = _before(i, j, step)
         best, best_cost = -1, np.inf
         for s in range(table.shape[2]):
             leaves_row, leaves_column = _may_leave(s, horizontal, least_h, least_v)
-            if (kind != 1 and not leaves_row) or (kind != 2 and not leaves_column):
+            if (step != _HORIZONTAL and not leaves_row) or (step != _VERTICAL and not leaves_column):
                 continue
-            if kind == 1:
+            if step == _HORIZONTAL:
                 run = s + 1 if s <= horizontal else 1
                 if (horizontal if run > horizontal and most_h < 0 else run) != state:
                     continue
-            if kind == 2:
+            if step == _VERTICAL:
                 run = s - horizontal + 1 if s > horizontal else 1
                 if (vertical if run > vertical and most_v < 0 else run) != state - horizontal:
                     continue
             if table[i, j, s] < best_cost:
                 best, best_cost = s, table[i, j, s]
         state = best
+    return _points(steps[:made])
