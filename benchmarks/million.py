@@ -74,16 +74,16 @@ def count(records: int) -> dict[str, float]:
     import pyarrow as pa
 
     from microveil.microdata import Microdata
-    from microveil.microdata.equivalence_classes import combinations_of
+    from microveil.microdata.equivalence_classes import equivalence_classes_of
 
     rng = np.random.default_rng(1)
     names = [f"k{j}" for j in range(6)]
     columns = [rng.integers(0, size, records) for size in (90, 2, 5, 50, 10, 8)]
     data = Microdata.of(pa.table(dict(zip(names, columns, strict=True))), nominal=names)
-    combinations_of(data.take(np.arange(100)), names)
+    equivalence_classes_of(data.take(np.arange(100)), names)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.perf_counter()
-    smallest = combinations_of(data, names).frequencies.min()
+    smallest = equivalence_classes_of(data, names).frequencies.min()
     taken = time.perf_counter() - began
     assert smallest >= 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

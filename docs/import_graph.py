@@ -85,13 +85,13 @@ class Graph:
 
     def against_the_order(self) -> list[tuple[str, str]]:
         """The imports from a room further down."""
-        places = {room: place for place, room in enumerate(self.rooms)}
-        return [pair for pair in self.imports if places[pair[1]] > places[pair[0]]]
+        indices = {room: index for index, room in enumerate(self.rooms)}
+        return [pair for pair in self.imports if indices[pair[1]] > indices[pair[0]]]
 
 
 def by_dependency(rooms: Sequence[str], imports: Counter[tuple[str, str]]) -> tuple[str, ...]:
     """Rooms in an order in which as few as possible import from a later one: next comes always the room with the fewest
-    imports from those that have no place yet, and of several the one that these import from most."""
+    imports from those that are not in it yet, and of several the one that these import from most."""
     ordered: list[str] = []
     while len(ordered) < len(rooms):
         rest = [room for room in rooms if room not in ordered]
@@ -121,11 +121,11 @@ def drawing(graph: Graph) -> str:
     last = len(graph.rooms) - 1
     width = 2 * _MARGIN + last * _STEP_X + _BOX_WIDTH
     height = 2 * _MARGIN + last * _STEP_Y + _BOX_HEIGHT
-    places = {room: place for place, room in enumerate(graph.rooms)}
-    drawn = sorted((places[room], places[used], count) for (room, used), count in graph.imports.items())
-    lines = [_arrow(place, target) for place, target, _ in drawn]
-    counts = [_count(place, target, count) for place, target, count in drawn]
-    boxes = [_box(place, room) for place, room in enumerate(graph.rooms)]
+    indices = {room: index for index, room in enumerate(graph.rooms)}
+    drawn = sorted((indices[room], indices[used], count) for (room, used), count in graph.imports.items())
+    lines = [_arrow(index, target) for index, target, _ in drawn]
+    counts = [_count(index, target, count) for index, target, count in drawn]
+    boxes = [_box(index, room) for index, room in enumerate(graph.rooms)]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
@@ -150,31 +150,31 @@ def _told(graph: Graph) -> str:
     return ". ".join(f"{room} imports from {names}" for room, names in used.items()) + "."
 
 
-def _corner(place: int, target: int) -> tuple[int, int]:
+def _corner(index: int, target: int) -> tuple[int, int]:
     """Where the arrow between two boxes turns."""
-    out = _LEFT if target < place else _RIGHT
-    return _MARGIN + target * _STEP_X + out, _MARGIN + place * _STEP_Y + _BOX_HEIGHT // 2
+    out = _LEFT if target < index else _RIGHT
+    return _MARGIN + target * _STEP_X + out, _MARGIN + index * _STEP_Y + _BOX_HEIGHT // 2
 
 
-def _arrow(place: int, target: int) -> str:
-    x, y = _corner(place, target)
-    back = target > place
-    start = _MARGIN + place * _STEP_X + (_BOX_WIDTH if back else 0)
+def _arrow(index: int, target: int) -> str:
+    x, y = _corner(index, target)
+    back = target > index
+    start = _MARGIN + index * _STEP_X + (_BOX_WIDTH if back else 0)
     end = _MARGIN + target * _STEP_Y + (0 if back else _BOX_HEIGHT)
     look = 'stroke="#b3261e" stroke-dasharray="4 3"' if back else 'stroke="#7a8794"'
     return f'<path d="M{start} {y} H{x} V{end}" fill="none" {look} marker-end="url(#head)"/>'
 
 
-def _count(place: int, target: int, count: int) -> str:
-    x, y = _corner(place, target)
+def _count(index: int, target: int, count: int) -> str:
+    x, y = _corner(index, target)
     return (
         f'<circle cx="{x}" cy="{y}" r="{_RADIUS}" fill="#eef2f6"/>'
         f'<text x="{x}" y="{y + 4}" text-anchor="middle" font-size="{10 if count < 100 else 9}">{count}</text>'
     )
 
 
-def _box(place: int, room: str) -> str:
-    x, y = _MARGIN + place * _STEP_X, _MARGIN + place * _STEP_Y
+def _box(index: int, room: str) -> str:
+    x, y = _MARGIN + index * _STEP_X, _MARGIN + index * _STEP_Y
     return (
         f'<rect x="{x}" y="{y}" width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}" rx="4" fill="#dbe7f3" stroke="#33506b"/>'
         f'<text x="{x + _BOX_WIDTH // 2}" y="{y + 16}" text-anchor="middle">{escape(room)}</text>'

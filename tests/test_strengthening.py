@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -133,3 +135,16 @@ def test_a_counter_has_no_interval() -> None:
     assert found.measure == "inference.explained"
     assert found.rows()[0][2] == "released"
     assert "interval" not in found.sentences()[-1]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [("scale", ["none", "minmax"]), ("publish", ["mean", "median"]), ("k", [3, 5]), ("publishing", ["span"])],
+)
+def test_parameters_of_preparation_and_publishing_are_varied_like_any_other(parameter: str, values: list[Any]) -> None:
+    method = MDAV(k=4, publish="median") if parameter == "scale" else MDAV(k=4)
+    found = stronger(method, parameter, values)
+    assert [one.parameters().get(parameter) for one in found] == values
+    kept = {name: value for name, value in method.parameters().items() if name != parameter}
+    if parameter != "publishing":
+        assert all({**one.parameters(), **kept} == one.parameters() for one in found)

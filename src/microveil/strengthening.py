@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -14,10 +14,11 @@ from microveil.display import html_table, paragraph, text_table
 from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.base import Method
 from microveil.masking.release import Release
-from microveil.parameters import shown
+from microveil.parameters import own_names, settings_of, shown
 from microveil.progress import Progress, parts, silent
 from microveil.protection import check_required
 from microveil.randomness import draw_seed
+from microveil.registry import make_of
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,11 @@ def stronger(method: Method, parameter: str, values: Iterable[Any]) -> list[Meth
     >>> [method.k for method in stronger(MDAV(), "k", (3, 5, 10))]
     [3, 5, 10]
     """
-    if parameter not in method.parameters():
-        raise ParameterError(f"{method.name} has no parameter '{parameter}'")
-    return [replace(method, **{parameter: value}) for value in values]  # type: ignore[type-var]
+    cls, kept = type(method), method.parameters()
+    if parameter in settings_of(cls):  # other settings have parameters of their own
+        replaced = own_names(type(getattr(method, parameter)))
+        kept = {name: value for name, value in kept.items() if name not in replaced}
+    return [make_of(cls, {**kept, parameter: value}) for value in values]
 
 
 def protect_until(

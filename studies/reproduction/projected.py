@@ -95,33 +95,33 @@ def measured_scores(name: str, file: str, v: int, k: int, *, quick: bool) -> dic
 
 def score_table(file: str, quick: bool) -> Rows:
     for name in METHODS:
-        for place, line in enumerate(printed_scores(file, name)):
+        for index, line in enumerate(printed_scores(file, name)):
             v, k = int(line["v"]), int(line["k"])
             for figure, value in measured_scores(name, file, v, k, quick=quick).items():
                 label = f"{name} v={v} k={k} {figure.upper()}"
                 near = NEAR if (name, figure) == ("zscores", "projld") else 0.0
-                found, by = found_there(file, name, figure, place)
+                found, by = found_there(file, name, figure, index)
                 yield row(label, line[figure], value, tolerance=near, recomputed=found, near=by)
 
 
-def found_there(file: str, name: str, figure: str, place: int) -> tuple[float | None, float]:
+def found_there(file: str, name: str, figure: str, index: int) -> tuple[float | None, float]:
     """What was recomputed, and to which digit."""
     if figure == "projld" and (file, name) in FOUND:
-        return FOUND[file, name][place], 0.1
+        return FOUND[file, name][index], 0.1
     if file == "census" and name == "zscores" and figure in FOUND_ZSCORES:
-        return FOUND_ZSCORES[figure][place], 0.1 if figure == "dld" else 1.0
+        return FOUND_ZSCORES[figure][index], 0.1 if figure == "dld" else 1.0
     if file == "census" and name == "mdav" and figure in FOUND_MDAV:
-        return FOUND_MDAV[figure][place], 0.1
+        return FOUND_MDAV[figure][index], 0.1
     return None, 0.0
 
 
 def file_order() -> Rows:
     """ProjLD of Census in the order of the file."""
     for name in ("zscores", "mdav"):
-        for place, line in enumerate(printed_scores("census", name)):
+        for index, line in enumerate(printed_scores("census", name)):
             v, k = int(line["v"]), int(line["k"])
             value = measured_scores(name, "census, file order", v, k, quick=True)["projld"]
-            found = FOUND["census, file order", name][place]
+            found = FOUND["census, file order", name][index]
             label = f"{name} v={v} k={k} PROJLD"
             yield row(label, line["projld"], value, recomputed=found, near=0.1, kind="another reading")
 

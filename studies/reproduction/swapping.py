@@ -106,14 +106,14 @@ def score_table(number: str, quick: bool) -> Rows:
     """IL, RSLD, DLD, PLD, ID and the score; quickly one file of every third parameter, without PLD and score."""
     for name in ("census", "census, file order", "eia") if number == "4.3" else ("census", "eia"):
         lines = [line for line in printed(file_of_scores(number)) if line["file"] == name.split(",")[0]]
-        for place, line in enumerate(lines):
-            if quick and place % 3:
+        for index, line in enumerate(lines):
+            if quick and index % 3:
                 continue
             parameter = int(line["parameter"])
             measured = measured_scores(number, name, parameter, quick)
             for figure, value in measured.items():
                 known = FOUND.get((number, name, figure), ())
-                found = known[place] if place < len(known) else None
+                found = known[index] if index < len(known) else None
                 near = SEVERAL_RUNS[name.split(",")[0]]
                 label = f"{name} {parameter} {figure.upper()}"
                 if (number, name, parameter) == ("4.4", "eia", 8):
@@ -206,8 +206,8 @@ def union(quick: bool) -> Rows:
         "half": attack("annotated-union-linkage", share=0.5),
         "whole": attack("annotated-union-linkage"),
     }
-    for place, line in enumerate(printed("annotated_union")):
-        if quick and place % 3:
+    for index, line in enumerate(printed("annotated_union")):
+        if quick and index % 3:
             continue
         name, p = line["file"], int(line["p"])
         data = table(name)

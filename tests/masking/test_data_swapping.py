@@ -11,7 +11,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.swapping.data_swapping import DataSwapping
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
-from microveil.microdata.equivalence_classes import combinations_of
+from microveil.microdata.equivalence_classes import equivalence_classes_of
 
 
 def table(data: Microdata, *names: str) -> dict[tuple[object, ...], int]:
@@ -74,7 +74,7 @@ def test_the_strata_of_the_schema_are_the_cells_unless_others_are_given(people: 
 def test_records_with_rare_keys_are_swapped_first(people: Microdata) -> None:
     data = Microdata.of({**{n: people.arrow(n) for n in ("sex", "occupation", "education")}, "x": np.arange(600)})
     keys = ("sex", "occupation", "education")
-    frequency = combinations_of(data, keys).per_record
+    frequency = equivalence_classes_of(data, keys).per_record
     release = DataSwapping(share=0.1, first="rare", keys=keys).mask(data, ["x"], seed=1)
     swapped = release.frame["x"].to_numpy() != np.arange(600)
     assert swapped.sum() == 60

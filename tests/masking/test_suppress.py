@@ -18,7 +18,7 @@ from microveil.masking.coarsening.suppress import Suppress
 from microveil.masking.guarantees import guarantees_of
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
-from microveil.microdata.equivalence_classes import combinations_of
+from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.numerics.counting import equivalence_classes
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
 from microveil.numerics.counting.local_suppression import kept_sets
@@ -85,7 +85,7 @@ def test_it_empties_fewer_cells_of_the_sample_survey_than_the_plain_way(policy: 
     keys = ["region", "sex", "education", "occupation"]
     people = people.with_schema(people.schema.replacing(*(people[n].changed(missing=policy) for n in keys)))
     release = Suppress(k=4).mask(people, keys)
-    codes = combinations_of(people, keys).codes[combinations_of(people, keys).of_record]
+    codes = equivalence_classes_of(people, keys).codes[equivalence_classes_of(people, keys).of_record]
     way = plain_wildcards if policy == "wildcard" else plain_own_category
     lost = sum(int((release.data.missing_states(n) != people.missing_states(n)).sum()) for n in keys)
     assert guarantees_of(release.data, keys).k >= 4
@@ -95,8 +95,8 @@ def test_it_empties_fewer_cells_of_the_sample_survey_than_the_plain_way(policy: 
 def test_eight_skewed_keys_with_nearly_only_rare_combinations_are_no_trouble() -> None:
     codes = np.minimum(np.random.default_rng(1).geometric(0.4, size=(800, 8)), 12)
     data = table(codes)
-    assert (combinations_of(data, data.names).per_record < 3).mean() > 0.9
-    classes = combinations_of(Suppress(k=3).mask(data).data, data.names)
+    assert (equivalence_classes_of(data, data.names).per_record < 3).mean() > 0.9
+    classes = equivalence_classes_of(Suppress(k=3).mask(data).data, data.names)
     assert agreeing_sums(classes.codes, classes.counts[:, None]).min() >= 3
 
 
@@ -119,7 +119,7 @@ def test_only_records_below_k_lose_cells_that_are_wildcards() -> None:
     codes = random_codes(3, blanks=False)
     data = table(codes)
     release = Suppress(k=3).mask(data)
-    safe = combinations_of(data, data.names).per_record >= 3
+    safe = equivalence_classes_of(data, data.names).per_record >= 3
     for name in data.names:
         assert not release.data.missing_states(name)[safe].any()
 
@@ -199,7 +199,7 @@ def test_a_risk_in_the_population_goes_by_the_weights() -> None:
     assert release.guarantees.population is not None
     assert release.guarantees.population >= 50 * (1 - 1e-9)
     names = [n for n in data.names if n != "w"]
-    classes = combinations_of(release.data, names)
+    classes = equivalence_classes_of(release.data, names)
     assert agreeing_sums(classes.codes, classes.weights[:, None]).min() >= 50 * (1 - 1e-9)
     both = Suppress(k=3, risk=0.02, weighted=True).mask(data)
     assert both.guarantees.k >= 3

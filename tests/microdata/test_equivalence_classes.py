@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from microveil.errors import DataError
 from microveil.microdata import Microdata
-from microveil.microdata.equivalence_classes import combinations_of, key_codes
+from microveil.microdata.equivalence_classes import equivalence_classes_of, key_codes
 from microveil.numerics.counting.distinct_rows import number_rows
 
 
@@ -47,13 +47,13 @@ def test_frequencies_are_those_of_comparing_every_pair_of_records(
     data = Microdata.of({name: [row[j] for row in rows] for j, name in enumerate(names)}, nominal=names)
     changed = [data[name].changed(missing=policy) for name, policy in zip(names, policies, strict=True)]
     data = data.with_schema(data.schema.replacing(*changed))
-    found = combinations_of(data, names).per_record
+    found = equivalence_classes_of(data, names).per_record
     assert found.tolist() == [sum(_agree(one, other, policies) for other in rows) for one in rows]
 
 
 def test_weights_estimate_the_population() -> None:
     people = Microdata.of({"sex": ["f", "f", "m"], "w": [10.0, 20.0, 5.0]}, keys=["sex"], weight="w")
-    found = combinations_of(people, ["sex"])
+    found = equivalence_classes_of(people, ["sex"])
     assert found.population[found.of_record].tolist() == [30.0, 30.0, 5.0]
 
 
@@ -67,8 +67,8 @@ def test_numbers_and_their_missing_codes_are_values_too() -> None:
 
 def test_no_attributes_are_refused() -> None:
     with pytest.raises(DataError, match="at least one attribute"):
-        combinations_of(Microdata.of({"a": [1]}), [])
+        equivalence_classes_of(Microdata.of({"a": [1]}), [])
 
 
 def test_a_table_without_records_has_no_combinations() -> None:
-    assert len(combinations_of(Microdata.of({"a": np.array([], dtype=float)}), ["a"])) == 0
+    assert len(equivalence_classes_of(Microdata.of({"a": np.array([], dtype=float)}), ["a"])) == 0

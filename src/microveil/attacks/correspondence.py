@@ -418,10 +418,23 @@ def _in_order(
     ascending = np.argsort(order, kind="stable").astype(np.int64)
     rows = order[ascending]
     whole = len(rows) == len(before)
-    data = as_microdata(release).take(ascending)
     if not isinstance(release, Release):
+        data = as_microdata(release).take(ascending)
         return Correspondence(original, original if whole else before.take(rows), data, by, warning)
-    partitions = {block: Partition.of(one.labels[ascending]) for block, one in release.partitions.items()}
     in_order = whole and not release.provenance.shuffled
-    made = replace(release, data=data, partitions=partitions, rows=None if in_order else rows)
+    made = replace(_taken(release, ascending), rows=None if in_order else rows)
     return Correspondence(original, original, made, by, warning)
+
+
+def in_original_order(release: Release) -> Release:
+    """The release with its records in the order of the original, where it is known which of these they are."""
+    if release.rows is None or bool(np.all(release.rows[1:] > release.rows[:-1])):
+        return release
+    ascending = np.argsort(release.rows, kind="stable").astype(np.int64)
+    return replace(_taken(release, ascending), rows=release.rows[ascending])
+
+
+def _taken(release: Release, records: IntArray) -> Release:
+    """The release with its records, and the groups they are in, in another order."""
+    partitions = {block: Partition.of(one.labels[records]) for block, one in release.partitions.items()}
+    return replace(release, data=release.data.take(records), partitions=partitions)

@@ -20,7 +20,7 @@ from microveil.attacks.uniqueness import Uniqueness
 from microveil.comparison.pairs import Pair
 from microveil.display import html_table, number, paragraph, text_table
 from microveil.errors import GuaranteeError, ParameterError, brief
-from microveil.microdata.equivalence_classes import Combinations, beside_wildcards, combinations_of
+from microveil.microdata.equivalence_classes import EquivalenceClasses, beside_wildcards, equivalence_classes_of
 from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS, Attribute
 from microveil.progress import Progress, parts, silent
@@ -284,7 +284,7 @@ def risk_of_file(
         no_keys = {"identifier", "weight", "household", "series"}
         chosen = [name for name in table.names if not no_keys & set(table[name].roles)]
     names = resolve_attributes(table, chosen, KINDS, "the risk of a file")
-    counted = combinations_of(table, names, progress)
+    counted = equivalence_classes_of(table, names, progress)
     frequencies = counted.per_record
     population = None if table.schema.weight is None else counted.population[counted.of_record]
     risk = individual_risk(frequencies, frequencies.astype(np.float64) if population is None else population)
@@ -335,15 +335,15 @@ def _counted(frequencies: IntArray, without_wildcards: IntArray) -> dict[str, in
     }
 
 
-def _released(pair: Pair, known: Sequence[str]) -> Combinations:
+def _released(pair: Pair, known: Sequence[str]) -> EquivalenceClasses:
     """The combinations of keys as they are released."""
     labels = [pair.masked[name] for name in known if name in pair.recoded]
     as_labels = [Attribute(name=a.name, kind="nominal", missing=a.missing) for a in labels]
     released = Microdata(pair.masked.frame, pair.masked.schema.replacing(*as_labels))
-    return combinations_of(released, known)
+    return equivalence_classes_of(released, known)
 
 
-def _summary(chances: Sequence[FloatArray], released: Combinations, threshold: float) -> RiskSummary:
+def _summary(chances: Sequence[FloatArray], released: EquivalenceClasses, threshold: float) -> RiskSummary:
     """Of the best single attack the expected number, and of each record the largest chance by any of them."""
     n = len(chances[0])
     shares = [float(np.nanmean(each)) for each in chances if not np.isnan(each).all()]

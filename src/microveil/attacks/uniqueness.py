@@ -12,7 +12,7 @@ import numpy as np
 from microveil.attacks.base import Attack, Risk
 from microveil.comparison.columns import label_codes
 from microveil.comparison.pairs import Pair
-from microveil.microdata.equivalence_classes import Combinations, key_codes
+from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
 from microveil.microdata.microdata import as_microdata
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
@@ -137,8 +137,8 @@ class Shared:
     combinations of the original by itself, by its values where labels are released.
     """
 
-    released: Combinations
-    original: Combinations
+    released: EquivalenceClasses
+    original: EquivalenceClasses
     before: IntArray
     after: IntArray
     own: BoolArray
@@ -154,12 +154,12 @@ class Shared:
         counts = np.bincount(numbers[n:], minlength=len(first)).astype(np.int64)
         weight = np.bincount(numbers[n:], weights=weights, minlength=len(first)).astype(np.float64)
         codes = np.column_stack([c[first] for c in columns])
-        released = Combinations(tuple(attributes), codes, numbers, counts, weight)
+        released = EquivalenceClasses(tuple(attributes), codes, numbers, counts, weight)
         true = [
             key_codes(pair.original, name) if name in pair.recoded else column[:n]
             for name, column in zip(attributes, columns, strict=True)
         ]
-        return cls(released, Combinations.of(attributes, true), numbers[:n], numbers[n:], np.asarray(own))
+        return cls(released, EquivalenceClasses.of(attributes, true), numbers[:n], numbers[n:], np.asarray(own))
 
     @property
     def unique_after(self) -> BoolArray:

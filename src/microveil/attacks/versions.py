@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.confidential import known_tables
+from microveil.attacks.correspondence import Correspondence, corresponding, in_original_order
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.ranking_intervals import beside
 from microveil.comparison.knowledge import Knowledge
@@ -21,6 +22,7 @@ from microveil.display import html_table, paragraph, text_table
 from microveil.errors import DataError, ParameterError
 from microveil.masking.release import Release
 from microveil.microdata import Categories, Microdata
+from microveil.microdata.microdata import as_microdata
 from microveil.progress import Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -52,7 +54,8 @@ class Versions:
 
     `data` is the table an intruder makes of them; `alone` are the risks of each release by itself and `together` that
     of the table; `gains` says for each numeric attribute how much nearer the intruder has come. The risk is that of the
-    best of all these attempts, for putting versions together can also blur what one of them shows.
+    best of all these attempts, for putting versions together can also blur what one of them shows. `warnings` say of
+    which releases the records did not correspond to the original's.
     """
 
     data: Microdata = field(repr=False)
@@ -60,6 +63,7 @@ class Versions:
     together: Risk
     gains: Mapping[str, Gain]
     knowledge: Knowledge
+    warnings: tuple[str, ...] = ()
 
     @property
     def risk(self) -> Risk:
@@ -110,12 +114,13 @@ class Versions:
         columns = range(1, len(self.alone) + 4)
         table = text_table([self._head(), self.row()], right=set(columns))
         return "\n".join([
-            *paragraph(self.heading), "", *table, "", *(line for one in self.sentences() for line in paragraph(one)),
+            *paragraph(self.heading), "", *table, "",
+            *(line for one in (*self.warnings, *self.sentences()) for line in paragraph(one)),
         ]).rstrip()  # fmt: skip
 
     def _repr_html_(self) -> str:
         table = html_table([self.row()], self._head(), right=set(range(1, len(self.alone) + 4)))
-        told = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
+        told = "".join(f"<p>{escape(sentence)}</p>" for sentence in (*self.warnings, *self.sentences()))
         return f"<p>{escape(self.heading)}</p>{table}{told}"
 
 
@@ -126,11 +131,14 @@ def attack_versions(
     *,
     attack: Attack | None = None,
     link: Link = "order",
+    match_by: str | None = None,
     intervals: Intervals = beside,
     progress: Progress = silent,
 ) -> Versions:
     """Run an attack (distance linkage unless given) on each release by itself and on all of them together.
 
+    The records of each release are matched with the original's as `assess` does it: by the identifier `match_by` if one
+    is named, as they are if nothing speaks against it, else by what they hold, with a warning.
     `link` says how the versions are put together: by the order of their records, or each record of the first version
     with the nearest one of the others. `intervals` gives for a released column the bounds a value must lie in; unset,
     the next lower and higher released values, which hold for attributes masked in order, one at a time.
@@ -145,11 +153,31 @@ def attack_versions(
         raise ParameterError(f"a multi-version attack needs at least two releases of the file, not {len(releases)}")
     if link not in get_args(Link):
         raise ParameterError(f"link = '{link}' is not allowed; it is one of {', '.join(get_args(Link))}")
+    matched = [corresponding(original, release, match_by) for release in releases]
+    return attack_matched_versions(
+        matched, known, attack=attack or _USUAL(), link=link, intervals=intervals, progress=progress
+    )
+
+
+def attack_matched_versions(
+    matched: Sequence[Correspondence],
+    known: Sequence[str] | None = None,
+    *,
+    attack: Attack,
+    link: Link = "order",
+    intervals: Intervals = beside,
+    progress: Progress = silent,
+) -> Versions:
+    """The same for releases that have been matched with the original already."""
+    releases = [in_original_order(one.release) if isinstance(one.release, Release) else one.release for one in matched]
     chosen_rows = [release.rows if isinstance(release, Release) else None for release in releases]
-    if any(not _same_rows(chosen_rows[0], rows) for rows in chosen_rows[1:]):
+    if any(not _same_rows(chosen_rows[0], rows) for rows in chosen_rows[1:]) or not _same_originals(matched):
         raise DataError("the releases have different records of the file, so they cannot be put together")
-    chosen = attack or _USUAL()
-    pairs = [chosen.facing(Pair.of(original, release, known=known)) for release in releases]
+    chosen, warnings = attack, tuple(dict.fromkeys(told for one in matched for told in one.warnings))
+    pairs = [
+        chosen.facing(Pair.of(one.original, release, known=known))
+        for one, release in zip(matched, releases, strict=True)
+    ]
     attributes = tuple(name for name in pairs[0].attributes if all(name in pair.attributes for pair in pairs))
     if not attributes:
         raise ParameterError("the releases have no attribute in common, so they cannot be put together")
@@ -167,11 +195,17 @@ def attack_versions(
         if pairs[0].original[name].kind == "numeric"
     }
     together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes, known=attributes), progress=whole)
-    return Versions(data, tuple(alone), together, gains, pairs[0].knowledge)
+    return Versions(data, tuple(alone), together, gains, pairs[0].knowledge, warnings)
 
 
 def _same_rows(one: Any, other: Any) -> bool:
     return one is None and other is None if one is None or other is None else bool(np.array_equal(one, other))
+
+
+def _same_originals(matched: Sequence[Correspondence]) -> bool:
+    """Whether the same records of the original stand beside all releases."""
+    first, *others = (one.original for one in matched)
+    return all(other is first or as_microdata(other).digest() == as_microdata(first).digest() for other in others)
 
 
 def combine_versions(

@@ -130,8 +130,8 @@ def assess(
         together = None
         if others:
             attacking = [make("attack", "distance-linkage")] if every or chosen_attacks is None else chosen_attacks
-            compared = [one.release for one in (matched, *others_matched)]
-            together = attack_together(matched.original, compared, split(known), attacking, link, Part(bar, 0.8, 1.0))
+            every_version = (matched, *others_matched)
+            together = attack_together(every_version, split(known), attacking, link, Part(bar, 0.8, 1.0))
     for warning in dict.fromkeys(told for one in (matched, *others_matched) for told in one.warnings):
         warn(warning)
     for told in assessment.notes:

@@ -11,8 +11,8 @@ from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from microveil.attacks import Attack
+    from microveil.attacks.correspondence import Correspondence
     from microveil.attacks.versions import Link, Versions
-    from microveil.microdata import Microdata
     from microveil.progress import Progress
 
 
@@ -26,19 +26,18 @@ def check_versions(masked: Path, also: Sequence[Path], link: str) -> None:
 
 
 def attack_together(
-    before: Microdata,
-    releases: Sequence[Any],
+    matched: Sequence[Correspondence],
     known: Sequence[str] | None,
     attacks: Sequence[Attack],
     link: Link,
     progress: Progress,
 ) -> list[Versions]:
     """Each attack on every version by itself and on all of them together."""
-    from microveil.attacks.versions import attack_versions
+    from microveil.attacks.versions import attack_matched_versions
     from microveil.progress import parts
 
     return [
-        attack_versions(before, releases, known, attack=attack, link=link, progress=part)
+        attack_matched_versions(matched, known, attack=attack, link=link, progress=part)
         for attack, part in zip(attacks, parts(progress, len(attacks)), strict=True)
     ]
 

@@ -27,7 +27,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 from microveil.units import probability
 
 if TYPE_CHECKING:
-    from microveil.microdata.equivalence_classes import Combinations
+    from microveil.microdata.equivalence_classes import EquivalenceClasses
 
 
 RISK = "risk"  # what attacks measure; the others are counted in the release
@@ -199,7 +199,7 @@ class Guarantees:
 
     @classmethod
     def of(
-        cls, classes: Combinations, *, weighted: bool, diversity: Mapping[str, Diversity] = MappingProxyType({})
+        cls, classes: EquivalenceClasses, *, weighted: bool, diversity: Mapping[str, Diversity] = MappingProxyType({})
     ) -> Guarantees:
         """What the equivalence classes guarantee, for the population too where the records are `weighted`."""
         sizes = classes.frequencies
@@ -395,18 +395,18 @@ def guarantees_of(
     >>> print(found.sentences()[1])
     l-diversity of ill: 1 (1 of 2 equivalence classes has a single value of ill)
     """
-    from microveil.microdata.equivalence_classes import combinations_of
+    from microveil.microdata.equivalence_classes import equivalence_classes_of
 
     data = as_microdata(data)
     keys = resolve_attributes(data, keys, KINDS, "a guarantee")
     confidential = data.schema.confidential if confidential is None else tuple(confidential)
-    classes = combinations_of(data, keys, progress)
+    classes = equivalence_classes_of(data, keys, progress)
     diversity = {name: _diversity(data, classes, name, c) for name in confidential if name not in keys}
     found = Guarantees.of(classes, weighted=data.schema.weight is not None, diversity=diversity)
     return replace(found, named=data.schema.collapsed(keys))
 
 
-def _diversity(data: Microdata, classes: Combinations, name: str, c: float) -> Diversity:
+def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float) -> Diversity:
     from microveil.microdata.equivalence_classes import key_codes
 
     codes = key_codes(data, name)
@@ -477,7 +477,7 @@ def _classes_of_values(
     return np.unique(codes, return_inverse=True)[1].reshape(-1), names, hierarchy is None
 
 
-def _by_class(classes: Combinations, of_record: IntArray, codes: IntArray, weights: FloatArray) -> Any:
+def _by_class(classes: EquivalenceClasses, of_record: IntArray, codes: IntArray, weights: FloatArray) -> Any:
     """How often each value occurs in the class of each combination, as a sparse table."""
     from scipy import sparse
 

@@ -22,14 +22,14 @@ from microveil.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class Combinations:
+class EquivalenceClasses:
     """The distinct combinations of some attributes.
 
     `codes` has a row for each combination and a column for each attribute, -1 for a wildcard; `of_record` is the
     combination of each record; `counts` and `weights` are those of the records with exactly this combination.
 
     >>> people = Microdata.of({"sex": ["f", "f", "m", "m"], "job": ["cook", "cook", "cook", None]})
-    >>> combinations_of(people, ["sex", "job"]).per_record.tolist()
+    >>> equivalence_classes_of(people, ["sex", "job"]).per_record.tolist()
     [2, 2, 1, 1]
     """
 
@@ -42,7 +42,7 @@ class Combinations:
     @classmethod
     def of(
         cls, attributes: Sequence[str], columns: Sequence[IntArray], masses: FloatArray | None = None
-    ) -> Combinations:
+    ) -> EquivalenceClasses:
         """From the codes of each attribute, -1 for a wildcard, and what each record weighs, by default 1."""
         of_record, first = number_rows(
             [codes + 1 for codes in columns], [int(codes.max(initial=-1)) + 2 for codes in columns]
@@ -95,7 +95,9 @@ def beside_wildcards(number: int, without: int) -> str:
     return f"{number:,}" if number == without else f"{number:,} ({without:,} without wildcards)"
 
 
-def combinations_of(data: Microdata, attributes: Sequence[str], progress: Progress = silent) -> Combinations:
+def equivalence_classes_of(
+    data: Microdata, attributes: Sequence[str], progress: Progress = silent
+) -> EquivalenceClasses:
     """Count the combinations of these attributes, of any kind; sampling weights are used where the schema has them.
 
     A record without a weight stands for nobody in the population; weights below 0 are refused.
@@ -105,11 +107,11 @@ def combinations_of(data: Microdata, attributes: Sequence[str], progress: Progre
     columns = [key_codes(data, name) for name in reported(attributes, progress, "counting combinations")]
     weight = data.schema.weight
     if weight is None:
-        return Combinations.of(attributes, columns)
+        return EquivalenceClasses.of(attributes, columns)
     values = np.nan_to_num(data.numbers(weight).values)
     if values.min(initial=0.0) < 0:
         raise DataError(f"attribute '{weight}' has weights below 0, so no population can be estimated")
-    return Combinations.of(attributes, columns, values)
+    return EquivalenceClasses.of(attributes, columns, values)
 
 
 def key_codes(data: Microdata, name: str) -> IntArray:

@@ -370,7 +370,7 @@ class _Reading:
         return _bonus((known if persons is None else np.where(persons, known, -1), released), share)
 
     def _of_normal(self, block: tuple[str, ...], statement: Normal) -> list[Term]:
-        before, after = (np.column_stack([table.numbers(n).values for n in block]) for table in self._tables)
+        before, after = (table.matrix(block) for table in self._tables)
         variance = np.diag(statement.covariance)
         moves = variance > 1e-18 * np.maximum(np.nanmax(np.abs(before), axis=0, initial=0.0) ** 2, 1e-300)
         terms: list[Term] = [
@@ -435,7 +435,7 @@ class _Reading:
 
     def _of_numbers(self, names: list[str]) -> list[Term]:
         """Numbers, by how replays have scattered them around their true values."""
-        before, after = (np.column_stack([table.numbers(n).values for n in names]) for table in self._tables)
+        before, after = (table.matrix(names) for table in self._tables)
         replays = [_matrix(table, names) for table in self._replays_of(names)]
         made = [cells for cells in replays if cells is not None]
         centre, scale, residuals = np.empty_like(before), np.empty_like(before), []

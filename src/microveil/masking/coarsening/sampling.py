@@ -11,7 +11,7 @@ from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.notes import RELEASED_AS_THEY_ARE, Note
 from microveil.microdata import Microdata
-from microveil.microdata.equivalence_classes import combinations_of, key_codes
+from microveil.microdata.equivalence_classes import equivalence_classes_of, key_codes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
@@ -81,7 +81,7 @@ class Sampling(Method):
         names = data.schema.having("stratum")
         if not names:
             raise DataError("sampling is to be stratified, but the table has no attribute with the role stratum")
-        return combinations_of(data, names).of_record
+        return equivalence_classes_of(data, names).of_record
 
     def _wanted(self, sizes: IntArray) -> IntArray:
         """How many records of each stratum are released; a number is divided by size, the largest remainders first."""

@@ -15,7 +15,7 @@ from microveil.masking.guarantees import Guarantees
 from microveil.masking.notes import CELLS_EMPTIED, CELLS_OF_ATTRIBUTE, NO_CELL_EMPTIED, Note
 from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Attribute, Microdata
-from microveil.microdata.equivalence_classes import Combinations, combinations_of, key_codes
+from microveil.microdata.equivalence_classes import EquivalenceClasses, equivalence_classes_of, key_codes
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
@@ -163,7 +163,7 @@ class Suppress(Method):
         """Which cells are emptied, a row for each record and a column for each attribute."""
         from microveil.numerics.counting.nested_local_suppression import Keys, suppress_nested
 
-        classes = combinations_of(data, attributes, Part(progress, 0.0, 0.1))
+        classes = equivalence_classes_of(data, attributes, Part(progress, 0.0, 0.1))
         own = np.array([data[name].missing != "wildcard" for name in attributes])
         empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
         alone = self.count == "original"
@@ -185,7 +185,7 @@ class Suppress(Method):
         required = {"k": float(targets[0])}
         if len(targets) > 1:
             required["population"] = max(1.0, float(targets[1]) * (1.0 - 1e-9))
-        Guarantees.of(combinations_of(released, attributes), weighted=True).check(required)
+        Guarantees.of(equivalence_classes_of(released, attributes), weighted=True).check(required)
 
 
 def _emptied(data: Microdata, name: str, cells: BoolArray) -> pa.Array:
@@ -197,7 +197,7 @@ def _emptied(data: Microdata, name: str, cells: BoolArray) -> pa.Array:
     return pc.if_else(pa.array(cells), pa.scalar(None, column.type), column)
 
 
-def _empty_code(data: Microdata, name: str, classes: Combinations, column: int) -> int:
+def _empty_code(data: Microdata, name: str, classes: EquivalenceClasses, column: int) -> int:
     """The code of an empty cell: that of the cells empty already, else one of its own."""
     empty = np.flatnonzero(data.missing_states(name) == SYSTEM_MISSING)
     if len(empty) and data[name].missing != "wildcard":

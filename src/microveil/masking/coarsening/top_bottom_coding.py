@@ -24,7 +24,7 @@ _FEW = 3  # the mean or median of fewer values would tell one of them
 
 
 @parameterised
-class EndCoding(Method):
+class TopBottomCoding(Method):
     """What top and bottom coding have in common."""
 
     family: ClassVar[str] = "coarsening"
@@ -144,7 +144,7 @@ class EndCoding(Method):
 
 
 @parameterised
-class TopCode(EndCoding):
+class TopCode(TopBottomCoding):
     """All values above a threshold are published as one: the threshold, or the mean or median of what lies above it.
 
     Of categories the last p become one. Rare large values, such as the highest incomes, are what gives persons away.
@@ -163,7 +163,7 @@ class TopCode(EndCoding):
 
 
 @parameterised
-class BottomCode(EndCoding):
+class BottomCode(TopBottomCoding):
     """All values below a threshold are published as one: the threshold, or the mean or median of what lies below it.
 
     Of categories the first p become one.

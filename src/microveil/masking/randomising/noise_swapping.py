@@ -14,7 +14,7 @@ from microveil.masking.partition import Partition
 from microveil.masking.randomising.noise import correlated_noise
 from microveil.masking.ranges import Interval, Ranges, ranges
 from microveil.microdata import Microdata
-from microveil.microdata.equivalence_classes import combinations_of
+from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.microdata import check_records, count
 from microveil.numerics.grouping.chunks import similar_chunks
 from microveil.numerics.statistics.moments import complete_rows, with_moments_of
@@ -111,7 +111,7 @@ class NoiseSwapping(Method):
             return similar_chunks(filled, max(1, len(columns) // self.clusters), least)
         if self.within == "file" or not strata:
             return [np.arange(len(columns))]
-        return pooled(Partition.of(combinations_of(data, strata).of_record).groups, least)
+        return pooled(Partition.of(equivalence_classes_of(data, strata).of_record).groups, least)
 
 
 def _restored(original: FloatArray, masked: FloatArray, populations: list[IntArray]) -> tuple[FloatArray, int]:

@@ -11,7 +11,7 @@ from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Microdata
-from microveil.microdata.equivalence_classes import Combinations, combinations_of
+from microveil.microdata.equivalence_classes import EquivalenceClasses, equivalence_classes_of
 from microveil.numerics.core.ordering import in_order
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, reported
@@ -68,7 +68,7 @@ def resampled(values: FloatArray, t: int, rng: np.random.Generator) -> FloatArra
 
 def resampled_table(
     data: Microdata, attributes: Sequence[str], t: int = 1, *, seed: int
-) -> tuple[Combinations, FloatArray]:
+) -> tuple[EquivalenceClasses, FloatArray]:
     """A contingency table made safe by resampling: the combinations of some attributes, and their mean counts in t
     samples of the records, each drawn with replacement and as long as the file.
 
@@ -79,7 +79,7 @@ def resampled_table(
     """
     if t < 1:
         raise ParameterError(f"resampled_table: t = {t} is not allowed; at least one sample is drawn")
-    table = combinations_of(data, attributes)
+    table = equivalence_classes_of(data, attributes)
     if len(data) == 0:
         return table, np.zeros(len(table))
     rng = Streams(derived_seed(check_seed(seed), data.digest(), "table", t)).generator(*attributes)

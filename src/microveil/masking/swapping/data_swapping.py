@@ -14,7 +14,7 @@ from microveil.masking.likelihood import Kept, Statement
 from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
 from microveil.masking.swapping.ranks import MISSING, WEIGHTS
 from microveil.microdata import Microdata
-from microveil.microdata.equivalence_classes import combinations_of
+from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -100,7 +100,7 @@ class DataSwapping(Method):
             raise DataError(
                 f"{self.name} puts rare combinations of keys first, but no attribute is a key; name the keys"
             )
-        return combinations_of(data, keys).per_record
+        return equivalence_classes_of(data, keys).per_record
 
     def _within(self, data: Microdata, swapped: tuple[str, ...]) -> tuple[str, ...]:
         """The attributes that make the cells; one that is swapped is none of its own cells' attributes."""
@@ -135,4 +135,4 @@ def _present(data: Microdata, name: str) -> BoolArray:
 
 def _cells_of(data: Microdata, within: tuple[str, ...]) -> IntArray:
     """The number of each record's cell."""
-    return combinations_of(data, within).of_record if within else np.zeros(len(data), dtype=np.int64)
+    return equivalence_classes_of(data, within).of_record if within else np.zeros(len(data), dtype=np.int64)
