@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import microveil as mv
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, MicroveilError, ParameterError, SchemaError
-from microveil.microdata import Microdata, Schema
+from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.panel import Panel
 from microveil.microdata.times import positions_of
 
@@ -63,7 +65,8 @@ def test_masking_names_the_variable_in_its_plan_and_renumbers_the_series() -> No
     assert values_of(release.data) == [[201.0, 202.0, 203.0, 204.0]] * 3
     shops = release.frame["shop"].to_pylist()
     assert set(shops) == {"1", "2", "3"}
-    assert "shop: series renumbered in random order" in release.provenance.notes
+    (told,) = (note for note in release.provenance.notes if "renumbered" in note)
+    assert told.startswith("shop: series renumbered at random; their records stay in the order of the original")
     kept = mv.MDAV(k=3).mask(Microdata.of(long_table(), series=f"{LONG},keep-ids"), seed=7)
     assert set(kept.frame["shop"].to_pylist()) == {"a", "b", "c"}
 
@@ -291,3 +294,110 @@ def test_another_schema_than_the_table_has_is_refused() -> None:
 def test_a_table_that_declares_no_series_has_its_numbers_as_one() -> None:
     (found,) = Microdata.of({"a": [1, 2], "b": [3, 4], "job": ["x", "y"]}).series_among(["a", "job", "b"])
     assert (found.name, found.columns, found.values.tolist()) == ("series", ("a", "b"), [[1, 3], [2, 4]])
+
+
+# --- series without values, and times that come in several forms --------------------------------------------------------
+
+MONTHS = ["2024-01", "2024-02", "2024-03"]
+
+
+def rows_of(values: Mapping[str, Sequence[float | None]], times: list[str] = MONTHS) -> dict[str, list[Any]]:
+    rows = [(shop, time, value) for shop, listed in values.items() for time, value in zip(times, listed, strict=True)]
+    return {"shop": [r[0] for r in rows], "month": [r[1] for r in rows], "sales": [r[2] for r in rows]}
+
+
+def test_a_series_or_a_time_without_any_value_is_still_there_when_the_table_is_read_again() -> None:
+    data = Microdata.of(rows_of({"a": [1, None, 3], "b": [None] * 3, "c": [4, None, 6]}), series=LONG)
+    again = Microdata.of(data.native, series=LONG)
+    assert (len(data), data.schema.panel.all_columns) == (3, again.schema.panel.all_columns)  # type: ignore[union-attr]
+    assert len(again) == 3
+    np.testing.assert_array_equal(again.matrix(again.names[1:]), data.matrix(data.names[1:]))
+
+
+def test_a_release_with_a_suppressed_series_can_be_assessed(tmp_path: Path) -> None:
+    shops = {f"s{i:02}": [None if i == 5 else float(10 * i + t) for t in range(3)] for i in range(12)}
+    data = Microdata.of(rows_of(shops), series=LONG)
+    release = mv.method("mdav", k=3).mask(data, ["sales"], seed=1)
+    saved = release.save(tmp_path / "safe.csv")
+    read = mv.read_release(saved.table, original=data)
+    assert len(read) == 12
+    assert mv.assess(data, read).headline is not None
+
+
+def test_a_release_in_which_no_value_would_be_left_is_refused() -> None:
+    """No two of these series have a time in common."""
+    times = [f"2024-01-{day:02}" for day in range(1, 25)]
+    cells = {f"s{i}": [float(i) if day // 4 == i else None for day in range(24)] for i in range(6)}
+    data = Microdata.of(rows_of(cells, times), series=LONG)
+    with pytest.raises(DataError, match=r"every value of the series 'sales'.*length=N"):
+        mv.method("mdav", k=3).mask(data, ["sales"], seed=1)
+
+
+def test_missing_cells_of_series_are_no_wildcards_unless_that_is_said() -> None:
+    """At which times a series has values is there for everyone to see."""
+    times = [f"t{i}" for i in range(1, 7)]
+    cells = {f"s{i}": [None if t == i else 1.0 for t in range(6)] for i in range(6)}
+    data = Microdata.of(rows_of(cells, times), series=LONG, keys=["sales"])
+    release = mv.method("series-noise", size=1e-9, level=0).mask(data, ["sales"], seed=1)
+    assert release.guarantees.k == 1
+    said = Schema([Attribute(name="sales", kind="numeric", missing="wildcard", roles=("key",))])
+    anything = Microdata.of(rows_of(cells, times), said, series=LONG)
+    assert {anything[name].missing for name in anything.schema.panel.all_columns} == {"wildcard"}  # type: ignore[union-attr]
+
+
+def test_who_knows_a_series_at_some_times_knows_it_at_all() -> None:
+    rng = np.random.default_rng(3)
+    cells = {f"s{i}": rng.normal(100, 30, 3).round(3).tolist() for i in range(30)}
+    data = Microdata.of(rows_of(cells), series=LONG)
+    changed = data.with_columns({"sales 2024-02": pa.array(rng.normal(100, 30, 30))})
+    found = Pair.of(data, changed)
+    assert found.knowledge.named == ("sales",)
+    assert found.attributes == data.schema.panel.all_columns  # type: ignore[union-attr]
+    release = mv.method("mdav", k=5).mask(data, ["sales 2024-02"], seed=1)
+    assert release.guarantees.k == 1
+    assert Pair.of(data, release).knowledge.named == ("sales",)
+
+
+def test_the_same_instant_in_two_zones_is_one_time() -> None:
+    rows = [("a", "2024-05-01T12:00:00+02:00", 1.0), ("a", "2024-05-01T13:00:00+02:00", 2.0)]
+    rows += [("b", "2024-05-01T10:00:00Z", 3.0), ("b", "2024-05-01T11:00:00Z", 4.0)]
+    table = {name: [row[i] for row in rows] for i, name in enumerate(("shop", "month", "sales"))}
+    data = Microdata.of(table, series=LONG)
+    assert data.matrix(data.names[1:]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        (["2024-05-01T12:00:00Z", "2024-05-01T13:00:00"], "have a time zone in 1 of 2 distinct times only"),
+        (["2024-05-01", "soon"], "cannot be read in one way: 1 of 2 distinct ones are no time stamps"),
+        (["soon", "later"], "have no order that is known"),
+    ],
+)
+def test_times_that_cannot_be_read_are_refused_with_the_reason(times: list[str], told: str) -> None:
+    with pytest.raises(DataError, match=f"the times in column 'month' {told}"):
+        Microdata.of(rows_of({"a": [1.0, 2.0]}, times), series=LONG)
+
+
+def test_periods_of_pandas_are_times() -> None:
+    frame = pd.DataFrame(rows_of({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}))
+    frame["month"] = pd.PeriodIndex(frame["month"], freq="M")
+    data = Microdata.of(frame, series=LONG)
+    assert data.names == ("shop", *(f"sales {month}" for month in MONTHS))
+
+
+def test_a_text_among_the_values_is_counted() -> None:
+    table = rows_of({"a": [1.0, 2.0, 3.0]})
+    table["sales"] = ["1", "2", "none"]
+    with pytest.raises(DataError, match="column 'sales' has 1 that is none"):
+        Microdata.of(table, series=LONG)
+
+
+def test_a_frame_beside_a_table_of_series_is_read_as_such() -> None:
+    rng = np.random.default_rng(3)
+    cells = {f"s{i}": rng.normal(100, 30, 3).tolist() for i in range(10)}
+    table = rows_of(cells)
+    data = Microdata.of(table, series=LONG)
+    release = mv.method("mdav", k=2).mask(data, ["sales"], seed=1)
+    assert Pair.of(data, release.frame).attributes == Pair.of(data, release).attributes
+    assert Pair.of(table, release).attributes == Pair.of(data, release).attributes

@@ -23,7 +23,7 @@ from microveil.comparison.pairs import another_original, check_records_known
 from microveil.errors import DataError
 from microveil.masking.partition import Partition
 from microveil.masking.release import Release
-from microveil.microdata.microdata import Microdata, as_microdata, count
+from microveil.microdata.microdata import Microdata, as_microdata, both_as_microdata, count
 from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.numerics.linkage.correspondence import (
     RANK_DEVIATION,
@@ -37,6 +37,7 @@ from microveil.numerics.linkage.correspondence import (
     unmasked_attributes,
 )
 from microveil.numerics.linkage.monotone_direction import decreasing
+from microveil.numerics.series.courses import courses, matched_courses
 from microveil.numerics.statistics.scaling import relative_ranks, standardise
 from microveil.typing import FloatArray, IntArray
 
@@ -86,7 +87,7 @@ def corresponding(original: Any, release: Any, match_by: str | None = None) -> C
     >>> found.original.frame["age"].to_list(), found.release.frame["age"].to_list()
     ([20, 63], [20, 60])
     """
-    before, after = as_microdata(original), as_microdata(release)
+    before, after = both_as_microdata(original, release)
     if match_by is not None:
         return _in_order(original, release, before, matched_by(before, after, match_by), "identifier")
     made = release if isinstance(release, Release) else None
@@ -157,7 +158,7 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     usable = {name: one for name, one in columns.items() if one.varies and not _NUMBERED & set(before[name].roles)}
     if not usable:
         return None
-    return _by_equal_records(usable) or _by_no_association(usable)
+    return _by_equal_records(usable) or _by_course(before, after) or _by_no_association(usable)
 
 
 def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:
@@ -186,6 +187,25 @@ def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:
         f"({matched.told}), as an intruder would; {_ADVICE}"
     )
     return Disorder(matched.order, "content", warning)
+
+
+def _by_course(before: Microdata, after: Microdata) -> Disorder | None:
+    """Of tables of series, the order in which they have the same course at whatever level and scale, where they have it
+    with others and not with their own."""
+    panel = before.schema.panel
+    if panel is None:
+        return None
+    names = [name for name in panel.all_columns if name in after.names and after[name].kind == "numeric"]
+    sides = [[table.matrix(series.columns) for series in before.series_among(names)] for table in (before, after)]
+    found = matched_courses(*map(courses, sides)) if names else None
+    if found is None:
+        return None
+    warning = (
+        f"record i of the two tables is not the same series: {100 * found.displaced:.0f} % of the released series have "
+        f"the course of another original, at some level and scale; they were matched by it, as an intruder would; "
+        f"{_ADVICE}"
+    )
+    return Disorder(found.order, "content", warning)
 
 
 def _by_no_association(columns: dict[str, _Column]) -> Disorder | None:

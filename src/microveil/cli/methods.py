@@ -25,6 +25,8 @@ _EXAMPLES = {
     "loss": "microveil assess people.csv safe.csv --losses {name}",
     "score": "microveil assess people.csv safe.csv --score {name}",
 }
+# of what is about series: a file with a row for every series and time
+_SERIES = "meters.csv", " --series id=meter,time=time,value=load"
 # attributes of people.csv that suit a method which cannot mask all of its keys
 _NUMBERS, _CATEGORIES, _IN_ORDER = "age,income", "sex,education", "age,education"
 _NEED_ORDER = (
@@ -110,8 +112,20 @@ def _whole(kind: str, entry: Mapping[str, Any], doc: str) -> Iterator[str]:
                 told = f"{settings['field']}={name}: {other['summary']} (parameters: {', '.join(other['parameters'])})"
                 yield from textwrap.wrap(f"  or {told}", _WIDTH, subsequent_indent="      ")
     yield ""
-    # one line, to be copied
-    yield "Example: " + _EXAMPLES[kind].format(name=entry["name"], attributes=_attributes(entry))
+    yield "Example: " + _example(kind, entry)
+
+
+def _example(kind: str, entry: Mapping[str, Any]) -> str:
+    """A command in one line, to be copied."""
+    from microveil.registry import find
+
+    shown = _EXAMPLES[kind]
+    cls = find(kind, entry["name"])
+    if getattr(cls, "over_time", False) or getattr(cls, "of_series", False):
+        file, declared = _SERIES
+        shown = shown.replace("people.csv", file).replace(" --schema people.toml", declared)
+        return shown.format(name=entry["name"], attributes="")
+    return shown.format(name=entry["name"], attributes=_attributes(entry))
 
 
 def _parameters(entry: Mapping[str, Any], part: str | None) -> Iterator[str]:

@@ -100,4 +100,5 @@ def report(
         return
     say(f"{variant} report written to {out}; it opens in a browser and needs no network")
     if not public:
-        say("it shows statistics of the original: keep it confidential, and make the public one with --public")
+        single = " and some of its series" if before.schema.panel is not None else ""
+        say(f"it shows statistics{single} of the original: keep it confidential; --public makes the public one")

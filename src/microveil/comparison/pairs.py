@@ -14,7 +14,7 @@ from microveil.comparison.knowledge import Knowledge, Source, declared_keys, kno
 from microveil.comparison.label_detection import holds_labels
 from microveil.errors import DataError
 from microveil.masking.release import MADE_AGAIN, Release
-from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
+from microveil.microdata.microdata import Microdata, both_as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.microdata.tables import Tables
 from microveil.parameters import Parameterised
@@ -79,7 +79,7 @@ class Pair(Tables):
 
         `known` are the attributes an intruder knows; by default the declared keys, else what was masked or changed.
         """
-        before, after = as_microdata(original), as_microdata(release)
+        before, after = both_as_microdata(original, release)
         made = release if isinstance(release, Release) else None
         if made is not None:
             before = released_originals(before, made)
@@ -217,6 +217,11 @@ class _Changes:
     def differing(self) -> tuple[str, ...]:
         return tuple(changed(self.original, self.columns))
 
+    def in_whole_series(self, names: Sequence[str]) -> tuple[str, ...]:
+        """With all times of a series of which one is among these; those that were not released only if named."""
+        whole = self.original.schema.with_whole_series(names)
+        return tuple(name for name in whole if name in names or name in self.masked.names)
+
 
 def _chosen(changes: _Changes, release: Any, attributes: Sequence[str] | None) -> tuple[str, ...]:
     """The attributes to compare: those named; else those a release masked; else, of a table without provenance, the
@@ -231,7 +236,9 @@ def _chosen(changes: _Changes, release: Any, attributes: Sequence[str] | None) -
         attributes = (*(name for name in keys if name in changes.masked.names), *others) or keys
     elif attributes is None and original.schema.has_roles:
         attributes = changes.differing or tuple(changes.columns)
-    return resolve_attributes(original, attributes, KINDS, "a comparison")
+    else:
+        return resolve_attributes(original, attributes, KINDS, "a comparison")
+    return resolve_attributes(original, changes.in_whole_series(attributes), KINDS, "a comparison")
 
 
 def _without_keys(
@@ -240,4 +247,6 @@ def _without_keys(
     """The attributes that stand in for keys where none are declared, and where they come from."""
     if attributes is not None or isinstance(release, Release):
         return chosen, "masked" if attributes is None else "compared"
-    return (changes.differing, "changed") if changes.differing else (tuple(changes.columns) or chosen, "all")
+    if changes.differing:
+        return changes.in_whole_series(changes.differing), "changed"
+    return tuple(changes.columns) or chosen, "all"

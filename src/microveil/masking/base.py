@@ -115,6 +115,21 @@ def _members_differ(
     }
 
 
+def _refuse_emptied_series(before: Microdata, after: Microdata, method: str) -> None:
+    """Refuse a release in which a variable of a table of series has no value any more."""
+    panel = before.schema.panel
+    for variable, columns in ({} if panel is None else panel.columns).items():
+        had, has = (
+            any(not np.isnan(table.numbers(name).values).all() for name in columns if table[name].kind == "numeric")
+            for table in (before, after)
+        )
+        if had and not has:
+            raise DataError(
+                f"{method} would suppress every value of the series '{variable}', for too few of them have values at "
+                "the same times; put them on a common grid (length=N) or fill their gaps (fill=linear)"
+            )
+
+
 def _with_new_household_ids(released: Microdata, provenance: Provenance) -> Microdata:
     """With other numbers after every step, so that releases whose plans differ only later have other numbers too."""
     names, streams = provenance.renumbered, provenance.streams_of_release(released)
@@ -213,6 +228,7 @@ class Method(Parameterised, ABC):
         masked = self._mask_beside(Tables(table, _beside(data, original)), chosen, streams, progress)
         progress(1.0, self.name)
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
+        _refuse_emptied_series(table, released, self.name)
         kept = data if isinstance(data, Release) else None
         partitions = {b: p for b, p in (kept.partitions if kept else {}).items() if not set(b) & set(chosen)}
         matrices = {b: m for b, m in (kept.matrices if kept else {}).items() if not set(b) & set(chosen)}

@@ -223,7 +223,11 @@ IN_PARTS = Kind("in-parts", "{note} (in {parts:part} of {of})")
 # what became of the households and of the order of the records
 HOUSEHOLDS_KEPT = Kind("households-kept", "{attribute}: household numbers as they were")
 HOUSEHOLDS_RENUMBERED = Kind("households-renumbered", "{attribute}: households renumbered in random order")
-SERIES_RENUMBERED = Kind("series-renumbered", "{attribute}: series renumbered in random order")
+SERIES_RENUMBERED = Kind(
+    "series-renumbered",
+    "{attribute}: series renumbered at random; their records stay in the order of the original, unless they are put in "
+    "random order, too (shuffle)",
+)
 RANDOM_ORDER = Kind("random-order", "records in random order")
 MEMBERS_OF_HOUSEHOLDS = Kind("members-of-households", "{attribute} (in {households:household})")
 MEMBERS_MADE_DIFFERENT = Kind(
@@ -385,8 +389,8 @@ SERIES_MEANS = Kind(
 )
 SERIES_DYNAMICS = Kind(
     "series-dynamics",
-    "{series}: the autocorrelation is {first_before:.2f} before and {first_after:.2f} after masking at lag 1, "
-    "{quarter_before:.2f} and {quarter_after:.2f} at lag {lag} (averages over the series); {spectrum:.1f} % of the "
+    "{series}: the autocorrelation is {first_before:.2f} before and {first_after:.2f} after masking at lag 1"
+    "[, {quarter_before:.2f} and {quarter_after:.2f} at lag {lag}] (averages over the series); {spectrum:.1f} % of the "
     "power of the spectrum lies at other frequencies",
 )
 SERIES_IN_RANGE = Kind(
@@ -404,10 +408,18 @@ SHAPES_AS_THEY_ARE = Kind(
     "{method}: the shape of every series is published in its own record, so whoever knows how a series changes from "
     "point to point finds it again",
 )
+SHAPES_OF_OTHERS = Kind(
+    "shapes-of-others",
+    "{method}: every shape is published as it is, though in the record of another series, so whoever knows a part of a "
+    "series finds the rest of its course",
+)
 LEVELS_AS_THEY_ARE = Kind(
     "levels-as-they-are",
     "{method}: the mean of every series is published in its own record, as it is or nearly so, and whoever knows it "
     "can find the series again",
+)
+MAXIMA_AS_THEY_ARE = Kind(
+    "maxima-as-they-are", "{method}: the largest value of every window is published as it is, in its own record"
 )
 FILTER_CAN_BE_UNDONE = Kind(
     "filter-can-be-undone",

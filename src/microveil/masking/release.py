@@ -198,7 +198,8 @@ class Release(HasMicrodata):
     @cached_property
     def guarantees(self) -> Guarantees:
         """What the released table guarantees over its keys, by counting; without keys, over the masked attributes."""
-        return guarantees_of(self.data, self.data.schema.keys or self.provenance.attributes)
+        schema = self.data.schema
+        return guarantees_of(self.data, schema.keys or schema.with_whole_series(self.provenance.attributes))
 
     @property
     def frame(self) -> Any:

@@ -215,7 +215,7 @@ def _almost_numbers(column: _Column) -> Hint | None:
 
 def _weight(column: _Column, *, taken: bool) -> Hint | None:
     values = column.numbers
-    if taken or not column.is_number or values is None or not len(values) or values.min() <= 0:
+    if taken or not column.is_number or values is None or not len(values) or not 0 < values.min() <= values.max() < 1e150:
         return None
     named = _WEIGHT.search(column.name) is not None
     mean = float(values.mean())

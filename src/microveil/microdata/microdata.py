@@ -134,6 +134,7 @@ class Microdata:
 
             frame, panel = to_wide(frame, panel)
             schema = expanded_schema(schema, panel, frame.columns)
+        declared = () if schema is None else schema.names
         complete = infer_schema(frame, schema)
         domains = {name: domain for name, domain in ordinal.items() if domain} if isinstance(ordinal, Mapping) else {}
         named = list(ordinal) if isinstance(ordinal, Mapping) else ordinal
@@ -151,6 +152,10 @@ class Microdata:
             from microveil.microdata.panel_forms import read_wide
 
             frame, complete, panel = read_wide(frame, complete, panel)
+        if panel is not None:
+            # everyone sees at which times a series has no value, so it is no wildcard
+            points = (complete[name] for name in panel.all_columns if name in complete and name not in declared)
+            complete = complete.replacing(*(point.changed(missing="own category") for point in points))
         made = cls(frame, complete, origin)
         for attribute in complete:
             made._ask_for_an_order(attribute)
@@ -518,6 +523,16 @@ def as_microdata(table: Any) -> Microdata:
     if isinstance(table, Microdata):
         return table
     return table.data if isinstance(table, HasMicrodata) else Microdata.of(table)
+
+
+def both_as_microdata(one: Any, other: Any) -> tuple[Microdata, Microdata]:
+    """Two tables that are compared; where only one of them says that its records are series, the other has them, too."""
+    declared = [table for table in (one, other) if isinstance(table, Microdata | HasMicrodata)]
+    panel = as_microdata(declared[0]).schema.panel if len(declared) == 1 else None
+    if panel is None:
+        return as_microdata(one), as_microdata(other)
+    made = [as_microdata(t) if t is declared[0] else Microdata.of(t, series=panel.declared) for t in (one, other)]
+    return made[0], made[1]
 
 
 def check_records(data: Microdata, at_least: int, why: str) -> None:

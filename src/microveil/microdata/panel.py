@@ -195,6 +195,17 @@ class Panel:
         }
         return tuple(dict.fromkeys(whole.get(name, name) for name in names))
 
+    def with_whole_series(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names with all columns of a variable where any of them is there."""
+        found = ((name, self.variable_of(name)) for name in names)
+        return tuple(
+            dict.fromkeys(
+                column
+                for name, variable in found
+                for column in ((name,) if variable is None else self.columns[variable])
+            )
+        )
+
     def variable_of(self, column: str) -> str | None:
         """The variable that a column is a value of."""
         return next((variable for variable, columns in self.columns.items() if column in columns), None)

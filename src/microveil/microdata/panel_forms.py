@@ -15,7 +15,7 @@ from microveil.microdata.frames import Frame, arrow_column
 from microveil.microdata.ordered import is_ordered, numbers_in
 from microveil.microdata.panel import Panel
 from microveil.microdata.schema import Attribute, Schema
-from microveil.microdata.times import positions_of
+from microveil.microdata.times import in_usual_spacing, instants_of, positions_of, why_unreadable
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _MOST_CELLS = 500_000_000
@@ -51,7 +51,7 @@ def to_wide(frame: Frame, panel: Panel) -> tuple[Frame, Panel]:
     for variable in panel.values:
         values = arrow_column(frame, variable)
         if not (is_ordered(values.type) or pa.types.is_null(values.type)):
-            raise DataError(f"the values of series must be numbers, but column '{variable}' holds none")
+            raise DataError(f"the values of series must be numbers, but column '{variable}' has {_no_numbers(values)}")
         pieces = [values.take(pa.array(rows, mask=rows < 0)) for rows in cells.T]
         named = {f"{variable} {label}": piece for label, piece in zip(labels, pieces, strict=True)}
         clash = next((name for name in named if name in columns), None)
@@ -63,6 +63,20 @@ def to_wide(frame: Frame, panel: Panel) -> tuple[Frame, Panel]:
     read = replace(panel, columns=found, positions=tuple(positions.tolist()), times=times, order=order)
     wide = nw.DataFrame.from_arrow(pa.table(columns), backend=frame.implementation)
     return prepared(wide, read)
+
+
+def _no_numbers(column: pa.Array) -> str:
+    """How many cells of a column are no numbers."""
+    odd = sum(not _is_number(cell) for cell in column.to_pylist() if cell is not None)
+    return f"{odd:,} that {'is none' if odd == 1 else 'are none'}"
+
+
+def _is_number(cell: object) -> bool:
+    try:
+        float(str(cell))
+    except ValueError:
+        return False
+    return True
 
 
 def _units(frame: Frame, name: str) -> tuple[IntArray, IntArray]:
@@ -88,18 +102,20 @@ def _times(frame: Frame, name: str) -> tuple[IntArray, pa.Array, FloatArray]:
     column = arrow_column(frame, name)
     if column.null_count:
         raise DataError(f"column '{name}' has the times of the series, but is empty in {column.null_count:,} rows")
-    encoded = pc.dictionary_encode(column)
-    when = positions_of(encoded.dictionary)
+    encoded = pc.dictionary_encode(_plain_times(column))
+    when = instants_of(encoded.dictionary)
     if when is None:
-        raise DataError(
-            f"the times in column '{name}' have no order that is known, or two of them are the same instant; numbers, "
-            "dates, 2024-05, 2024-Q2, 2024-W07, 08:30 and 2024-05-31 08:30 can be read"
-        )
-    order = np.argsort(when)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+        raise DataError(f"the times in column '{name}' {why_unreadable(encoded.dictionary)}")
+    instants, first, rank = np.unique(when, return_index=True, return_inverse=True)
     codes = encoded.indices.to_numpy(zero_copy_only=False)
-    return rank[codes], encoded.dictionary.take(pa.array(order)), when[order]
+    return rank.reshape(-1)[codes], encoded.dictionary.take(pa.array(first)), in_usual_spacing(instants)
+
+
+def _plain_times(column: pa.Array) -> pa.Array:
+    """Periods of pandas as texts such as 2024-05; other columns as they are."""
+    if not isinstance(column.type, pa.BaseExtensionType):
+        return column
+    return pa.array([None if cell is None else str(cell) for cell in column.to_pandas()], pa.string())
 
 
 def _cells(unit: IntArray, at: IntArray, units: int, times: int, panel: Panel) -> IntArray:
@@ -250,7 +266,8 @@ def expanded_schema(given: Schema | None, panel: Panel, names: Sequence[str]) ->
 
 def to_long(frame: Frame, schema: Schema) -> tuple[Frame, Schema]:
     """A wide table as the long one that it was read from: the rows of each series in the order of their times, without
-    those in which all values are missing."""
+    those in which all values are missing. A series without any value, and a time at which no series has one, keep one
+    such row, so that none is lost when the table is read again."""
     panel = schema.panel
     assert panel is not None
     assert panel.times is not None
@@ -259,6 +276,9 @@ def to_long(frame: Frame, schema: Schema) -> tuple[Frame, Schema]:
     present: BoolArray = np.zeros(records * points, dtype=np.bool_)
     for column in values.values():
         present |= ~column.is_null().to_numpy(zero_copy_only=False)
+    by_series = present.reshape(records, points)
+    by_series[~by_series.any(axis=1), 0] = True
+    by_series[0, ~by_series.any(axis=0)] = True
     rows = np.flatnonzero(present)
     columns = {v: column.take(pa.array(rows)) for v, column in values.items()}
     columns[str(panel.time)] = panel.times.take(pa.array(rows % points))

@@ -290,6 +290,11 @@ class Schema:
         """The names with all columns of a variable of a table of series replaced by its name."""
         return tuple(names) if self.panel is None else self.panel.collapsed(names)
 
+    def with_whole_series(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names with all columns of a variable of a table of series where any of them is there: who knows a series
+        at some times knows it at the others."""
+        return tuple(names) if self.panel is None else self.panel.with_whole_series(names)
+
     def replacing(self, *attributes: Attribute) -> Schema:
         """A copy in which these attributes take the place of those of the same name."""
         new = {a.name: a for a in attributes}

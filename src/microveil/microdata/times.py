@@ -19,6 +19,8 @@ _WEEK = re.compile(r"(\d{4})-?[wW](\d{2})")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[-+]\d{2}:?\d{2})?)?")
+_ZONED = re.compile(_STAMP.pattern[: -len("?)?")] + ")")
+_READABLE = "numbers, dates, 2024-05, 2024-Q2, 2024-W07, 08:30 and 2024-05-31 08:30 can be"
 _SAFE_DAY = 28  # every month has it
 
 
@@ -36,14 +38,34 @@ def positions_of(times: pa.Array) -> FloatArray | None:
     >>> positions_of(pa.array(["red", "green"])) is None
     True
     """
+    found = instants_of(times)
+    return None if found is None or len(np.unique(found)) < len(found) else in_usual_spacing(found)
+
+
+def instants_of(times: pa.Array) -> FloatArray | None:
+    """When each of some times is, in some unit; None where the times do not say."""
     if not len(times) or times.null_count:
         return None
     found = _counted(times)
-    if found is None or not np.isfinite(found).all() or len(np.unique(found)) < len(found):
-        return None
-    spacing = np.diff(np.sort(found))
+    return found if found is not None and np.isfinite(found).all() else None
+
+
+def in_usual_spacing(instants: FloatArray) -> FloatArray:
+    """Distinct instants counted from the first, in units of the usual spacing."""
+    spacing = np.diff(np.sort(instants))
     usual = float(np.median(spacing)) if len(spacing) else 1.0
-    return np.asarray((found - found.min()) / usual)
+    return np.asarray((instants - instants.min()) / usual)
+
+
+def why_unreadable(times: pa.Array) -> str:
+    """What is to be said of times that have no order that is known."""
+    texts = [str(text).strip() for text in times.to_pylist()] if is_text(times.type) else []
+    stamps = sum(_STAMP.fullmatch(text) is not None for text in texts)
+    zoned = sum(_ZONED.fullmatch(text) is not None for text in texts)
+    if 0 < zoned < stamps == len(texts):
+        return f"have a time zone in {zoned:,} of {len(texts):,} distinct times only; give all of them one, or none"
+    odd = f"cannot be read in one way: {len(texts) - stamps:,} of {len(texts):,} distinct ones are no time stamps"
+    return f"{odd if stamps else 'have no order that is known'}; {_READABLE}"
 
 
 def _counted(times: pa.Array) -> FloatArray | None:

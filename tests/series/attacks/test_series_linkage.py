@@ -290,12 +290,18 @@ def test_the_time_in_which_a_series_exists_tells_it() -> None:
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_a_record_without_values_is_not_linked(distance: str) -> None:
+def test_a_record_without_values_is_linked_only_by_having_none(distance: str) -> None:
     values = meters(20, 8)
     values[3] = np.nan
     risk = linked(values, values, distance=distance)
-    assert risk.per_record[3] == 0
-    assert np.delete(risk.per_record, 3).tolist() == [1.0] * 19
+    # everyone sees that one series is empty; there is nothing that could be warped
+    assert risk.per_record.tolist() == [1.0, 1.0, 1.0, float(distance != "dtw"), *[1.0] * 16]
+    data = wide(values)
+    anything = [data[name].changed(missing="wildcard") for name in data.names]
+    data = data.with_columns({}, anything)
+    hidden: Risk = make("attack", "series-linkage", {"distance": distance}).assess_pair(pair_of(data, data))
+    assert hidden.per_record[3] == 0
+    assert np.delete(hidden.per_record, 3).tolist() == [1.0] * 19
 
 
 @pytest.mark.parametrize("distance", DISTANCES)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import microveil as mv
 from microveil.checks.expecting import threads
-from microveil.errors import DataError
+from microveil.errors import DataError, ParameterError
 from microveil.masking.likelihood import Normal
 from microveil.microdata import Microdata
 from microveil.randomness import Streams
@@ -350,15 +350,33 @@ def test_smoothing_without_short_waves_keeps_means_and_what_is_slow() -> None:
     assert rough[1] < 0.5 * rough[0]
 
 
-def test_a_window_of_one_point_changes_nothing() -> None:
-    values = curves(10, 9)
-    for name, parameters in (
-        ("smoothing", {"form": "moving-average"}),
-        ("smoothing", {"form": "exponential"}),
-        ("smoothing", {}),
-        ("time-aggregation", {}),
-    ):
-        np.testing.assert_allclose(masked(name, values, window=1, **parameters), values)
+@pytest.mark.parametrize("name", ["smoothing", "time-aggregation"])
+def test_a_window_of_one_point_would_change_nothing_and_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match="window = 1 is not allowed"):
+        mv.method(name, window=1)
+
+
+def test_noise_of_no_size_is_refused() -> None:
+    with pytest.raises(ParameterError, match="size and level cannot both be 0"):
+        mv.method("series-noise", size=0, level=0)
+
+
+@pytest.mark.parametrize(("length", "window"), [(13, 12), (13, 4), (13, 3), (3, 5), (8, 4)])
+def test_no_window_of_time_has_a_single_point(length: int, window: int) -> None:
+    values = curves(10, length)
+    made = masked("time-aggregation", values, window=window)
+    assert not np.isclose(made, values).any()
+
+
+def test_a_largest_value_is_a_true_one_and_the_release_says_so() -> None:
+    release = mv.method("time-aggregation", statistic="maximum").mask(panel(curves(10, 12)), ["series"], seed=SEED)
+    assert "maxima-as-they-are" in kinds(release)
+
+
+def test_shapes_that_are_swapped_are_published_and_the_release_says_so() -> None:
+    for component, told in (("both", True), ("shape", True), ("level", False)):
+        release = mv.method("series-swapping", component=component).mask(panel(curves(20, 12)), ["series"], seed=SEED)
+        assert ("shapes-of-others" in kinds(release)) == told
 
 
 # --- block bootstrap ------------------------------------------------------------------------------------------------

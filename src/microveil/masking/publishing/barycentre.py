@@ -36,8 +36,9 @@ class Barycentre(Publishing):
     publish: Literal["barycentre"] = parameter(default="barycentre", help="series publish the barycentre of the group")
     rounds: int = parameter(
         default=30,
-        help="most rounds in which the barycentre is improved; it ends where the cost stays",
-        ge=0,
+        help="most rounds in which the barycentre, at first a member of the group, is improved; it ends where the cost "
+        "stays",
+        ge=1,
         le=10_000,
     )
 

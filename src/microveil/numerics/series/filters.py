@@ -81,11 +81,13 @@ def low_pass(values: FloatArray, window: int, positions: FloatArray) -> FloatArr
 def aggregated(values: FloatArray, window: int, statistic: Statistic) -> FloatArray:
     """The mean, sum or largest of the values in each run of so many points, at every point of the run that has a value.
 
-    >>> aggregated(np.array([[1.0, 3.0, 5.0]]), 2, "mean").tolist()
-    [[2.0, 2.0, 5.0]]
+    Points that are left over at the end belong to the last run: a run of a single point would publish its value.
+
+    >>> aggregated(np.array([[1.0, 3.0, 5.0, 6.0, 7.0]]), 2, "mean").tolist()
+    [[2.0, 2.0, 6.0, 6.0, 6.0]]
     """
     length = values.shape[1]
-    starts = np.arange(0, length, window)
+    starts = window * np.arange(max(1, length // window))
     present = ~np.isnan(values)
     if statistic == "maximum":
         found = np.maximum.reduceat(np.where(present, values, -np.inf), starts, axis=1)

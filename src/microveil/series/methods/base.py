@@ -12,7 +12,7 @@ import pyarrow as pa
 from microveil.errors import DataError
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of
-from microveil.masking.notes import SERIES_DYNAMICS, SERIES_IN_RANGE, SERIES_MEANS, Note
+from microveil.masking.notes import SERIES_DYNAMICS, SERIES_IN_RANGE, SERIES_MEANS, Note, Value
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import count
 from microveil.microdata.panel import Series
@@ -84,15 +84,18 @@ def measured_notes(series: Series, masked: FloatArray, published: FloatArray) ->
     if means is not None:
         notes.append(SERIES_MEANS(series=series.name, file=means.file, own=means.series))
     if dynamics is not None:
+        later: dict[str, Value] = (
+            {"lag": dynamics.lag, "quarter_before": dynamics.quarter_before, "quarter_after": dynamics.quarter_after}
+            if dynamics.lag > 1
+            else {}
+        )
         notes.append(
             SERIES_DYNAMICS(
                 series=series.name,
                 first_before=dynamics.first_before,
                 first_after=dynamics.first_after,
-                lag=dynamics.lag,
-                quarter_before=dynamics.quarter_before,
-                quarter_after=dynamics.quarter_after,
                 spectrum=dynamics.spectrum,
+                **later,
             )
         )
     return notes

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.errors import ParameterError
 from microveil.masking.likelihood import Normal, Statement
 from microveil.masking.notes import LEVELS_AS_THEY_ARE, SERIES_WITHOUT_NOISE, Note
 from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
@@ -101,6 +102,10 @@ class SeriesNoise(SeriesMethod):
         default="series",
         help="whose spectrum, or ratio of differences, the noise follows: of each series, or the average of the file",
     )
+
+    def __post_init__(self) -> None:
+        if self.size == 0 and self.level == 0:
+            raise ParameterError(f"{self.name}: size and level cannot both be 0; that would change nothing")
 
     def _series(
         self, data: Microdata, series: Series, streams: Streams, progress: Progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from microveil.masking.notes import FILTER_CAN_BE_UNDONE, LEVELS_AS_THEY_ARE, Note
+from microveil.masking.notes import FILTER_CAN_BE_UNDONE, LEVELS_AS_THEY_ARE, MAXIMA_AS_THEY_ARE, Note
 from microveil.masking.ranges import OneOf, Ranges, Whole, ranges
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.panel import Series
@@ -50,7 +50,7 @@ class Smoothing(SeriesMethod):
     form: Literal["low-pass", "moving-average", "exponential"] = parameter(
         default="low-pass", help="without waves shorter than two windows, a centred mean, or exponential"
     )
-    window: int = parameter(default=4, help="number of points that are blurred together", ge=1, le=MOST_ATTRIBUTES)
+    window: int = parameter(default=4, help="number of points that are blurred together", ge=2, le=MOST_ATTRIBUTES)
 
     def _series(
         self, data: Microdata, series: Series, streams: Streams, progress: Progress
@@ -66,7 +66,7 @@ class Smoothing(SeriesMethod):
 @parameterised
 class TimeAggregation(SeriesMethod):
     """Time is cut into windows of so many points, and at all points of a window its mean, sum or maximum is published;
-    the last window may be shorter.
+    the last window has the points that are left over, too.
 
     Kept exactly by the mean: the mean of every window, and so, without missing cells, of every series; and the sum over
     all series in every window. Kept exactly by the sum: the totals, at each point that of the whole window, so that
@@ -74,12 +74,12 @@ class TimeAggregation(SeriesMethod):
     is kept: autocorrelations shorter than it become larger, and waves shorter than two windows vanish.
 
     What an intruder can do: nothing is hidden of who is who, since the mean of a series is published as it is. A
-    maximum is the true value of a point.
+    maximum is the true value of a point, which the release says.
 
     >>> from microveil.microdata import Microdata
     >>> days = Microdata.of({"t1": [1.0, 2.0], "t2": [3.0, 2.0], "t3": [8.0, 2.0]})
     >>> TimeAggregation(window=2).mask(days).frame["t1"].to_pylist()
-    [2.0, 2.0]
+    [4.0, 2.0]
     """
 
     name: ClassVar[str] = "time-aggregation"
@@ -90,21 +90,22 @@ class TimeAggregation(SeriesMethod):
     source: ClassVar[str] = "Nin and Torra (2006); Nin (2008), chapter 6"
     searched: ClassVar[Ranges] = ranges(window=Whole(2, 48))
 
-    window: int = parameter(default=4, help="number of points in a window", ge=1, le=MOST_ATTRIBUTES)
+    window: int = parameter(default=4, help="number of points in a window", ge=2, le=MOST_ATTRIBUTES)
     statistic: Statistic = parameter(default="mean", help="what is published of a window: mean, sum or maximum")
 
     def _series(
         self, data: Microdata, series: Series, streams: Streams, progress: Progress
     ) -> tuple[FloatArray, tuple[Note, ...]]:
         progress(0.1, f"{self.name}: {series.name}")
-        notes = () if self.statistic == "maximum" else (LEVELS_AS_THEY_ARE(method=self.name),)
+        told = MAXIMA_AS_THEY_ARE if self.statistic == "maximum" else LEVELS_AS_THEY_ARE
+        notes = (told(method=self.name),)
         return aggregated(series.values, self.window, self.statistic), notes
 
     def _described(self, data: Microdata, series: Series) -> tuple[Attribute, ...]:
         """The sum of a window has a range as many times as wide."""
         if self.statistic != "sum":
             return ()
-        most = min(self.window, len(series.columns))
+        most = min(2 * self.window - 1, len(series.columns))
         attributes = [data[name] for name in series.columns]
         return tuple(
             one.changed(range=(min(one.range[0], most * one.range[0]), max(one.range[1], most * one.range[1])))

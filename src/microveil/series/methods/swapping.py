@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from microveil.masking.notes import LEVELS_AS_THEY_ARE, SERIES_NOT_SWAPPED, SHAPES_AS_THEY_ARE, Note
+from microveil.masking.notes import LEVELS_AS_THEY_ARE, SERIES_NOT_SWAPPED, SHAPES_AS_THEY_ARE, SHAPES_OF_OTHERS, Note
 from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
 from microveil.masking.swapping.ranks import ranks
 from microveil.microdata import Microdata
@@ -122,6 +122,8 @@ class SeriesSwapping(SeriesMethod):
         notes: list[Note] = []
         if self.component == "level":
             notes.append(SHAPES_AS_THEY_ARE(method=self.name))
+        if self.component != "level":
+            notes.append(SHAPES_OF_OTHERS(method=self.name))
         if self.component == "shape":
             notes.append(LEVELS_AS_THEY_ARE(method=self.name))
         if unchanged.any():
