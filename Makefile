@@ -34,7 +34,7 @@ test: lint
 test-lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/lowest.txt --editable ".[all]" hypothesis pytest pytest-xdist
-	.venv-lowest/bin/python -m pytest --numprocesses auto tests/test_cli.py tests/test_parameters.py tests/microdata tests/reporting tests/contracts
+	.venv-lowest/bin/python -m pytest --numprocesses auto tests/cli/test_cli.py tests/test_parameters.py tests/microdata tests/reporting tests/contracts
 
 # damaged files and nonsense of every kind; see tests/fuzz/run.py
 fuzz: $(READY)

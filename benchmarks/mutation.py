@@ -57,10 +57,10 @@ TESTS = (
     "published",
     "study",
     "reporting",
+    "cli",
 )
 TESTS += ("test_battery.py", "test_parameters.py", "test_strengthening.py", "test_wrong_types.py")
-TESTS += ("test_cli.py", "test_cli_columns.py", "test_cli_files.py", "test_cli_guarantees.py", "test_seed_commands.py")
-TESTS += ("test_match_by_command.py", "test_release_files.py", "test_registry.py", "test_units.py", "test_doors.py")
+TESTS += ("test_release_files.py", "test_registry.py", "test_units.py", "test_doors.py")
 LEFT_OUT = ("test_limits.py", "test_seed_attacks.py")  # they start processes or take minutes
 PAGES = "tests/test_docs.py::test_the_generated_pages_are_up_to_date"  # they show every parameter and its default
 EQUIVALENT = HERE / "equivalent_mutants.txt"

@@ -6,6 +6,7 @@ import ast
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import microveil
 from microveil.entries import ENTRIES
@@ -62,13 +63,20 @@ def used_by(module: str, node: ast.AST) -> Iterator[Definition]:
             yield home((".".join(IMPORTED.get((module, part.value.id), ())), part.attr))
 
 
+def opened(module: ModuleType) -> Iterator[Definition]:
+    """What a module offers, and what the modules do that are among it."""
+    for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
+        offered = getattr(module, name)
+        if isinstance(offered, ModuleType) and name in getattr(module, "__all__", ()):
+            yield from opened(offered)
+        yield home((module.__name__, name))
+
+
 def doors() -> Iterator[Definition]:
     for name in microveil.__all__:
         yield home(("microveil", name))
     for module in microveil._MODULES.values():
-        opened = importlib.import_module(module)
-        for name in getattr(opened, "__all__", [name for name in vars(opened) if not name.startswith("_")]):
-            yield home((opened.__name__, name))
+        yield from opened(importlib.import_module(module))
     for shelf in ENTRIES.values():
         for entry in shelf.values():
             module, _, name = entry.partition(":")

@@ -110,8 +110,9 @@ _HOMES = {
 _MODULES = {
     name: f"microveil.{module}"
     for name, module in {
-        "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions",
-        "hierarchies": "microdata.hierarchies", "losses": "losses", "masking": "masking", "registry": "registry",
+        "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions", "graphs": "graphs",
+        "hierarchies": "microdata.hierarchies", "locations": "microdata.locations", "losses": "losses",
+        "masking": "masking", "registry": "registry",
         "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "series": "series",
         "toolbox": "search.toolbox",
     }.items()
@@ -133,7 +134,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
     "Disclosure",
-    "search", "Found", "toolbox", "series",
+    "search", "Found", "toolbox", "series", "graphs", "locations",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
     "decisions", "report", "risk_utility",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",

@@ -15,7 +15,7 @@ from microveil.microdata.datasets.reference import data_folder
 from microveil.microdata.datasets.selections import load_selection
 from microveil.scoring import assess
 
-from .test_distance_linkage import toy
+from .linkage.test_distance_linkage import toy
 
 
 @pytest.mark.spec("05:DR-01")

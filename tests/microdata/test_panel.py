@@ -296,7 +296,7 @@ def test_a_table_that_declares_no_series_has_its_numbers_as_one() -> None:
     assert (found.name, found.columns, found.values.tolist()) == ("series", ("a", "b"), [[1, 3], [2, 4]])
 
 
-# --- series without values, and times that come in several forms --------------------------------------------------------
+# --- series without values, and times that come in several forms ------------------------------------------------------
 
 MONTHS = ["2024-01", "2024-02", "2024-03"]
 

@@ -25,6 +25,7 @@ _ENOUGH = 20  # fewer records show no pattern
 _FEW = 12  # so many distinct numbers may be categories
 _NEARLY_ALL, _MOST = 0.99, 0.9
 _LARGEST_HOUSEHOLD = 30
+_LARGEST_WEIGHT = 1e100
 _MOST_WEIGHTS = 200  # distinct values of a weight that is the same for every record of a stratum
 _YEARS = (1800, 2100)
 _MOST_EXAMINED = 2000  # distinct texts whose form is examined
@@ -215,7 +216,9 @@ def _almost_numbers(column: _Column) -> Hint | None:
 
 def _weight(column: _Column, *, taken: bool) -> Hint | None:
     values = column.numbers
-    if taken or not column.is_number or values is None or not len(values) or not 0 < values.min() <= values.max() < 1e150:
+    if taken or not column.is_number or values is None or not len(values):
+        return None
+    if not 0 < values.min() <= values.max() < _LARGEST_WEIGHT:
         return None
     named = _WEIGHT.search(column.name) is not None
     mean = float(values.mean())

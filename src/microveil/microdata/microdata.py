@@ -526,7 +526,7 @@ def as_microdata(table: Any) -> Microdata:
 
 
 def both_as_microdata(one: Any, other: Any) -> tuple[Microdata, Microdata]:
-    """Two tables that are compared; where only one of them says that its records are series, the other has them, too."""
+    """Two tables that are compared; where only one of them says that its records are series, so are the other's."""
     declared = [table for table in (one, other) if isinstance(table, Microdata | HasMicrodata)]
     panel = as_microdata(declared[0]).schema.panel if len(declared) == 1 else None
     if panel is None:

@@ -70,7 +70,7 @@ def _nearest(before: FloatArray, after: FloatArray) -> tuple[IntArray, FloatArra
 
 
 def _one_to_one(nearest: IntArray, similarity: FloatArray) -> IntArray:
-    """Every series of the first table once: the most similar pairs first, what is left over in the order of the tables."""
+    """Every series of the first table once: the most similar pairs first, the rest in the order of the tables."""
     records = len(nearest)
     order = np.full(records, -1, dtype=np.int64)
     taken: BoolArray = np.zeros(records, dtype=np.bool_)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-METERS = Path(__file__).parents[1] / "docs" / "examples" / "meters.csv"
+METERS = Path(__file__).parents[2] / "docs" / "examples" / "meters.csv"
 SERIES = ("--series", "id=meter,time=time,value=load")
 Run = Callable[..., Any]
 
