@@ -312,3 +312,11 @@ def test_what_the_whole_table_lacks_is_not_said_of_a_part() -> None:
     data = Microdata.of({"t": ["u"] * 10 + ["v"] * 50, "x": list(range(60))}, strata=["t"], keys=["x"])
     with pytest.raises(DataError, match="but the table has no attribute with the role weight"):
         Within(method=Suppress(k=2, weighted=True, risk=0.5), by="strata", smallest=2).mask(data, ["x"])
+
+
+def test_a_file_of_one_stratum_is_masked_as_a_whole() -> None:
+    data = Microdata.of({"x": [1.0, 2.0, 7.0, 9.0], "region": ["n"] * 4}, strata=["region"])
+    release = Within(method=MDAV(k=2), by="strata").mask(data, ["x"], seed=1)
+    assert release.data.numbers("x").values.tolist() == [1.5, 1.5, 8.0, 8.0]
+    assert release.partition is not None
+    assert release.partition.sizes.tolist() == [2, 2]

@@ -283,3 +283,10 @@ def test_an_attack_is_general_only_if_it_is_said_to_be() -> None:
     series = ["series-linkage", "series-intervals", "fragment-linkage", "extremes-linkage", "period-linkage"]
     assert general == [*linkage, "interval-disclosure", "uniqueness", *series]
     assert series == [name for name in names("attack") if find("attack", name).of_series]
+
+
+def test_a_loss_that_is_named_must_fit_and_of_all_losses_those_are_taken_that_do() -> None:
+    jobs = Microdata.of({"job": ["cook", "nurse", "cook", "nurse"]})
+    with pytest.raises(DataError, match="there is no numeric attribute for il1 to work on"):
+        assess(jobs, jobs, losses=["il1"])
+    assert "il1" not in assess(jobs, jobs, losses="all").losses

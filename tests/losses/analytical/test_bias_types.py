@@ -208,3 +208,8 @@ def test_draws_are_even_and_follow_the_record_not_its_position() -> None:
     assert (content_uniforms(cells[:, order], 5) == drawn[order]).all()
     assert (content_uniforms(cells, 6) != drawn).all()
     assert content_uniforms(np.array([[0.0, -0.0]]), 1)[0] == content_uniforms(np.array([[0.0, -0.0]]), 1)[1]
+
+
+def test_a_guess_of_a_constant_is_right_or_wrong() -> None:
+    guesses = np.array([[2.0], [3.0], [2.0]])
+    assert _right(guesses, np.full(3, 2.0), False).tolist() == [1.0, 0.0, 1.0]

@@ -277,3 +277,10 @@ def test_emptied_cells_of_a_pandas_frame_are_missing_whatever_its_type(values: l
     release = Suppress(k=2).mask(data, ["code", "sex"], seed=1)
     assert release.frame[["code", "sex"]].isna().to_numpy().any()
     assert release.guarantees.k >= 2
+
+
+def test_a_number_may_have_as_many_distinct_values_as_are_allowed() -> None:
+    data = Microdata.of({"age": [1, 1, 2, 2, 3, 3]})
+    assert Suppress(k=2, most_values=3).mask(data, ["age"], seed=1).guarantees.k == 2
+    with pytest.raises((DataError, ParameterError), match="more than 2 distinct values"):
+        Suppress(k=2, most_values=2).mask(data, ["age"], seed=1)

@@ -330,3 +330,11 @@ def test_one_cell_that_is_no_probability_is_enough_to_refuse_a_row() -> None:
     data = Microdata.of({"job": ["a", "b", "c"]})
     with pytest.raises(ParameterError, match="row 1 has a number that is no probability"):
         PRAM(given={"job": rows}).mask(data, ["job"])
+
+
+def test_a_diagonal_may_be_a_single_number(people: Microdata) -> None:
+    release = PRAM(p=0.3, diagonal=(0.6, 0.6)).mask(people, seed=1)
+    for matrix in release.matrices.values():
+        assert np.diag(matrix).mean() == pytest.approx(0.6, abs=1e-6)
+    with pytest.raises(ParameterError, match="it is a range within 0 to 1"):
+        PRAM(diagonal=(0.7, 0.6))
