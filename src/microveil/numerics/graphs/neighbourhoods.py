@@ -167,13 +167,11 @@ def consistent_neighbourhoods(
     _, where, size = np.unique(profiles[nodes:], return_index=True, return_counts=True)
     order = np.argsort(buckets[nodes + where], kind="stable")
     targets, sizes = nodes + where[order], size[order]
-    spans = enter[places], leave[places]
     marks = _place_marks(both.indptr, both.indices, codes, places, parents.astype(np.int64), nodes)
-    counts = _count_consistent(
-        both.indptr, starts, ends, root_places, *spans, marks, which, buckets, targets, buckets[targets], sizes
-    )
+    nested = _Nested(both.indptr, starts, ends, root_places, enter[places], leave[places])
+    counts = _count_consistent(nested, marks, which, buckets, targets, buckets[targets], sizes)
     candidates = counts[np.searchsorted(mine, profiles[:nodes])]
-    own = _own_consistent(both.indptr, starts, ends, root_places, *spans, buckets, nodes)
+    own = _own_consistent(nested, buckets, nodes)
     return NeighbourhoodMatches(candidates > 0, own, candidates, 0)
 
 
@@ -622,22 +620,29 @@ def _sorted_intervals(indptr: IntArray, indices: IntArray, low: IntArray, high: 
     return starts, ends
 
 
+class _Nested(NamedTuple):
+    """The places of nodes and of their neighbours as intervals, of which those of a subtree lie in that of its top.
+
+    The neighbours of node v have `starts` and `ends` from `indptr[v]` on, ascending; its own interval is from
+    `enter[v]` to `leave[v]`, unless its place is not known (-1 in `root_places`).
+    """
+
+    indptr: IntArray
+    starts: IntArray
+    ends: IntArray
+    root_places: IntArray
+    enter: IntArray
+    leave: IntArray
+
+
 @kernel
-def _is_consistent(
-    v: int,
-    w: int,
-    indptr: IntArray,
-    starts: IntArray,
-    ends: IntArray,
-    root_places: IntArray,
-    enter: IntArray,
-    leave: IntArray,
-) -> bool:
+def _is_consistent(v: int, w: int, nested: _Nested) -> bool:
     """Whether the masked neighbourhood of w may be that of v, which has the same other labels."""
-    if root_places[v] >= 0 and not enter[w] <= enter[v] < leave[w]:
+    if nested.root_places[v] >= 0 and not nested.enter[w] <= nested.enter[v] < nested.leave[w]:
         return False
+    indptr, starts = nested.indptr, nested.starts
     mine, theirs = starts[indptr[v] : indptr[v + 1]], starts[indptr[w] : indptr[w + 1]]
-    limits = ends[indptr[w] : indptr[w + 1]]
+    limits = nested.ends[indptr[w] : indptr[w + 1]]
     for i in range(len(theirs)):
         if i > 0 and theirs[i] == theirs[i - 1]:
             continue
@@ -675,12 +680,7 @@ def _rules_out(marks: HashArray, v: int, w: int) -> bool:
 
 @kernel
 def _count_consistent(
-    indptr: IntArray,
-    starts: IntArray,
-    ends: IntArray,
-    root_places: IntArray,
-    enter: IntArray,
-    leave: IntArray,
+    nested: _Nested,
     marks: HashArray,
     sources: IntArray,
     buckets: IntArray,
@@ -698,25 +698,14 @@ def _count_consistent(
                 break
             if _rules_out(marks, v, targets[t]):
                 continue
-            if _is_consistent(v, targets[t], indptr, starts, ends, root_places, enter, leave):
+            if _is_consistent(v, targets[t], nested):
                 counts[s] += sizes[t]
     return counts
 
 
 @kernel
-def _own_consistent(
-    indptr: IntArray,
-    starts: IntArray,
-    ends: IntArray,
-    root_places: IntArray,
-    enter: IntArray,
-    leave: IntArray,
-    buckets: IntArray,
-    nodes: int,
-) -> BoolArray:
+def _own_consistent(nested: _Nested, buckets: IntArray, nodes: int) -> BoolArray:
     found = np.zeros(nodes, dtype=np.bool_)
     for v in range(nodes):
-        found[v] = buckets[v] == buckets[nodes + v] and _is_consistent(
-            v, nodes + v, indptr, starts, ends, root_places, enter, leave
-        )
+        found[v] = buckets[v] == buckets[nodes + v] and _is_consistent(v, nodes + v, nested)
     return found
