@@ -401,3 +401,5 @@ def test_a_frame_beside_a_table_of_series_is_read_as_such() -> None:
     release = mv.method("mdav", k=2).mask(data, ["sales"], seed=1)
     assert Pair.of(data, release.frame).attributes == Pair.of(data, release).attributes
     assert Pair.of(table, release).attributes == Pair.of(data, release).attributes
+    whole = mv.assess(data, release.data).to_plain()
+    assert mv.assess(data, release.frame).to_plain() == mv.assess(table, release.data).to_plain() == whole

@@ -23,7 +23,7 @@ from microveil.comparison.pairs import another_original, check_records_known
 from microveil.errors import DataError
 from microveil.masking.partition import Partition
 from microveil.masking.release import Release
-from microveil.microdata.microdata import Microdata, as_microdata, both_as_microdata, count
+from microveil.microdata.microdata import HasMicrodata, Microdata, as_microdata, both_as_microdata, count
 from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.numerics.linkage.correspondence import (
     RANK_DEVIATION,
@@ -88,6 +88,8 @@ def corresponding(original: Any, release: Any, match_by: str | None = None) -> C
     ([20, 63], [20, 60])
     """
     before, after = both_as_microdata(original, release)
+    original = original if isinstance(original, HasMicrodata) else before
+    release = release if isinstance(release, HasMicrodata) else after
     if match_by is not None:
         return _in_order(original, release, before, matched_by(before, after, match_by), "identifier")
     made = release if isinstance(release, Release) else None
