@@ -290,3 +290,12 @@ def test_a_loss_that_is_named_must_fit_and_of_all_losses_those_are_taken_that_do
     with pytest.raises(DataError, match="there is no numeric attribute for il1 to work on"):
         assess(jobs, jobs, losses=["il1"])
     assert "il1" not in assess(jobs, jobs, losses="all").losses
+
+
+def test_a_loss_that_is_named_is_about_series_too_and_one_that_is_not_leaves_them_to_losses_of_series() -> None:
+    rng = np.random.default_rng(1)
+    cells = {"area": rng.normal(80, 20, 30), **{f"t{i}": rng.normal(5, 1, 30) for i in range(6)}}
+    data = Microdata.of(cells, series="wide,load=t*")
+    release = MDAV(k=3).mask(data, ["area", "load"], seed=1)
+    assert assess(data, release, losses=["sse"]).losses["sse"].attributes == data.names
+    assert assess(data, release, losses="all").losses["sse"].attributes == ("area",)
