@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import ParameterError
 from microveil.masking.coarsening.sampling import Sampling
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
@@ -107,7 +107,7 @@ def test_a_sample_of_a_release_knows_the_original_records() -> None:
 
 def test_what_cannot_be_done_is_refused() -> None:
     data = Microdata.of({"a": ["x", "y"]})
-    with pytest.raises(DataError, match="no attribute with the role stratum"):
+    with pytest.raises(ParameterError, match="stratified = True is not allowed; no attribute has the role stratum"):
         Sampling(stratified=True).mask(data)
     with pytest.raises(ParameterError, match="size = 3 is not allowed; the table has 2 records"):
         Sampling(size=3).mask(data)

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.notes import RELEASED_AS_THEY_ARE, Note
+from microveil.masking.preparation.strata import stratum_numbers
 from microveil.microdata import Microdata
-from microveil.microdata.equivalence_classes import equivalence_classes_of, key_codes
+from microveil.microdata.equivalence_classes import key_codes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
@@ -78,10 +79,7 @@ class Sampling(Method):
         """The number of each record's stratum; one for all in a simple sample."""
         if not self.stratified:
             return np.zeros(len(data), dtype=np.int64)
-        names = data.schema.having("stratum")
-        if not names:
-            raise DataError("sampling is to be stratified, but the table has no attribute with the role stratum")
-        return equivalence_classes_of(data, names).of_record
+        return stratum_numbers(data, f"{self.name}: stratified = True is not allowed")
 
     def _wanted(self, sizes: IntArray) -> IntArray:
         """How many records of each stratum are released; a number is divided by size, the largest remainders first."""

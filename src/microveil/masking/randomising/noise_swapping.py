@@ -6,15 +6,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.columns import columns_of
 from microveil.masking.notes import RECORDS_SWAPPED
 from microveil.masking.partition import Partition
+from microveil.masking.preparation.strata import stratum_numbers
 from microveil.masking.randomising.noise import correlated_noise
 from microveil.masking.ranges import Interval, Ranges, ranges
 from microveil.microdata import Microdata
-from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.microdata import check_records, count
 from microveil.numerics.grouping.chunks import similar_chunks
 from microveil.numerics.statistics.moments import complete_rows, with_moments_of
@@ -103,15 +102,13 @@ class NoiseSwapping(Method):
         from microveil.numerics.grouping.groups import pooled
 
         least = max(self.smallest, columns.shape[1] + 2)
-        strata = data.schema.having("stratum")
-        if self.within == "strata" and not strata:
-            raise ParameterError(f"{self.name}: within = 'strata' is not allowed; no attribute has the role stratum")
         if self.within == "clusters":
             filled = np.nan_to_num(columns)  # a missing cell lies at the mean
             return similar_chunks(filled, max(1, len(columns) // self.clusters), least)
-        if self.within == "file" or not strata:
+        if self.within == "file" or (self.within != "strata" and not data.schema.having("stratum")):
             return [np.arange(len(columns))]
-        return pooled(Partition.of(equivalence_classes_of(data, strata).of_record).groups, least)
+        numbers = stratum_numbers(data, f"{self.name}: within = 'strata' is not allowed")
+        return pooled(Partition.of(numbers).groups, least)
 
 
 def _restored(original: FloatArray, masked: FloatArray, populations: list[IntArray]) -> tuple[FloatArray, int]:
