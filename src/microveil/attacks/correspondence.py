@@ -21,7 +21,6 @@ from microveil.attacks.linkage.rank_alignment import correlation
 from microveil.comparison.common_codes import as_floats, common_codes, is_number
 from microveil.comparison.pairs import another_original, check_records_known
 from microveil.errors import DataError
-from microveil.masking.partition import Partition
 from microveil.masking.release import Release
 from microveil.microdata.microdata import HasMicrodata, Microdata, as_microdata, both_as_microdata, count
 from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
@@ -198,8 +197,9 @@ def _by_course(before: Microdata, after: Microdata) -> Disorder | None:
     if panel is None:
         return None
     names = [name for name in panel.all_columns if name in after.names and after[name].kind == "numeric"]
-    sides = [[table.matrix(series.columns) for series in before.series_among(names)] for table in (before, after)]
-    found = matched_courses(*map(courses, sides)) if names else None
+    known = before.series_among(names)
+    released = [after.matrix(series.columns) for series in known]
+    found = matched_courses(courses([series.values for series in known]), courses(released)) if names else None
     if found is None:
         return None
     warning = (
@@ -444,7 +444,7 @@ def _in_order(
         data = as_microdata(release).take(ascending)
         return Correspondence(original, original if whole else before.take(rows), data, by, warning)
     in_order = whole and not release.provenance.shuffled
-    made = replace(_taken(release, ascending), rows=None if in_order else rows)
+    made = replace(release.taken(ascending), rows=None if in_order else rows)
     return Correspondence(original, original, made, by, warning)
 
 
@@ -452,11 +452,4 @@ def in_original_order(release: Release) -> Release:
     """The release with its records in the order of the original, where it is known which of these they are."""
     if release.rows is None or bool(np.all(release.rows[1:] > release.rows[:-1])):
         return release
-    ascending = np.argsort(release.rows, kind="stable").astype(np.int64)
-    return replace(_taken(release, ascending), rows=release.rows[ascending])
-
-
-def _taken(release: Release, records: IntArray) -> Release:
-    """The release with its records, and the groups they are in, in another order."""
-    partitions = {block: Partition.of(one.labels[records]) for block, one in release.partitions.items()}
-    return replace(release, data=release.data.take(records), partitions=partitions)
+    return release.taken(np.argsort(release.rows, kind="stable").astype(np.int64))

@@ -173,9 +173,8 @@ def attack_matched_versions(
     chosen_rows = [release.rows if isinstance(release, Release) else None for release in releases]
     if any(not _same_rows(chosen_rows[0], rows) for rows in chosen_rows[1:]) or not _same_originals(matched):
         raise DataError("the releases have different records of the file, so they cannot be put together")
-    chosen, warnings = attack, tuple(dict.fromkeys(told for one in matched for told in one.warnings))
     pairs = [
-        chosen.facing(Pair.of(one.original, release, known=known))
+        attack.facing(Pair.of(one.original, release, known=known))
         for one, release in zip(matched, releases, strict=True)
     ]
     attributes = tuple(name for name in pairs[0].attributes if all(name in pair.attributes for pair in pairs))
@@ -184,7 +183,7 @@ def attack_matched_versions(
     _refuse_labels([name for pair in pairs for name in attributes if name in pair.recoded])
     *single, whole = parts(progress, len(releases) + 1)
     alone = [
-        chosen.assess_pair(pair.about(attributes), progress=part) for pair, part in zip(pairs, single, strict=True)
+        attack.assess_pair(pair.about(attributes), progress=part) for pair, part in zip(pairs, single, strict=True)
     ]
     tables = [pair.masked for pair in pairs]
     matches = _matches(tables, attributes, link)
@@ -194,7 +193,8 @@ def attack_matched_versions(
         for name in attributes
         if pairs[0].original[name].kind == "numeric"
     }
-    together = chosen.assess_pair(Pair.of(pairs[0].original, data, attributes, known=attributes), progress=whole)
+    together = attack.assess_pair(Pair.of(pairs[0].original, data, attributes, known=attributes), progress=whole)
+    warnings = tuple(dict.fromkeys(told for one in matched for told in one.warnings))
     return Versions(data, tuple(alone), together, gains, pairs[0].knowledge, warnings)
 
 

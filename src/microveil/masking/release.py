@@ -264,13 +264,17 @@ class Release(HasMicrodata):
             raise ParameterError("the seed of this release is not known, so no order can be drawn from it")
         order = self.provenance.streams_of_release(self.data).generator("record order")
         taken = order.permutation(len(self)).astype(np.int64)
+        made = self.taken(taken)
+        return replace(made, data=made.data.without_index(), provenance=replace(self.provenance, shuffled=True))
+
+    def taken(self, records: IntArray) -> Release:
+        """The release with its records in another order, and so all that is known of single ones."""
         return replace(
             self,
-            data=self.data.take(taken).without_index(),
-            provenance=replace(self.provenance, shuffled=True),
-            partitions={block: Partition.of(found.labels[taken]) for block, found in self.partitions.items()},
-            rows=taken if self.rows is None else self.rows[taken],
-            agreed={name: records[taken] for name, records in self.agreed.items()},
+            data=self.data.take(records),
+            partitions={block: Partition.of(found.labels[records]) for block, found in self.partitions.items()},
+            rows=records if self.rows is None else self.rows[records],
+            agreed={name: of_record[records] for name, of_record in self.agreed.items()},
         )
 
     def __len__(self) -> int:

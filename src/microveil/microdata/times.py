@@ -18,8 +18,9 @@ _QUARTER = re.compile(r"(\d{4})[- ]?[qQ]([1-4])")
 _WEEK = re.compile(r"(\d{4})-?[wW](\d{2})")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
-_STAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[-+]\d{2}:?\d{2})?)?")
-_ZONED = re.compile(_STAMP.pattern[: -len("?)?")] + ")")
+_DAY, _TIME, _ZONE = r"\d{4}-\d{2}-\d{2}", r"[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?", r"(?:Z|[-+]\d{2}:?\d{2})"
+_STAMP = re.compile(f"{_DAY}(?:{_TIME}{_ZONE}?)?")
+_ZONED = re.compile(f"{_DAY}{_TIME}{_ZONE}")
 _READABLE = "numbers, dates, 2024-05, 2024-Q2, 2024-W07, 08:30 and 2024-05-31 08:30 can be"
 _SAFE_DAY = 28  # every month has it
 
