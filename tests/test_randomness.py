@@ -150,7 +150,7 @@ def test_a_seed_survives_toml_json_and_readers_that_know_floats_only(seed: int) 
 @pytest.mark.parametrize("seed", LARGE)
 def test_a_release_with_a_large_seed_is_made_again_from_its_manifest(seed: int, tmp_path: Path) -> None:
     release = Noise().mask(PEOPLE, ["income"], seed=seed)
-    _, beside, _ = release.save(tmp_path / "safe.csv")
+    _, beside, *_ = release.save(tmp_path / "safe.csv")
     plan, manifest = read_plan(beside)
     assert plan.seed == seed
     again = protect(PEOPLE, plan)

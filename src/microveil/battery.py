@@ -293,6 +293,8 @@ def _suited(pair: Pair, wanted: Sequence[str] | None) -> tuple[dict[str, Attack]
         cls: type[Attack] = find("attack", name)
         if wanted is None and cls.of_series and pair.original.schema.panel is None:
             continue  # nothing that anybody would miss
+        if wanted is None and cls.of_graph and not pair.is_graph:
+            continue
         faced = cls.facing(pair)
         try:
             suited = cls.suited(faced)

@@ -72,7 +72,7 @@ def run(folder: Path, *, records: int = 2000, seed: int = 1, force: bool = False
     release = protect(data, study.plan(), progress=Part(progress, 0.95, 0.98))
     files.write(data, survey_file, force=force)
     data.schema.write(schema_file, force=force)
-    _, manifest_file, private_file = release.save(release_file, force=force)
+    _, manifest_file, private_file, _ = release.save(release_file, force=force)
     inputs = ["microveil", "protect", str(survey_file), "--plan", str(manifest_file)]
     again = shlex.join([*inputs, "--out", str(folder / "again.csv")])
     lead = f"{records:,} fictional persons; {len(study.results)} candidates; {study.knowledge}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from os.path import isfile
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from microveil.masking.manifest import Manifest, read_manifest
 from microveil.masking.private_file import private_path, read_private_file
 from microveil.masking.release import file_digest, release_from
 from microveil.microdata.files import read
+from microveil.microdata.files.graph_files import graph_in
 from microveil.microdata.files.inputs import check_regular
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Progress, silent
@@ -34,16 +35,21 @@ def read_release(
     A private file that was not written with this release is refused. Without it the release is `incomplete`: attacks
     that need it are not run, and records in random order can be compared only as far as they can be matched.
 
-    With the `original` columns are read as they are there. `reading` are options of `read`: delimiter, encoding,
-    decimal and sheet.
+    A graph is read from the folder it was saved to. With the `original` columns are read as they are there. `reading`
+    are options of `read`: delimiter, encoding, decimal and sheet.
     """
     check_path(path, "read_release", "such as read_release('safe.csv')")
     path = Path(path)
+    graph = None
+    if isdir(path):
+        path, graph = graph_in(path)
     found = manifest if isinstance(manifest, Manifest) else _manifest_of(path, manifest)
     folder = None if manifest is None or isinstance(manifest, Manifest) else Path(manifest).parent
+    if graph is not None and not found.is_of_edges(graph):
+        raise FileError(graph, "is not the file its manifest was written for")
     found_file = _private_file(path, found, folder, private)  # a wrong one is refused before any long work
     like = found.plan.schema if original is None else as_microdata(original)
-    data = read(path, like=like, neutralised=found.neutralised, progress=progress, **reading)
+    data = read(path, like=like, neutralised=found.neutralised, progress=progress, graph=graph, **reading)
     release = release_from(data, found.plan, found.content)
     if found.private_digest is None:
         return release

@@ -185,7 +185,7 @@ def test_switches_of_a_plan_are_true_or_false() -> None:
 
 def test_a_release_read_back_says_the_same_of_its_households(tmp_path: Path) -> None:
     release = Suppress(k=4).mask(survey(300, seed=3), ["region", "sex", "education"], seed=5)
-    _, beside, _ = release.save(tmp_path / "safe.csv")
+    _, beside, *_ = release.save(tmp_path / "safe.csv")
     manifest = json.loads(beside.read_text())
     again = release_from(release.data, Plan.from_plain(manifest["plan"]), manifest)
     assert again.provenance.notes == release.provenance.notes

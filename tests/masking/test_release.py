@@ -21,7 +21,7 @@ DATA = Microdata.of({"age": [20, 30, 40, 50, 60], "job": list("abcab")})
 
 def test_a_release_is_saved_with_its_manifest(tmp_path: Path) -> None:
     release = Noise().mask(DATA, seed=4)
-    table, manifest, _ = release.save(tmp_path / "safe.csv")
+    table, manifest, *_ = release.save(tmp_path / "safe.csv")
     content = json.loads(manifest.read_text())
     assert manifest.name == "safe.csv.manifest.json"
     assert content["plan"]["seed"] == 4
@@ -41,7 +41,7 @@ def test_a_manifest_names_identifiers_and_none_of_their_values(tmp_path: Path) -
         ]
     )
     data = Microdata.of({"name": ["Ada", "Ben"], "file": [4711, 4712], "age": [20, 30]}, people)
-    _, manifest, _ = Noise().mask(data, seed=4).save(tmp_path / "safe.csv")
+    _, manifest, *_ = Noise().mask(data, seed=4).save(tmp_path / "safe.csv")
     text = manifest.read_text()
     assert not any(told in text for told in ("Ada", "Ben", "X0", "4711", "4712"))
     plan, _ = read_plan(manifest)

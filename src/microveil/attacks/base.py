@@ -102,6 +102,8 @@ class Attack(Parameterised, ABC):
     needs_private_file: ClassVar[bool] = False
     # whether it is about the course of values in time: run on tables of series, on others when asked for by name
     of_series: ClassVar[bool] = False
+    # whether it needs the links between the records, so that it is run on graphs only
+    of_graph: ClassVar[bool] = False
     # what a battery tries beside the usual form
     variants: ClassVar[tuple[Variant, ...]] = ()
 
@@ -113,7 +115,7 @@ class Attack(Parameterised, ABC):
         `pair.release` has the provenance; an attack on one method takes its parameters from there.
         """
         seen = cls.seen(pair)
-        if not seen.of_kinds(cls.kinds):
+        if (cls.kinds and not seen.of_kinds(cls.kinds)) or (cls.of_graph and not pair.is_graph):
             return ()
         usual = cls()
         tried = [variant for variant in cls.variants if variant.fits(seen) and not variant.too_long(seen)]
@@ -166,6 +168,8 @@ class Attack(Parameterised, ABC):
     @classmethod
     def why_not(cls, pair: Pair) -> str:
         """Why the attack is not suited, for those that are not."""
+        if cls.of_graph and not pair.is_graph:
+            return "the records have no links"
         if cls.seen(pair).of_kinds(cls.kinds):
             if cls.needs_private_file and pair.release is not None and pair.release.missing_file:
                 return f"it needs the private file '{pair.release.missing_file}', which is missing"

@@ -281,7 +281,7 @@ def risk_of_file(
     source: Source = "given" if keys else "keys" if table.schema.keys else "all"
     chosen = keys or table.schema.keys
     if source == "all":
-        no_keys = {"identifier", "weight", "household", "series"}
+        no_keys = {"identifier", "weight", "household", "series", "node"}
         chosen = [name for name in table.names if not no_keys & set(table[name].roles)]
     names = resolve_attributes(table, chosen, KINDS, "the risk of a file")
     counted = equivalence_classes_of(table, names, progress)
@@ -371,9 +371,11 @@ def check_risk(
     pair = Pair.of(original, release)
     faced = [(attack, attack.facing(pair)) for attack in attacks if attack.family == _LINKAGE]
     forms = [
-        (form, seen) for attack, seen in faced for form in (attack.usual_forms(seen) if attack.of_series else [attack])
+        (form, seen)
+        for attack, seen in faced
+        for form in (attack.usual_forms(seen) if attack.of_series or attack.of_graph else [attack])
     ]
-    fitting = [(attack, seen) for attack, seen in forms if attack.seen(seen).of_kinds(attack.kinds)]
+    fitting = [(attack, seen) for attack, seen in forms if attack.of_graph or attack.seen(seen).of_kinds(attack.kinds)]
     *stretches, last = parts(progress, len(fitting) + 1)
     linked = [attack.assess_pair(seen, progress=part) for (attack, seen), part in zip(fitting, stretches, strict=True)]
     found = headline_of(original, pair, linked, threshold=max(allowed, _ROUNDING), progress=last)

@@ -99,6 +99,23 @@ SeriesOption = Annotated[
         metavar="HOW",
     ),
 ]
+GraphFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--graph",
+        help="The records are the nodes of a graph, and this table has its edges: the columns source and target, or "
+        "the first two.",
+        metavar="EDGES",
+    ),
+]
+Node = Annotated[
+    str | None,
+    typer.Option(
+        help="With --graph: the column by which edges name the nodes; default: node or id, else the first one. A "
+        "release has new numbers in it.",
+        metavar="NAME",
+    ),
+]
 Strata = Annotated[str | None, columns("Strata of the sampling design.")]
 
 
@@ -142,6 +159,8 @@ class TableOptions:
     ordinal: Ordinal = None
     numeric: Numeric = None
     series: SeriesOption = None
+    graph: GraphFile = None
+    node: Node = None
     sheet: Sheet = None
     delimiter: Delimiter = None
     encoding: Encoding = None
@@ -160,6 +179,8 @@ class TableOptions:
             "weight": self.weight,
             "household": self.household,
             "series": self.series,
+            "graph": self.graph,
+            "node": self.node,
             "ordinal": ordered(self.ordinal),
             **{name: split(getattr(self, name)) for name in lists},
         }

@@ -21,7 +21,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, note, print_json, say
-from microveil.cli.tables import read_table
+from microveil.cli.tables import holds_graph, read_table
 from microveil.cli.trial import trial_of
 from microveil.errors import ParameterError
 
@@ -137,7 +137,9 @@ def protect(
     given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
         raise ParameterError("--known says what the intruder knows in the attack of --until; it needs --until")
-    check_destination(out, force=force, inputs=[path, plan, table.schema])
+    check_destination(
+        out, force=force, inputs=[path, plan, table.schema, table.graph], graph=holds_graph(path, table.graph)
+    )
     wishes = table.reading
     if manifest is not None:
         wishes.update({k: v for k, v in manifest.dialect.items() if wishes[k] is None})
@@ -155,7 +157,7 @@ def protect(
         release = carry_out(data, replace(the_plan, schema=None), seed=given, progress=masking)
         bar(0.9, f"writing {out.name}")
         neutralise = neutralise_formulas or (manifest is not None and manifest.neutralised)
-        written, beside, private = release.save(out, force=force, neutralise_formulas=neutralise)
+        written, beside, private, edges = release.save(out, force=force, neutralise_formulas=neutralise)
     warnings = _of_the_seed(release)
     for warning in warnings:
         note(warning)
@@ -169,6 +171,7 @@ def protect(
         plain["plan"].pop("seed", None)  # a secret; what is printed ends in logs, and the manifest keeps it
         tried = {} if trial is None or found is None else {"until": trial.to_plain(found)}
         files = {"release": str(written), "manifest": str(beside), "private": private and str(private)}
+        files |= {} if edges is None else {"edges": str(edges)}
         print_json({**files, "warnings": warnings, "guarantees": guarantees, **tried, **plain})
         return
     if found is not None:
@@ -176,7 +179,7 @@ def protect(
             say(line)
     for step in release.provenance.steps:
         settings_text = ", ".join(f"{k}={shown(v)}" for k, v in step.parameters.items() if v is not None)
-        say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ())}")
+        say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ('the links',))}")
     if release.partition is not None:
         say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
     for line in release.guarantees.sentences():
@@ -189,6 +192,8 @@ def protect(
         if remark not in release.provenance.warnings:
             say(remark)
     say(f"{len(release):,} records written to {written}")
+    if edges is not None and release.data.edges is not None:
+        say(f"{len(release.data.edges):,} edges written to {edges}")
     say(f"manifest written to {beside}; keep it private, because its seed helps to undo the masking")
     if private is not None:
         say(f"private file written to {private}; keep it private too: assess and report need it, and it helps as much")

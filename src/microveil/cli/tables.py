@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import isdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,17 @@ def read_table(path: Path, schema: Any, progress: Progress, **options: Any) -> M
     from microveil.microdata.files.atomic import recover
 
     recover(path.parent)  # a run that was killed may have left the table, or a seed, under another name
-    return read(path, schema=schema, progress=progress, **options)
+    data = read(path, schema=schema, progress=progress, **options)
+    for told in () if data.edges is None else data.edges.notes:
+        note(told)
+    return data
+
+
+def holds_graph(path: Path, edges: Path | None) -> bool:
+    """Whether the input is a graph."""
+    from microveil.microdata.files.graph_files import names_a_graph_file
+
+    return edges is not None or isdir(path) or names_a_graph_file(path)
 
 
 def read_original(path: Path, table: TableOptions, manifest: Manifest | None, progress: Progress) -> Microdata:
@@ -41,9 +52,12 @@ def read_masked(
 
 
 def manifest_beside(masked: Path) -> Manifest | None:
-    """The manifest beside a released file, if it belongs to that file."""
+    """The manifest beside a released file, or of a graph in a folder, if it belongs to that file."""
     from microveil.masking.manifest import Manifest
+    from microveil.microdata.files.graph_files import nodes_file
 
+    if isdir(masked):
+        masked = nodes_file(masked)
     found = Manifest.beside(masked)
     if found is not None and not found.is_of(masked):
         note(f"{masked.name} is not the file its manifest was written for, so the manifest is not used")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
 Found = TypeVar("Found")
-_NOT_MASKED = ("identifier", "weight", "household", "stratum", "series")  # roles of attributes that are no one's values
+# roles of attributes that are no one's values
+_NOT_MASKED = ("identifier", "weight", "household", "stratum", "series", "node")
 
 
 class Workings:
@@ -115,8 +116,8 @@ class Pair(Tables):
         # labels stand in no domain but their own
         labels = (released[n] for n in recoded if released[n].domain is not None)
         released = released.replacing(*(a.changed(domain=None, hierarchy=None) for a in labels))
-        masked = Microdata(after.frame.select(*held), released)
-        original = Microdata(before.frame, schema, before.origin)
+        masked = Microdata(after.frame.select(*held), released, edges=after.edges)
+        original = replace(before, schema=schema)
         return cls(original, masked, chosen, recoded, made, knowledge=knowledge, compared=chosen)
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
@@ -132,6 +133,11 @@ class Pair(Tables):
             return ()
         found = self.original.series_among(self.of_kinds(("numeric",)))
         return tuple(column for series in found for column in series.columns)
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether both tables have links between their records."""
+        return self.original.edges is not None and self.masked.edges is not None
 
     @property
     def labelled(self) -> tuple[str, ...]:
@@ -181,7 +187,12 @@ def another_original(original: Microdata, release: Release) -> str:
 
 
 def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str, ...]:
-    """The attributes a measure can treat; attributes that were asked for by name are never passed over."""
+    """The attributes a measure can treat; attributes that were asked for by name are never passed over. A measure of
+    links alone treats none."""
+    if getattr(measure, "of_graph", False):
+        _check_links(pair, measure)
+    if not measure.kinds:
+        return ()
     attributes = pair.of_kinds(measure.kinds)
     words = " or ".join(measure.kinds)
     if explicit and len(attributes) < len(pair.attributes):
@@ -197,6 +208,13 @@ def fitting(pair: Pair, measure: Parameterised, *, explicit: bool) -> tuple[str,
         hidden = f" that is not released as labels ({', '.join(pair.labelled)})" if pair.labelled else ""
         raise DataError(f"there is no {words} attribute for {measure.name} to work on{hidden}")
     return attributes
+
+
+def _check_links(pair: Pair, measure: Parameterised) -> None:
+    """Refuse a measure of graphs where one of the tables is none."""
+    for table, words in ((pair.original, "the original"), (pair.masked, "the masked table")):
+        if table.edges is None:
+            raise DataError(f"{measure.name} compares the links of two graphs, and {words} has none")
 
 
 @dataclass(frozen=True)
@@ -229,7 +247,7 @@ def _chosen(changes: _Changes, release: Any, attributes: Sequence[str] | None) -
     and unchanged attributes too.
     """
     original = changes.original
-    if attributes is None and isinstance(release, Release):
+    if attributes is None and isinstance(release, Release) and release.provenance.attributes:
         attributes = release.provenance.attributes
     elif attributes is None and (keys := declared_keys(original, release)):
         others = (name for name in changes.differing if name not in keys)

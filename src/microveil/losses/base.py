@@ -65,13 +65,17 @@ class LossMeasure(Parameterised, ABC):
     learns: ClassVar[bool] = False
     # whether it is about whole series, and not about attributes
     of_series: ClassVar[bool] = False
+    # whether it needs the links between the records, so that it is measured on graphs only
+    of_graph: ClassVar[bool] = False
     # whether it can tell what intervals, sets and other labels stand for
     reads_labels: ClassVar[bool] = False
 
     @classmethod
     def suited(cls, pair: Pair) -> bool:
         """Whether there is something to measure."""
-        return bool(pair.of_kinds(cls.kinds))
+        if cls.of_graph and not pair.is_graph:
+            return False
+        return not cls.kinds or bool(pair.of_kinds(cls.kinds))
 
     @classmethod
     def facing(cls, pair: Pair) -> Pair:

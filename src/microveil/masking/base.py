@@ -20,6 +20,7 @@ from microveil.masking.plan import Step
 from microveil.masking.ranges import Ranges, ranges
 from microveil.masking.release import Provenance, Release, versions
 from microveil.microdata import Attribute, Microdata
+from microveil.microdata.edges import Edges
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.parameters import Parameterised
 from microveil.plugins import plugins_used
@@ -45,7 +46,8 @@ class Masked:
     """What a method's own work gives: the new columns, and what it used to make them.
 
     `attributes` are descriptions that change with the columns, such as a domain of merged categories. Where only some
-    records are released, `rows` are their numbers, ascending; the columns are still those of all records.
+    records are released, `rows` are their numbers, ascending; the columns are still those of all records. `edges` are
+    the new links between all records, where the method changes them.
     """
 
     columns: Mapping[str, pa.Array]
@@ -54,6 +56,7 @@ class Masked:
     notes: tuple[Note, ...] = ()
     attributes: tuple[Attribute, ...] = ()
     rows: IntArray | None = None
+    edges: Edges | None = None
 
     def __post_init__(self) -> None:
         if not all(isinstance(note, Note) for note in self.notes):
@@ -81,7 +84,11 @@ def _beside(data: Any, original: Any) -> Microdata | None:
 
 
 def _refuse_numbers_of_units(table: Microdata, attributes: Sequence[str]) -> None:
-    for role, words in (("household", "the household number"), ("series", "the number of the series")):
+    for role, words in (
+        ("household", "the household number"),
+        ("series", "the number of the series"),
+        ("node", "the number of the node"),
+    ):
         for name in table.schema.having(role):
             if name in attributes:
                 raise SchemaError(f"attribute '{name}' is {words}: a release has new ones, so it is not masked")
@@ -146,6 +153,8 @@ class Method(Parameterised, ABC):
     joint: ClassVar[bool] = False
     # takes a record for a series: what a cell becomes depends on the cells of the record before and after it
     over_time: ClassVar[bool] = False
+    # changes the links between the records, and no attribute
+    structural: ClassVar[bool] = False
     # may set single cells to missing, such as a missing code that no other record of a group has
     suppresses: ClassVar[bool] = False
     # parameters with which the method only shows that it works; trials on small tables use them
@@ -197,7 +206,7 @@ class Method(Parameterised, ABC):
                 "the records of this release are in random order already, which is the last thing to do"
             )
         table = as_microdata(data)
-        chosen = resolve_attributes(table, attributes, self.takes, self.name)
+        chosen = self._chosen(table, attributes)
         _refuse_numbers_of_units(table, chosen)
         if len(table) == 0:
             raise DataError(f"the table has no records, so {self.name} has nothing to mask")
@@ -228,6 +237,8 @@ class Method(Parameterised, ABC):
         masked = self._mask_beside(Tables(table, _beside(data, original)), chosen, streams, progress)
         progress(1.0, self.name)
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
+        if masked.edges is not None:
+            released = replace(released, edges=masked.edges)
         _refuse_emptied_series(table, released, self.name)
         kept = data if isinstance(data, Release) else None
         partitions = {b: p for b, p in (kept.partitions if kept else {}).items() if not set(b) & set(chosen)}
@@ -257,6 +268,19 @@ class Method(Parameterised, ABC):
         found out by masking the table again, with other seeds.
         """
         return {}
+
+    def _chosen(self, table: Microdata, attributes: Sequence[str] | None) -> tuple[str, ...]:
+        """The attributes to mask; a method that changes links takes none."""
+        if not self.structural:
+            return resolve_attributes(table, attributes, self.takes, self.name)
+        if table.edges is None:
+            raise DataError(
+                f"{self.name} changes the links of a graph, and the table has none; give its edges with --graph or "
+                "graph="
+            )
+        if attributes:
+            raise ParameterError(f"{self.name} changes the links of a graph and no attribute, so none can be named")
+        return ()
 
     def _seed(self, seed: int | None, earlier: Provenance | None) -> int:
         if earlier is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -163,5 +164,5 @@ def _codes(data: Microdata, name: str) -> IntArray:
 
 def _absent(data: Microdata, name: str) -> BoolArray:
     """Where a number is missing; read as categories, for household numbers may be longer than a double holds."""
-    states = Microdata(data.frame, data.schema.with_kinds(nominal=[name]), data.origin).missing_states(name)
+    states = replace(data, schema=data.schema.with_kinds(nominal=[name])).missing_states(name)
     return np.asarray(states > 0)

@@ -57,6 +57,10 @@ class Manifest:
         """Whether it was written for this very file."""
         return bool(self._part("output").get("file_sha256") == file_digest(Path(path)))
 
+    def is_of_edges(self, path: str | Path) -> bool:
+        """Whether it was written for a graph with this table of edges."""
+        return bool(self._part("output").get("edges_sha256") == file_digest(Path(path)))
+
     def was_made_from(self, data: Microdata) -> bool:
         """Whether this table is the original of the release."""
         return bool(self._part("input").get("digest") == data.digest())

@@ -228,6 +228,11 @@ SERIES_RENUMBERED = Kind(
     "{attribute}: series renumbered at random; their records stay in the order of the original, unless they are put in "
     "random order, too (shuffle)",
 )
+NODES_RENUMBERED = Kind(
+    "nodes-renumbered",
+    "{attribute}: nodes renumbered at random; their records stay in the order of the original, unless they are put in "
+    "random order, too (shuffle)",
+)
 RANDOM_ORDER = Kind("random-order", "records in random order")
 MEMBERS_OF_HOUSEHOLDS = Kind("members-of-households", "{attribute} (in {households:household})")
 MEMBERS_MADE_DIFFERENT = Kind(

@@ -130,8 +130,9 @@ def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
 
 
 _TABLES = ("input", "output", "versions", "members_differ")
-_DIGESTS = (("input", "digest"), *(("output", name) for name in ("digest", "file_sha256", "private_sha256")))
-_COUNTS = (("input", "records"), ("output", "records"))
+_OUTPUT_DIGESTS = ("digest", "file_sha256", "edges_sha256", "private_sha256")
+_DIGESTS = (("input", "digest"), *(("output", name) for name in _OUTPUT_DIGESTS))
+_COUNTS = (("input", "records"), ("output", "records"), ("output", "edges"))
 _DIALECT = ("delimiter", "encoding", "decimal", "sheet")
 
 

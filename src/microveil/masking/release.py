@@ -21,6 +21,7 @@ from microveil.masking.households import BY_HOUSEHOLD, note_of
 from microveil.masking.notes import (
     HOUSEHOLDS_KEPT,
     HOUSEHOLDS_RENUMBERED,
+    NODES_RENUMBERED,
     RANDOM_ORDER,
     SERIES_RENUMBERED,
     Note,
@@ -40,7 +41,7 @@ MADE_AGAIN = (
     "to measure them, carry out the plan again (microveil protect ORIGINAL --plan MANIFEST --out again.csv, or "
     "protect(original, read_manifest(...).plan) in Python) and assess that release"
 )
-_RENUMBERED = {"household": HOUSEHOLDS_RENUMBERED, "series": SERIES_RENUMBERED}
+_RENUMBERED = {"household": HOUSEHOLDS_RENUMBERED, "series": SERIES_RENUMBERED, "node": NODES_RENUMBERED}
 MISSING = "missing"  # in the place of a digest: there was a private file, which nobody has any more
 
 
@@ -90,10 +91,11 @@ class Provenance:
 
     @property
     def renumbered(self) -> tuple[str, ...]:
-        """The household number and the number of series, which a release has anew."""
+        """The household number and the numbers of series and of nodes, which a release has anew."""
         panel = self.schema.panel
         households = () if self.keep_household_ids else self.schema.having("household")
-        return (*households, *(() if panel is None or panel.keep_ids else self.schema.having("series")))
+        series = () if panel is None or panel.keep_ids else self.schema.having("series")
+        return (*households, *series, *self.schema.having("node"))
 
     @property
     def _warnings(self) -> tuple[Note, ...]:
@@ -167,11 +169,12 @@ class Provenance:
 
 class SavedRelease(NamedTuple):
     """The files of a release: the table, its manifest, and the private file where there was something to write in it;
-    the last two are for their owner only."""
+    these two are for their owner only. Of a graph in a folder the table has the nodes, and the edges are beside it."""
 
     table: Path
     manifest: Path
     private: Path | None
+    edges: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -304,6 +307,8 @@ class Release(HasMicrodata):
         as the release has them.
         """
         output: dict[str, Any] = {"records": len(self), "digest": self.data.digest(), "file_sha256": file_digest}
+        if self.data.edges is not None:
+            output["edges"] = len(self.data.edges)
         before = self.provenance.schema
         changed = [_without_found_domain(a, before) for a in self.data.schema]
         changed = [a for a in changed if a.name not in before or a != before[a.name]]
@@ -319,33 +324,41 @@ class Release(HasMicrodata):
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> SavedRelease:
         """Write the masked file, its manifest and, where there is something to write in it, its private file, all of
         them or none; return their paths. What an earlier release of this name has left there goes in the same step."""
-        from microveil.microdata.files import writer
         from microveil.microdata.files.atomic import Writer, text_writer, write_together
+        from microveil.microdata.files.writing import writers
 
         check_path(path, "save", "such as release.save('safe.csv')")
-        path = check_destination(path, force=force, inputs=[self.data.origin.path] if self.data.origin else ())
+        origin = self.data.origin.path if self.data.origin else None
+        path = check_destination(path, force=force, inputs=[origin], graph=self.data.edges is not None)
         beside, private = manifest_path(path), private_path(path)
         content = self.private.to_text(self.data.digest()) if self.private.is_needed else None
-        digest: list[str] = []
+        tables = writers(self.data, path, **dialect)
+        digests: list[str] = []
 
-        def put_table(unfinished: Path) -> None:
-            writer(self.data, path, **dialect)(unfinished)
-            digest.append(file_digest(unfinished))
+        def with_digest(write: Writer) -> Writer:
+            def put(unfinished: Path) -> None:
+                write(unfinished)
+                digests.append(file_digest(unfinished))
+
+            return put
 
         def put_manifest(unfinished: Path) -> None:
             of_private = (
                 hashlib.sha256(content.encode()).hexdigest() if content else MISSING if self.missing_file else None
             )
-            manifest = self.manifest(digest[0], of_private, neutralised=bool(dialect.get("neutralise_formulas")))
+            manifest = self.manifest(digests[0], of_private, neutralised=bool(dialect.get("neutralise_formulas")))
+            if len(digests) > 1:
+                manifest["output"]["edges_sha256"] = digests[1]
             text_writer(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")(unfinished)
 
-        writers: dict[Path, Writer] = {path: put_table, beside: put_manifest}
+        files = {file: with_digest(write) for file, write in tables.items()} | {beside: put_manifest}
+        edges = next((file for file in tables if file != path), None)
         if content is None:
-            write_together(writers, force=force, private=[beside], remove=[private])
-            return SavedRelease(path, beside, None)
-        writers[private] = text_writer(content)
-        write_together(writers, force=force, private=[beside, private])
-        return SavedRelease(path, beside, private)
+            write_together(files, force=force, private=[beside], remove=[private])
+            return SavedRelease(path, beside, None, edges)
+        files[private] = text_writer(content)
+        write_together(files, force=force, private=[beside, private])
+        return SavedRelease(path, beside, private, edges)
 
 
 def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Release:
@@ -389,7 +402,7 @@ def _as_released(data: Microdata, before: Schema, released: Schema) -> Microdata
     for read in data.schema:
         known = next((schema[read.name] for schema in (released, before) if read.name in schema), None)
         attributes.append(read if known is None else _described(data, read, known))
-    return Microdata(data.frame, Schema(attributes, data.schema.panel), data.origin)
+    return replace(data, schema=Schema(attributes, data.schema.panel))
 
 
 def _described(data: Microdata, read: Attribute, known: Attribute) -> Attribute:
@@ -404,15 +417,22 @@ def _described(data: Microdata, read: Attribute, known: Attribute) -> Attribute:
     return known if all(value is None or category_key(value) in listed for value in held) else anything
 
 
-def check_destination(path: str | Path, *, force: bool = False, inputs: Iterable[str | Path | None] = ()) -> Path:
-    """Whether a release can be written here, over none of the inputs; worth asking before any long work starts."""
+def check_destination(
+    path: str | Path, *, force: bool = False, inputs: Iterable[str | Path | None] = (), graph: bool = False
+) -> Path:
+    """Where a release is written, over none of the inputs, of which the first is the original; worth asking before any
+    long work starts. A graph is written to a folder, which is made, and the path is that of its nodes."""
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_writable
+    from microveil.microdata.files.graph_files import edges_file, graph_destination
 
     inputs = list(inputs)
-    path = check_output(path, force=force, inputs=inputs)
+    path = Path(path)
+    if graph:
+        path = graph_destination(path, next(iter(inputs), None))
+    check_output(path, force=force, inputs=inputs)
     check_writable(path)
-    for beside in (manifest_path(path), private_path(path)):
+    for beside in (manifest_path(path), private_path(path), *([edges_file(path)] if graph else [])):
         check_output(beside, force=force, inputs=inputs)
     return path
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from types import MappingProxyType
@@ -173,7 +173,7 @@ def _with_domains(data: Microdata, attributes: Sequence[str]) -> Microdata:
             codes = set(map(category_key, data[name].missing_codes))
             domain = tuple(c for c in data.domain(name) if c is not None and category_key(c) not in codes)
             declared += [data[name].changed(domain=domain)] if domain else []
-    return Microdata(data.frame, data.schema.replacing(*declared), data.origin) if declared else data
+    return replace(data, schema=data.schema.replacing(*declared)) if declared else data
 
 
 def _sizes(method: Parameterised) -> list[int]:

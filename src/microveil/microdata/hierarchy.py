@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -29,7 +29,9 @@ Made = TypeVar("Made", "Hierarchy", "Intervals")
 class Hierarchy:
     """One path per category, from the category itself (level 0) to the coarsest level.
 
-    It serves numbers too, where every number that occurs is listed as a category.
+    It serves numbers too, where every number that occurs is listed as a category. Categories can be of different levels
+    themselves, as a city and a country are among places: `own_levels` says of which each is; all of level 0 where it is
+    empty.
 
     >>> h = Hierarchy.of([("Graz", "South", "*"), ("Linz", "North", "*"), ("Wels", "North", "*")])
     >>> h.levels, h.generalise("Wels", 1), h.categories(1)
@@ -37,14 +39,15 @@ class Hierarchy:
     """
 
     paths: tuple[tuple[str, ...], ...]
+    own_levels: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, paths: Iterable[Sequence[object]]) -> Hierarchy:
+    def of(cls, paths: Iterable[Sequence[object]], own_levels: Sequence[int] = ()) -> Hierarchy:
         """Build and check: equal lengths, no empty node, every category once, and one parent for every node."""
         listed = list(paths)
         if any(isinstance(path, str) or not isinstance(path, Sequence | np.ndarray) for path in listed):
             raise SchemaError("hierarchy: it must be a list of paths such as ['Graz', 'South', '*']")
-        return _checked(cls(tuple(tuple(checked_node(node) for node in path) for path in listed)))
+        return _checked(cls(tuple(tuple(checked_node(node) for node in path) for path in listed), tuple(own_levels)))
 
     def problem(self) -> str | None:
         """What is wrong with it, if anything."""
@@ -69,7 +72,16 @@ class Hierarchy:
                     return f"category '{path[0]}' has a gap at level {level}"
                 if parents.setdefault(child, parent) != parent:
                     return f"'{child}' at level {level - 1} has two parents, '{parents[child]}' and '{parent}'"
+        if self.own_levels and len(self.own_levels) != len(self.paths):
+            return "every category needs a level of its own"
+        if any(type(level) is not int or not 0 <= level < self.levels for level in self.own_levels):
+            return f"the level of a category is a whole number from 0 to {self.levels - 1}"
         return None
+
+    @property
+    def category_levels(self) -> tuple[int, ...]:
+        """The level of each category."""
+        return self.own_levels or (0,) * len(self.paths)
 
     @property
     def levels(self) -> int:
@@ -179,8 +191,9 @@ class Hierarchy:
         writer.writerows(self.paths)
         write_text(path, text.getvalue(), force=force)
 
-    def to_plain(self) -> list[list[str]]:
-        return [list(path) for path in self.paths]
+    def to_plain(self) -> list[list[str]] | dict[str, Any]:
+        paths = [list(path) for path in self.paths]
+        return {"paths": paths, "levels": list(self.own_levels)} if self.own_levels else paths
 
 
 @dataclass(frozen=True)
@@ -263,9 +276,14 @@ class Intervals:
 
 
 def hierarchy_from_plain(value: object) -> object:
-    """A hierarchy from its form in TOML or JSON: a list of paths, or `{ cuts = [...] }`; other things as they are."""
+    """A hierarchy from its form in TOML or JSON: a list of paths, with the levels of its categories where they differ,
+    or `{ cuts = [...] }`; other things as they are."""
     if isinstance(value, list | tuple):
         return Hierarchy.of(value)
+    if isinstance(value, Mapping) and set(value) == {"paths", "levels"}:
+        if not all(isinstance(part, list | tuple) for part in value.values()):
+            raise SchemaError("hierarchy: paths and levels are lists")
+        return Hierarchy.of(value["paths"], value["levels"])
     if isinstance(value, Mapping):
         if set(value) != {"cuts"}:
             raise SchemaError("hierarchy: it must be a list of paths or cut points such as { cuts = [[20, 40]] }")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from microveil.microdata.schema import Attribute, Category, Schema, category_key
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from microveil.microdata.edges import Edges
     from microveil.microdata.files import Origin
 
 
@@ -79,7 +80,8 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Microdata:
-    """A table with a schema. Nothing that is done with it changes it, or the frame it came from.
+    """A table with a schema. Nothing that is done with it changes it, or the frame it came from. With `edges` between
+    its records it is a graph.
 
     >>> people = Microdata.of({"age": [31, 45, 62], "job": ["cook", "nurse", "cook"]}, keys=["age", "job"])
     >>> people.schema.keys, people["age"].kind, people.domain("job")
@@ -89,6 +91,7 @@ class Microdata:
     frame: Frame
     schema: Schema
     origin: Origin | None = None
+    edges: Edges | None = None
 
     @classmethod
     def of(
@@ -106,17 +109,22 @@ class Microdata:
         ordinal: Sequence[str] | Mapping[str, Sequence[Category] | None] | None = None,
         nominal: Sequence[str] | None = None,
         series: str | Mapping[str, Any] | Panel | None = None,
+        graph: Any = None,
+        node: str | None = None,
         origin: Origin | None = None,
     ) -> Microdata:
         """Wrap a table. Kinds are guessed where the schema is silent; roles are never guessed.
 
         With `series` its records are series: "id=shop,time=month,value=sales" for a table with a row for every series
         and time, "wide" for one with a row for every series.
+        With `graph`, a table of edges, its records are nodes, which the edges name as the column `node` does; where
+        none is declared, that is a column called node or id, else the first one.
         Ordinal attributes have the order of their domain, of numbers, ranges or a usual scale; where there is none,
         it must be given: `ordinal={"size": ["small", "medium", "large"]}`.
         """
         if isinstance(table, Microdata):
             frame, schema, origin = table.frame, schema or table.schema, origin or table.origin
+            graph = table.edges if graph is None else graph
         else:
             frame = open_frame(table)
         if schema is not None and not isinstance(schema, Schema):
@@ -147,6 +155,7 @@ class Microdata:
             weight=weight,
             household=household,
             stratum=strata,
+            node=node,
         )
         if panel is not None and not panel.is_read:
             from microveil.microdata.panel_forms import read_wide
@@ -159,7 +168,26 @@ class Microdata:
         made = cls(frame, complete, origin)
         for attribute in complete:
             made._ask_for_an_order(attribute)
-        return made
+        return made if graph is None else made._linked(graph)
+
+    def _linked(self, graph: Any) -> Microdata:
+        """The table as the nodes of a graph."""
+        from microveil.microdata.edges import Edges, edges_of, node_column
+
+        if self.schema.panel is not None:
+            raise SchemaError("a table of series cannot have links between its records, too")
+        named = self.schema.node
+        if named is None and isinstance(graph, Edges):
+            return replace(self, edges=graph.between(len(self)))
+        node = named or node_column(self.frame)
+        roles = self.schema[node].roles
+        if set(roles) - {"node"}:
+            raise SchemaError(
+                f"attribute '{node}' is the node, which gets another number in a release, so it cannot be the "
+                f"{roles[0]} too; another column is named as the node with --node or node="
+            )
+        edges = edges_of(graph, self.arrow(node), node)
+        return replace(self, schema=self.schema.with_roles(node=node), edges=edges)
 
     def _ask_for_an_order(self, attribute: Attribute) -> None:
         """Refuse an ordinal attribute whose categories have no order that is declared or that they show themselves."""
@@ -203,7 +231,7 @@ class Microdata:
         return own_frame(self.as_filed().frame).to_native()
 
     def with_schema(self, schema: Schema) -> Microdata:
-        return Microdata.of(self.frame, schema.read_as(self.schema), origin=self.origin)
+        return Microdata.of(self.frame, schema.read_as(self.schema), origin=self.origin, graph=self.edges)
 
     def as_filed(self) -> Microdata:
         """The table in the form in which a file has it: of a long table of series, with a row for every series and
@@ -214,7 +242,7 @@ class Microdata:
         from microveil.microdata.panel_forms import to_long
 
         frame, schema = to_long(self.frame, self.schema)
-        return Microdata(frame, schema, self.origin)
+        return replace(self, frame=frame, schema=schema)
 
     def series_among(self, names: Sequence[str]) -> tuple[Series, ...]:
         """The series that some attributes are values of, each with its values at those times.
@@ -237,8 +265,7 @@ class Microdata:
 
     def select(self, names: Sequence[str]) -> Microdata:
         """Only these columns, in this order."""
-        schema = self.schema.select(names)
-        return Microdata(self.frame.select(*names), schema, self.origin)
+        return replace(self, frame=self.frame.select(*names), schema=self.schema.select(names))
 
     def without(self, names: Iterable[str]) -> Microdata:
         left_out = set(names)
@@ -411,15 +438,16 @@ class Microdata:
         """The table with some columns replaced, and the descriptions of attributes that change with them."""
         for name in columns:
             self.schema[name]
-        return Microdata(with_arrow_columns(self.frame, columns), self.schema.replacing(*attributes), self.origin)
+        return replace(self, frame=with_arrow_columns(self.frame, columns), schema=self.schema.replacing(*attributes))
 
     def take(self, rows: IntArray) -> Microdata:
-        """Only these records, in this order."""
-        return Microdata(self.frame[rows.tolist()], self.schema, self.origin)
+        """Only these records, in this order, and the links among them."""
+        edges = None if self.edges is None else self.edges.take(rows)
+        return replace(self, frame=self.frame[rows.tolist()], edges=edges)
 
     def without_index(self) -> Microdata:
         """The table with its records numbered from 0; only pandas keeps names of records beside them."""
-        return Microdata(nw.maybe_reset_index(self.frame), self.schema, self.origin)
+        return replace(self, frame=nw.maybe_reset_index(self.frame))
 
     def number_column(self, name: str, values: FloatArray, suppressed: BoolArray | None = None) -> pa.Array:
         """Masked numbers as a column: missing cells keep what they held, suppressed cells become empty.
@@ -484,7 +512,7 @@ class Microdata:
         return not (pa.types.is_nested(kind) or holds_raw_bytes(kind))
 
     def digest(self) -> str:
-        """A SHA-256 over names and cells, the same for every frame type and file format."""
+        """A SHA-256 over names, cells and links, the same for every frame type and file format."""
         return self._digest
 
     @cached_property
@@ -494,6 +522,8 @@ class Microdata:
             seal.update(f"{len(name)}:{name}:{len(self)}".encode())
             for part in self._parts_of_digest(name):
                 seal.update(part)
+        if self.edges is not None:
+            seal.update(self.edges.digest().encode())
         return seal.hexdigest()
 
     def _parts_of_digest(self, name: str) -> list[bytes]:
@@ -624,7 +654,8 @@ def resolve_attributes(
     data: Microdata, attributes: Sequence[str] | None, kinds: Sequence[str], asker: str
 ) -> tuple[str, ...]:
     """Which attributes are meant: those named; else the keys; else, without any roles, all numeric ones; else all.
-    In a table of series a variable stands for its values at all times, and where none are named, series are meant.
+    In a table of series a variable stands for its values at all times, and where none are named, series are meant; of
+    the nodes of a graph all attributes are.
 
     Attributes of a kind the asker cannot treat are refused, never passed over.
     """
@@ -640,6 +671,8 @@ def resolve_attributes(
         named = data.schema.keys
     elif data.schema.has_roles:
         raise SchemaError("some attributes have roles but none is a key; name the keys or the attributes to use")
+    elif data.edges is not None:
+        named = tuple(name for name in data.schema.of_kind(*kinds) if name != data.schema.node)
     else:
         named = ("numeric" in kinds and data.schema.of_kind("numeric")) or data.schema.of_kind(*kinds)
     for name in named:

@@ -18,7 +18,7 @@ from microveil.microdata.panel import Panel
 from microveil.parameters import raised_by, what_is_wrong
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
-Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum", "series"]
+Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum", "series", "node"]
 MissingPolicy = Literal["own category", "wildcard", "not applicable", "refuse"]
 Category = str | int | float | bool
 
@@ -193,7 +193,7 @@ class Schema:
         repeated = _repeated([a.name for a in self.attributes])
         if repeated:
             raise SchemaError(f"attribute '{repeated}' is described twice")
-        for role in ("weight", "household", "series"):
+        for role in ("weight", "household", "series", "node"):
             holders = self.having(role)
             if len(holders) > 1:
                 raise SchemaError(f"only one attribute can be the {role}, not {' and '.join(holders)}")
@@ -262,8 +262,14 @@ class Schema:
         return next(iter(self.having("household")), None)
 
     @property
+    def node(self) -> str | None:
+        """The column that the edges of a graph name its nodes by."""
+        return next(iter(self.having("node")), None)
+
+    @property
     def has_roles(self) -> bool:
-        return any(a.roles for a in self.attributes)
+        """Whether any attribute has one, beside the node of a graph."""
+        return any(set(a.roles) - {"node"} for a in self.attributes)
 
     def select(self, names: Sequence[str]) -> Schema:
         panel = self.panel.restricted(names) if self.panel is not None and self.panel.is_read else self.panel

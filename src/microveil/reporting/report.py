@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from microveil.attacks.correspondence import corresponding
@@ -94,7 +95,7 @@ def findings_of(
 def _described(released: Microdata, pair: Pair) -> Microdata:
     """The released table with what the original's schema says; a file brings only guesses of its own."""
     attributes = (_described_attribute(attribute, pair) for attribute in released.schema)
-    return Microdata(released.frame, Schema(attributes, released.schema.panel), released.origin)
+    return replace(released, schema=Schema(attributes, released.schema.panel))
 
 
 def _described_attribute(attribute: Attribute, pair: Pair) -> Attribute:

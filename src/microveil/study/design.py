@@ -37,12 +37,12 @@ from microveil.study.cells import MEAN, Candidate, Named
 from microveil.units import percentage
 
 _ROLES = ("keys", "confidential", "identifiers", "strata")
-_ROLES_OF_ONE = ("weight", "household")
+_ROLES_OF_ONE = ("weight", "household", "node")
 _KINDS = ("numeric", "ordinal", "nominal")
 _READING = ("delimiter", "encoding", "decimal", "sheet")
 _MEASURING = ("attributes", "known", "attacks", "losses", "score", "accept")
 _WORK = ("seed", "repeats", "workers")
-_TABLE = ("data", "dataset", "schema", "series", *_ROLES, *_ROLES_OF_ONE, *_KINDS, *_READING)
+_TABLE = ("data", "dataset", "schema", "series", "graph", *_ROLES, *_ROLES_OF_ONE, *_KINDS, *_READING)
 MOST_REPEATS, MOST_WORKERS, MOST_CANDIDATES = 10_000, 1_000, 100_000
 ENTRIES = ("title", "organisation", "author", "method", *_TABLE, *_MEASURING, *_WORK)
 _METHOD_ENTRIES = ("name", "set", "grid", "attributes", "label", "steps")
@@ -92,6 +92,8 @@ class Design:
         roles_and_kinds |= {name: _text(plain, name) for name in _ROLES_OF_ONE}
         roles_and_kinds["ordinal"] = _orders(plain)
         roles_and_kinds["series"] = None if plain.get("series") is None else Panel.of(plain["series"])
+        edges = _text(plain, "graph")
+        roles_and_kinds["graph"] = None if edges is None else folder / edges
         reading = {name: _text(plain, name) for name in _READING}
         workers = plain.get("workers")
         return cls(
@@ -136,7 +138,8 @@ class Design:
             raise FileError(self.file, str(problem)) from None
 
     def _entry_with(self, column: str) -> str:
-        named = {entry: [given] if isinstance(given, str) else given for entry, given in self.roles_and_kinds.items()}
+        columns = {entry: given for entry, given in self.roles_and_kinds.items() if entry != "graph"}
+        named = {entry: [given] if isinstance(given, str) else given for entry, given in columns.items()}
         panel = self.roles_and_kinds.get("series")
         named["series"] = [] if panel is None else [panel.id, panel.time, *panel.values]
         return next((f"{entry}: " for entry, names in named.items() if column in names), "")

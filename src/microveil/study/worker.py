@@ -32,13 +32,13 @@ def packed(table: Microdata) -> bytes:
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, columns.schema) as stream:
         stream.write_table(columns)
-    return pickle.dumps((sink.getvalue(), table.schema))
+    return pickle.dumps((sink.getvalue(), table.schema, table.edges))
 
 
 def unpacked(content: bytes) -> Microdata:
-    columns, schema = pickle.loads(content)
+    columns, schema, edges = pickle.loads(content)
     assert isinstance(schema, Schema)
-    return Microdata.of(pa.ipc.open_stream(columns).read_all(), schema)
+    return Microdata.of(pa.ipc.open_stream(columns).read_all(), schema, graph=edges)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
-_UNSUITED = ("identifier", "household")  # almost every record has a category of its own
+_UNSUITED = ("identifier", "household", "node")  # almost every record has a category of its own
 
 
 @parameterised

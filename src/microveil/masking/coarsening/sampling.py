@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -71,7 +72,7 @@ class Sampling(Method):
             limits = data[weight].range
             if limits is not None and np.nanmax(values[rows]) > limits[1]:
                 changed.append(data[weight].changed(range=None))
-            unlimited = Microdata(data.frame, data.schema.replacing(*changed), data.origin)
+            unlimited = replace(data, schema=data.schema.replacing(*changed))
             columns[weight] = unlimited.number_column(weight, values)
         return Masked(columns, notes=self._notes(data, attributes), attributes=tuple(changed), rows=rows)
 

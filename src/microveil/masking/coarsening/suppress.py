@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -136,7 +137,7 @@ class Suppress(Method):
             if policy == "refuse":  # there are none yet; emptied cells could be anything
                 policy = "wildcard"
             changed.append(attribute.changed(missing=policy))
-        return Microdata(data.frame, data.schema.replacing(*changed), data.origin)
+        return replace(data, schema=data.schema.replacing(*changed))
 
     def _asked(self, data: Microdata) -> tuple[FloatArray, FloatArray]:
         """What each record counts for, and how much must agree with every one: records, and where asked persons."""

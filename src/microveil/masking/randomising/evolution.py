@@ -26,7 +26,7 @@ _GENERATIONS = 500
 _START, _INVARIANT_START = 0.5, 0.6  # diagonals from which Marés (2013) starts
 _MOST_CATEGORIES = 200  # beyond, so many cells wait for their turn that nothing comes of it
 _FINE = 50  # categories up to which thousandths do
-_UNSUITED = ("identifier", "household")  # almost every record has a category of its own
+_UNSUITED = ("identifier", "household", "node")  # almost every record has a category of its own
 
 
 @parameterised

@@ -118,7 +118,8 @@ class Synthetic(Method):
     def _given(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[list[Column], list[Note]]:
         """The columns to draw given, and a word on those that the model cannot use."""
         if self.given is None:
-            left_out = {*attributes, *data.schema.identifiers, *data.schema.having("household")}
+            numbers = (name for role in ("identifier", "household", "node") for name in data.schema.having(role))
+            left_out = {*attributes, *numbers}
             names = [name for name in data.names if name not in left_out]
         else:
             names = list(dict.fromkeys(self.given))

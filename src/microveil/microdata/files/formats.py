@@ -36,6 +36,8 @@ FORMATS = (
     Format("stata", "a Stata file", (".dta",), ("dta",), (".dta",)),
     Format("sas", "a SAS data set", (".sas7bdat",), ("sas7bdat",)),
     Format("sas-transport", "a SAS transport file", (".xpt",), ("xpt",)),
+    Format("graphml", "a GraphML file", (".graphml",), (TEXT,), (".graphml",)),
+    Format("gml", "a GML file", (".gml",), (TEXT,), (".gml",)),
 )
 
 _INSTEAD = {

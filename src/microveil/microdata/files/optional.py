@@ -25,6 +25,7 @@ def check_installed(package: str, path: Path, words: str) -> None:
 
 
 def _missing(package: str, path: Path, words: str) -> FileError:
+    extra = "graphs" if package == "networkx" else "files"
     return FileError(
-        path, f'{words} needs the package {package}, which is not installed; run: pip install "microveil[files]"'
+        path, f'{words} needs the package {package}, which is not installed; run: pip install "microveil[{extra}]"'
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os.path import isdir
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from microveil.errors import FileError, MicroveilError, check_path
 from microveil.microdata.files.delimited.reader import Wishes, read_delimited
 from microveil.microdata.files.delimited.type_inference import Declared
 from microveil.microdata.files.formats import check_readable
+from microveil.microdata.files.graph_files import GRAPH_FORMATS, graph_in, read_graph_file
 from microveil.microdata.files.optional import check_installed
 from microveil.microdata.files.origin import Origin
 from microveil.microdata.microdata import Microdata, as_categories
@@ -32,6 +34,7 @@ def read(
     decimal: str | None = None,
     sheet: str | None = None,
     like: Microdata | Schema | None = None,
+    graph: Any = None,
     neutralised: bool = False,
     progress: Progress = silent,
     **roles_and_kinds: Any,
@@ -42,11 +45,15 @@ def read(
     stored about the variables (labels, missing codes, measurement level) becomes the schema; what the given schema says
     of an attribute replaces it. Columns that are text in the table `like`, or whose categories are texts in the
     schema `like`, are read as text.
+    With `graph`, the path of a table of edges or such a table, the records are the nodes of a graph. GraphML and GML
+    files hold both, and so does a folder with nodes.csv and edges.csv.
     With `neutralised`, texts of a CSV file lose the apostrophe that `neutralise_formulas` put before them.
     Roles and kinds go to `Microdata.of`: `read("people.csv", keys=["age", "zip"])`.
     """
     check_path(path, "read", "Microdata.of(frame) wraps a table that is in memory")
     path = Path(path)
+    if isdir(path):
+        path, graph = graph_in(path)
     known = check_readable(path)
     given = Schema.read(schema) if isinstance(schema, str | Path) else schema
     described: list[Attribute] = []
@@ -55,6 +62,11 @@ def read(
             declared = {**_text_columns(like), **_declared(given, roles_and_kinds)}
             wishes = Wishes(delimiter, encoding, decimal, declared, neutralised)
             table, origin = read_delimited(path, known.name, wishes, progress)
+        elif known.name in GRAPH_FORMATS:
+            table, graph = read_graph_file(path, known.name)
+            origin = Origin(str(path), known.name)
+            if given is None or given.node is None:
+                roles_and_kinds["node"] = roles_and_kinds.get("node") or next(iter(table))
         else:
             table, described = _read_other(path, known.name, encoding, sheet)
             described = [_with_known_order(attribute, table) for attribute in described]
@@ -62,7 +74,11 @@ def read(
         progress(1.0, "reading the file")
         if roles_and_kinds.get("series") is None and (given is None or given.panel is None):
             roles_and_kinds["series"] = _panel(like)
-        return Microdata.of(table, _merged(described, given), origin=origin, **roles_and_kinds)
+        if graph is not None and roles_and_kinds.get("node") is None and (given is None or given.node is None):
+            roles_and_kinds["node"] = _node(like)
+        if isinstance(graph, str | Path):
+            graph = read(graph, progress=progress).frame
+        return Microdata.of(table, _merged(described, given), origin=origin, graph=graph, **roles_and_kinds)
     except MemoryError:
         raise FileError(path, "there is not enough memory for this table") from None
 
@@ -115,6 +131,12 @@ def _panel(like: Microdata | Schema | None) -> Panel | None:
     """The series that another table or a schema declares, for a file that is to be compared with it."""
     schema = like.schema if isinstance(like, Microdata) else like
     return None if schema is None or schema.panel is None else schema.panel.declared
+
+
+def _node(like: Microdata | Schema | None) -> str | None:
+    """The column that another table or a schema has for the nodes of its graph."""
+    schema = like.schema if isinstance(like, Microdata) else like
+    return None if schema is None else schema.node
 
 
 def _declared(schema: Schema | None, roles_and_kinds: Mapping[str, Any]) -> dict[str, Declared]:

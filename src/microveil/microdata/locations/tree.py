@@ -15,7 +15,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from microveil.errors import DataError, ParameterError, SchemaError, UnknownNameError, brief
+from microveil.errors import DataError, ParameterError, SchemaError, UnknownNameError
+from microveil.microdata.ancestry import Ancestry
 from microveil.microdata.hierarchy import Hierarchy
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -326,8 +327,11 @@ class LocationTree:
 
     def is_within(self, first: npt.ArrayLike, second: npt.ArrayLike) -> BoolArray:
         """Whether each second location lies on the path from the first to World; every location is within itself."""
-        a, b = np.broadcast_arrays(self._checked(first), self._checked(second))
-        return np.asarray(self.paths[a, self.depth[b]] == b)
+        return self._ancestry.is_within(*np.broadcast_arrays(self._checked(first), self._checked(second)))
+
+    @cached_property
+    def _ancestry(self) -> Ancestry:
+        return Ancestry(self.paths, self.level, TOP_LEVEL)
 
     def distances(
         self, first: npt.ArrayLike, second: npt.ArrayLike, *, strict: bool = False, eps: float = 0.0
@@ -338,21 +342,12 @@ class LocationTree:
         `strict` takes the equation as it is printed, where only the second may be on the path of the first. `eps` is
         the distance of two different locations of one path with the same level, such as a street and its quarter.
         """
-        if not 0 <= eps < 1 / TOP_LEVEL:
-            raise ParameterError(f"eps = {brief(eps)} is not allowed; it must be at least 0 and below 1/{TOP_LEVEL}")
         a, b = np.broadcast_arrays(self._checked(first), self._checked(second))
-        on_a_path = self.is_within(a, b) if strict else self.is_within(a, b) | self.is_within(b, a)
-        steps = np.abs(self.level[a] - self.level[b])
-        near = np.where((steps == 0) & (a != b), eps, steps / TOP_LEVEL)
-        return np.asarray(np.where(on_a_path, near, 1.0))
+        return self._ancestry.distances(a, b, strict=strict, eps=eps)
 
     def common_ancestors(self, first: npt.ArrayLike, second: npt.ArrayLike) -> IntArray:
         """For each first location and its second one the smallest location that holds both."""
-        a, b = np.broadcast_arrays(self._checked(first), self._checked(second))
-        found = np.full(a.shape, self.root, dtype=np.int64)
-        for column in self.paths.T:
-            found = np.where((column[a] == column[b]) & (column[a] >= 0), column[a], found)
-        return found
+        return self._ancestry.common_ancestors(*np.broadcast_arrays(self._checked(first), self._checked(second)))
 
     def common_ancestor(self, codes: npt.ArrayLike) -> int:
         """The smallest location that holds all of these, by which they are aggregated."""
@@ -366,12 +361,7 @@ class LocationTree:
             raise ParameterError("the common ancestor of no location is not defined; give at least one")
         if listed.shape != group.shape or not np.array_equal(np.unique(group), np.arange(group.max() + 1)):
             raise ParameterError("every location needs a group, and groups are numbered from 0 without gaps")
-        order = np.argsort(group, kind="stable")
-        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-        paths = self.paths[listed[order]]
-        lowest, highest = np.minimum.reduceat(paths, starts), np.maximum.reduceat(paths, starts)
-        shared = ((lowest == highest) & (lowest >= 0)).sum(axis=1)
-        return np.asarray(lowest[np.arange(len(starts)), shared - 1])
+        return self._ancestry.common_ancestors_of_groups(listed, group)
 
     def tables(self, codes: npt.ArrayLike, *, strict: bool = False, eps: float = 0.0) -> LocationTables:
         """Distances and common ancestors between the distinct ones of these locations."""
@@ -420,7 +410,8 @@ class LocationTree:
         nodes = self._at_every_level(listed) if by_level else self._at_every_step(listed, categories is not None)
         own = [self.labels[code] for code in listed] if categories is None else categories
         columns = [self._names_of_nodes(column.tolist(), own) for column in nodes.T]
-        return Hierarchy.of(list(zip(own, *columns, strict=True)))
+        levels = self.level[listed].tolist() if by_level else ()
+        return Hierarchy.of(list(zip(own, *columns, strict=True)), levels)
 
     def _names_of_nodes(self, nodes: Sequence[int], categories: Sequence[str]) -> list[str]:
         """The labels of the nodes of a level, none of which is also a category that is not all that the node holds."""
