@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 from microveil.comparison.pairs import Pair
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
+from microveil.microdata.edges import Edges
 from microveil.microdata.schema import Schema
 from microveil.registry import method
 
@@ -25,6 +27,14 @@ FRAMES = tuple(library for library in ("pandas", "polars", "pyarrow") if find_sp
 def people() -> Microdata:
     """Two hundred persons of the sample survey, with missing cells and missing codes."""
     return survey(200, seed=11)
+
+
+@cache
+def linked_people() -> Microdata:
+    """The same persons as the nodes of a graph, some without any link."""
+    rng = np.random.default_rng(5)
+    source = rng.integers(0, 180, 500)
+    return replace(people(), edges=Edges.of(source, (source + rng.geometric(0.1, 500)) % 180, 200))
 
 
 @cache

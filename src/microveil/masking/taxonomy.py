@@ -18,6 +18,7 @@ NATURES: dict[str, Nature] = {
     "randomising": "perturbative",
     "coarsening": "non-perturbative",
     "synthesis": "synthetic",
+    "structure": "perturbative",  # of links, where the others are about values
     "combining": "perturbative",  # as a rule: what another method makes, part of the file by part
 }
 

@@ -52,6 +52,7 @@ _WHAT_IS_DONE = {
     "randomising": "values were changed at random",
     "coarsening": "values were made coarser or left out",
     "synthesis": "values were drawn from a model of the data",
+    "structure": "some links between persons were changed",
     "combining": "several ways of masking were combined",
 }
 
