@@ -154,9 +154,16 @@ def _nodes(data: Microdata, name: str, forest: _Forest) -> IntArray:
 
 
 def profiles_of(
-    data: Microdata, attributes: Sequence[str], lists: Sequence[RankedList], *, borda: bool, place_weight: float
+    data: Microdata,
+    attributes: Sequence[str],
+    lists: Sequence[RankedList],
+    *,
+    borda: bool,
+    place_weight: float,
+    medians: bool = False,
 ) -> Profiles:
-    """The attributes as profiles; each counts 1, and a place `place_weight`."""
+    """The attributes as profiles; each counts 1, and a place `place_weight`. Groups publish means of numbers, or if
+    `medians` says so their lower medians."""
     listed = {name for one in lists for name in one.names}
     lines = {name: line for name in attributes if name not in listed and (line := _line(data, name)) is not None}
     others = [name for name in attributes if name not in listed and name not in lines]
@@ -168,7 +175,7 @@ def profiles_of(
     return Profiles(
         lines=np.array([line.values for line in lines.values()], dtype=np.float64).reshape(-1, n),
         offset=np.array([line.offset for line in lines.values()], dtype=np.float64),
-        median=np.array([line.median for line in lines.values()], dtype=np.bool_),
+        median=np.array([line.median or medians for line in lines.values()], dtype=np.bool_),
         nodes=np.array(nodes, dtype=np.int64).reshape(-1, n),
         weight=np.array([place_weight if data[name].kind == "location" else 1.0 for name in others], dtype=np.float64),
         common=np.array([is_place(data, name) for name in others], dtype=np.bool_),

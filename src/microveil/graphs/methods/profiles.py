@@ -22,7 +22,7 @@ from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, ranges
 from microveil.microdata import Attribute, Hierarchy, Microdata
 from microveil.microdata.microdata import as_categories, check_records
 from microveil.microdata.schema import KINDS, category_key
-from microveil.numerics.grouping.groups import joined_labels
+from microveil.numerics.grouping.groups import joined_labels, lower_medians_by_group
 from microveil.numerics.grouping.profiles import Profiles
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
@@ -93,6 +93,9 @@ class GraphProfiles(Method):
     place_weight: float = parameter(
         default=1.0, help="how much a place counts in distances, where every other attribute counts 1", ge=0, le=1000
     )
+    numbers: Literal["mean", "lower-median"] = parameter(
+        default="mean", help="what a group publishes of numbers: their mean, or the lower one of their medians"
+    )
     strict: bool = parameter(
         default=False,
         help="with k-member: distances by the equation as it is printed, where a place is near another only if that "
@@ -108,7 +111,14 @@ class GraphProfiles(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")
         lists = [] if self.topics == "mode" else ranked_lists(data, attributes, self.ranked, self.name)
-        profiles = profiles_of(data, attributes, lists, borda=self.topics == "borda", place_weight=self.place_weight)
+        profiles = profiles_of(
+            data,
+            attributes,
+            lists,
+            borda=self.topics == "borda",
+            place_weight=self.place_weight,
+            medians=self.numbers == "lower-median",
+        )
         listed = {name for one in lists for name in one.names}
         single = [name for name in attributes if name not in listed]
         rows = self._rows(data, single)
@@ -159,6 +169,11 @@ class GraphProfiles(Method):
             emptied += Emptied.of(suppressed[name], states)
         others = {name: cells for name, cells in suppressed.items() if not is_place(data, name)}
         columns = aggregate_columns(data, partition, others, "mean")
+        if self.numbers == "lower-median":
+            for name in others:
+                if data[name].kind == "numeric":
+                    middle = lower_medians_by_group(data.numbers(name).values, partition.labels)
+                    columns[name] = data.number_column(name, middle, suppressed[name])
         described: list[Attribute] = []
         notes = list(emptied.notes)
         for name in single:

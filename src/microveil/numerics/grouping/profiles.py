@@ -56,7 +56,7 @@ class Profiles(NamedTuple):
 
     @property
     def records(self) -> int:
-        return max(self.lines.shape[1], self.nodes.shape[1], self.ranked.shape[1])
+        return int(max(self.lines.shape[1], self.nodes.shape[1], self.ranked.shape[1]))
 
 
 class Common(NamedTuple):
