@@ -252,7 +252,8 @@ def _alphabetical(work: Work) -> str:
 
 
 class Shown(NamedTuple):
-    """A test that shows a capability: its file, its name, and the modules of Microveil that it uses."""
+    """A test that shows a capability: its file, its name, and the modules of Microveil, or of its studies, that it
+    uses."""
 
     path: str
     test: str
@@ -265,10 +266,11 @@ def marked_tests() -> dict[str, list[Shown]]:
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         uses = {name: node for node in tree.body for name in _defined(node)}
+        packages = ("microveil.", "reproduction.") if path.parent.name == "reproduction" else ("microveil.",)
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 for mark in _marks(node):
-                    modules = _modules(node, uses) or _modules(tree, {})
+                    modules = _modules(node, uses, packages) or _modules(tree, {}, packages)
                     found[mark].append(Shown(path.relative_to(ROOT).as_posix(), node.name, modules))
     return found
 
@@ -282,14 +284,14 @@ def _defined(node: ast.stmt) -> list[str]:
     return [name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
 
 
-def _modules(start: ast.AST, uses: dict[str, ast.stmt]) -> tuple[str, ...]:
-    """The modules of Microveil that a part of a test file uses, also by the functions and values it calls upon."""
+def _modules(start: ast.AST, uses: dict[str, ast.stmt], packages: tuple[str, ...]) -> tuple[str, ...]:
+    """The modules of some packages that a part of a test file uses, also by the functions and values it calls upon."""
     seen: set[str] = set()
     found: set[str] = set()
     waiting = [start]
     while waiting:
         for node in ast.walk(waiting.pop()):
-            if isinstance(node, ast.ImportFrom) and _is_ours(node.module):
+            if isinstance(node, ast.ImportFrom) and _shows(node.module or "", packages):
                 found.add(str(node.module))
             name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else None
             if name in uses and name not in seen:
@@ -298,10 +300,8 @@ def _modules(start: ast.AST, uses: dict[str, ast.stmt]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _is_ours(module: str | None) -> bool:
-    return (
-        bool(module) and module.startswith("microveil.") and module not in ("microveil.errors", "microveil.microdata")
-    )
+def _shows(module: str, packages: tuple[str, ...]) -> bool:
+    return module.startswith(packages) and module not in ("microveil.errors", "microveil.microdata")
 
 
 def _marks(node: ast.FunctionDef | ast.ClassDef) -> list[str]:

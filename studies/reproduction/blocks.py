@@ -19,18 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from microveil.attacks.anonymity import random_file_anonymity, random_file_bounds, real_anonymity
+from microveil.attacks.anonymity import real_anonymity
 from microveil.masking import Method, Release
-from microveil.masking.preparation.attribute_blocks import (
-    circle_file,
-    consecutive_blocks,
-    correlated_blocks,
-    sphere_file,
-    spread_blocks,
-)
+from microveil.masking.preparation.attribute_blocks import consecutive_blocks, correlated_blocks, spread_blocks
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.registry import make
+from reproduction.artificial_files import circle_file, sphere_file
 from reproduction.base import Quick, Reproduction, Row, Rows, printed, row, whole
 from reproduction.measuring import (
     PLD_RULE,
@@ -44,6 +39,7 @@ from reproduction.measuring import (
     method,
     table,
 )
+from reproduction.random_file import random_file_anonymity, random_file_bounds
 
 Line = dict[str, str]
 Names = tuple[str, ...]

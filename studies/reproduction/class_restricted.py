@@ -18,10 +18,11 @@ from microveil.numerics.counting.class_divergence import ClassReport, shares_of
 from microveil.numerics.grouping.class_cuts import Removable, cut_removable_edges, regrow
 from microveil.numerics.grouping.class_tree import euclidean_tree, grow_tree
 from microveil.numerics.grouping.groups import means_by_group
-from microveil.numerics.perturbing.perturbation import Mode, linkage_ranks, moment_biases, perturb
+from microveil.numerics.perturbing.perturbation import Mode, perturb
 from microveil.numerics.statistics.scaling import min_max
 from microveil.typing import FloatArray, IntArray
 from reproduction.base import Kind, Quick, Reproduction, Row, Rows, whole
+from reproduction.class_restricted_measures import linkage_ranks, moment_biases
 
 SEEDS = 5
 SMALLEST = 3  # the group size that calibration starts from

@@ -13,9 +13,10 @@ import numpy as np
 
 from microveil.masking import Method
 from microveil.microdata import datasets
-from microveil.numerics.grouping.ward import k_ward_effort, recursive_k_ward_effort, recursive_k_ward_groups
+from microveil.numerics.grouping.ward import recursive_k_ward_groups
 from microveil.numerics.statistics.summary import Summary, summarise
 from reproduction.base import Reproduction, Row, Rows, printed, row, whole
+from reproduction.k_ward_effort import k_ward_effort, recursive_k_ward_effort
 from reproduction.measuring import method, share_lost
 
 FILES = ("tarragona", "census")

@@ -17,20 +17,18 @@ import numpy as np
 from microveil.masking.preparation.dependence import chosen_attributes
 from microveil.microdata import datasets
 from microveil.microdata.datasets.simulated_tables import simulated
-from microveil.numerics.clustering.acnn import acnn
 from microveil.numerics.grouping.centroid_groups import centroid_groups
 from microveil.numerics.grouping.learning_automata import Migration, pairs_within, record_migration
 from microveil.numerics.grouping.sums_of_squares import squares
 from microveil.numerics.statistics.dependence_tree import (
     Metric,
     dependence,
-    draw_codes,
-    draw_values,
     maximum_spanning_tree,
-    random_tables,
 )
 from microveil.numerics.statistics.scaling import standardise
 from microveil.typing import FloatArray, IntArray
+from reproduction.acnn import acnn
+from reproduction.artificial_files import draw_codes, draw_values, random_tables
 from reproduction.base import Kind, Quick, Reproduction, Row, Rows, printed, row, whole
 from reproduction.measuring import matrix
 
