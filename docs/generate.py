@@ -1,5 +1,5 @@
-"""Write the parts of the documentation that follow from the code: reference pages, the tables of the README,
-references, capabilities and the drawing of the rooms.
+"""Write the parts of the documentation that follow from the code: reference pages, the tables of the README and of the
+methods of microaggregation, references, capabilities and the drawing of the rooms.
 
 A test compares what this makes with what lies in the repository, so neither can fall behind the other.
 """
@@ -162,10 +162,15 @@ def _paragraphs(doc: str) -> list[str]:
 def readme(text: str) -> str:
     """The README with a table of every built-in entry between the marks of each kind."""
     for kind, plural in FILES.items():
-        start, end = f"<!-- {plural}: written by docs/generate.py -->\n", f"<!-- end of {plural} -->\n"
-        before, _, rest = text.partition(start)
-        text = f"{before}{start}{readme_table(kind)}{end}{rest.partition(end)[2]}"
+        text = between_marks(text, plural, readme_table(kind))
     return text
+
+
+def between_marks(text: str, name: str, made: str) -> str:
+    """A page with what is made for it between the marks of that name."""
+    start, end = f"<!-- {name}: written by docs/generate.py -->\n", f"<!-- end of {name} -->\n"
+    before, _, rest = text.partition(start)
+    return f"{before}{start}{made}{end}{rest.partition(end)[2]}"
 
 
 def readme_table(kind: str) -> str:
@@ -174,6 +179,16 @@ def readme_table(kind: str) -> str:
         entry = describe(kind, name)
         held = "all" if set(entry["kinds"]) == set(KINDS) else ", ".join(entry["kinds"])
         lines.append(f"| [`{name}`](docs/reference/{FILES[kind]}.md#{name}) | {held} | {entry['summary']} |")
+    return "\n".join([*lines, ""])
+
+
+def traits_table() -> str:
+    """How the literature tells the methods of microaggregation apart."""
+    lines = ["| method | attributes | sizes | search |", "|---|---|---|---|"]
+    for name in ENTRIES["method"]:
+        method = find("method", name)
+        if method.family == "microaggregation":
+            lines.append(f"| `{name}` | {' | '.join(method.traits)} |")
     return "\n".join([*lines, ""])
 
 
@@ -346,6 +361,8 @@ def pages() -> dict[Path, str]:
     made[ROOT / "docs" / "capabilities.md"] = capabilities_page()
     made[ROOT / "docs" / "images" / "rooms.svg"] = drawing(Graph.of())
     made[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))
+    learning = ROOT / "docs" / "learning.md"
+    made[learning] = between_marks(learning.read_text(encoding="utf-8"), "traits", traits_table())
     return made
 
 

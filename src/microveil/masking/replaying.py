@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from microveil.entries import METHODS
-from microveil.errors import UnknownNameError
+from microveil.errors import PluginError, UnknownNameError
 from microveil.masking.base import Method
 from microveil.masking.plan import Step
 from microveil.masking.release import Release
@@ -32,6 +32,25 @@ def method_of(step: Step) -> Method:
             given[name] = method_of(Step(str(rest.pop("name")), rest))
     made: Method = cls(**given)
     return made
+
+
+def class_of(step: Step) -> type[Method] | None:
+    """The class of a step's method; none where its package is not installed or cannot be used."""
+    try:
+        found = _class_of(step.method)
+    except (UnknownNameError, PluginError):
+        return None
+    return found if isinstance(found, type) and issubclass(found, Method) else None
+
+
+def changes_values(step: Step) -> bool:
+    """Whether released records may hold other values after a step; of an unknown method it is not ruled out.
+
+    >>> changes_values(Step("mdav", {"k": 5})), changes_values(Step("sampling", {}))
+    (True, False)
+    """
+    cls = class_of(step)
+    return cls is None or cls.changes_values
 
 
 def _class_of(name: str) -> type[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.partition import Partition
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
@@ -52,6 +53,7 @@ class OMMA(Microaggregation):
 
     name: ClassVar[str] = "omma"
     summary: ClassVar[str] = "a learning automaton exchanges records between groups until the loss falls no more"
+    traits: ClassVar[Traits] = Traits("multivariate", "fixed", "heuristic")
     source: ClassVar[str] = "Fayyoumi and Oommen (2006a); Fayyoumi (2008), section 4.3, Algorithms 6 to 10"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     random: ClassVar[bool] = True
