@@ -316,7 +316,8 @@ def _modules(start: ast.AST, uses: dict[str, ast.stmt], packages: tuple[str, ...
 
 
 def _shows(module: str, packages: tuple[str, ...]) -> bool:
-    return module.startswith(packages) and module not in ("microveil.errors", "microveil.microdata")
+    passed_over = ("microveil.errors", "microveil.microdata", "microveil.numerics.choices")
+    return module.startswith(packages) and module not in passed_over
 
 
 def _marks(node: ast.FunctionDef | ast.ClassDef) -> list[str]:

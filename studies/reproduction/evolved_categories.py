@@ -16,7 +16,7 @@ import numpy as np
 from microveil.masking import Plan, Step
 from microveil.microdata import Microdata, datasets
 from microveil.microdata.microdata import Categories
-from microveil.numerics.evolution.categorical_measures import By
+from microveil.numerics.choices import By
 from microveil.numerics.evolution.file_evolution import Rules
 from microveil.progress import silent
 from microveil.protection import protect

@@ -12,7 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from microveil.numerics.evolution.categorical_measures import BY_EQUALITY, By, CategoricalMeasures, Conventions
+from microveil.numerics.choices import By
+from microveil.numerics.evolution.categorical_measures import BY_EQUALITY, CategoricalMeasures, Conventions
 from microveil.numerics.evolution.formula_search import FormulaSearch, FoundFormula, evolve_formula
 from microveil.numerics.evolution.formulas import readable
 from microveil.numerics.evolution.matrix_evolution import disclosures

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.masking.microaggregation.classification import Traits
-from microveil.masking.microaggregation.individual_ranking import Direction, OneByOne, Remainder
+from microveil.masking.microaggregation.individual_ranking import OneByOne
+from microveil.numerics.choices import Direction, Remainder
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray

@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.classification import Traits
-from microveil.masking.microaggregation.individual_ranking import Remainder
+from microveil.numerics.choices import Remainder
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray

@@ -11,13 +11,11 @@ from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.preparation import OneAttributeAtATime, Preparation
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, ranges
+from microveil.numerics.choices import Remainder
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
-
-Remainder = Literal["last", "mode", "median", "middle", "best"]
-Direction = Literal["ascending", "descending", "auto"]
 
 
 def own_values(records: Records, position: int = 0) -> FloatArray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from microveil.masking.microaggregation.classification import Traits
-from microveil.masking.microaggregation.individual_ranking import IndividualRanking, Remainder
+from microveil.masking.microaggregation.individual_ranking import IndividualRanking
+from microveil.numerics.choices import Remainder
 from microveil.parameters import parameter, parameterised
 
 

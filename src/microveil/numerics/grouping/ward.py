@@ -13,10 +13,11 @@ import heapq
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from microveil.numerics.choices import Extremes, WardRule
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.ordering import numbered_by_first
 from microveil.numerics.grouping.groups import joined_labels
@@ -25,9 +26,6 @@ from microveil.numerics.grouping.univariate import labels_in_order
 from microveil.numerics.statistics.projections import first_component, sum_of_z_scores
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
-
-Rule = Literal["contiguous", "kw", "kwd", "kwd-exact"]
-Extremes = Literal["md", "fpc", "zs"]
 
 
 def ward_groups(columns: FloatArray, groups: int = 1, nearest: float = np.inf) -> IntArray:
@@ -53,7 +51,7 @@ def ward_groups(columns: FloatArray, groups: int = 1, nearest: float = np.inf) -
     return numbered_by_first(cluster[:n])
 
 
-def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntArray:
+def k_ward_groups(values: FloatArray, k: int, rule: WardRule = "contiguous") -> IntArray:
     """k-Ward in one dimension: labels of the values in groups of k to 2k-1.
 
     >>> k_ward_groups(np.array([1.0, 2, 4, 10, 11, 13, 20, 21, 30, 34]), 3).tolist()
@@ -65,7 +63,7 @@ def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntA
     return labels
 
 
-def _ordered_k_ward(ordered: FloatArray, k: int, rule: Rule) -> IntArray:
+def _ordered_k_ward(ordered: FloatArray, k: int, rule: WardRule) -> IntArray:
     if rule == "contiguous":
         return labels_in_order(np.arange(len(ordered)), np.flatnonzero(_contiguous_starts(ordered, k)))
     merge = _merge_any if rule == "kw" else partial(_merge_over_complete, both_ways=rule == "kwd-exact")
@@ -73,7 +71,7 @@ def _ordered_k_ward(ordered: FloatArray, k: int, rule: Rule) -> IntArray:
 
 
 def recursive_k_ward_groups(
-    values: FloatArray, k: int, rule: Rule = "contiguous", threshold: float | None = None, parts: int = 2
+    values: FloatArray, k: int, rule: WardRule = "contiguous", threshold: float | None = None, parts: int = 2
 ) -> tuple[IntArray, str]:
     """kWR: divide the ordered values into parts of equal count while that explains little, then k-Ward in each part.
 
