@@ -27,6 +27,7 @@ import microveil as mv
 from microveil.attacks import Attack
 from microveil.attacks.taxonomy import disclosure_of
 from microveil.entries import ENTRIES
+from microveil.masking.preparation import MixedPreparation, OneAttributeAtATime
 from microveil.microdata.schema import KINDS
 from microveil.parameters import describe_parameters
 from microveil.registry import describe, find
@@ -60,13 +61,16 @@ def reference_page(kind: str) -> str:
         for settings in entry.get("settings", ()):
             others = [_heading_link(other) for other in settings["offered"] if other != settings["usual"]]
             instead = f"; or instead {', '.join(others)}" if others else ""
-            lines += [f"{settings['field'].capitalize()}: {_heading_link(settings['usual'])}{instead}.", ""]
+            form = FORMS.get(type(getattr(find(kind, name)(), settings["field"])), "")
+            lines += [f"{settings['field'].capitalize()}: {_heading_link(settings['usual'])}{form}{instead}.", ""]
     if kind == "method":
         lines += _shared_parameters()
     return "\n".join(lines)
 
 
 SHARED = (mv.Preparation, mv.Aggregate, mv.Span, mv.MicroPerturbation, mv.SecureMean, mv.Barycentre)
+# the preparation with less choice, which some methods need
+FORMS = {OneAttributeAtATime: " of one attribute at a time", MixedPreparation: " of attributes of any kind"}
 
 
 def _shared_parameters() -> list[str]:
@@ -84,13 +88,17 @@ def _shared_parameters() -> list[str]:
         doc = (cls.__doc__ or "").split(">>>")[0]
         lines += [f"### `{cls.name}`", "", " ".join(doc.split()), ""]
         lines += [f"- In Python: `mv.{cls.__name__}`", "", *_parameter_table(describe_parameters(cls))]
+        for form, words in FORMS.items():
+            if issubclass(form, cls):
+                other = [p for p in describe_parameters(form) if p not in describe_parameters(cls)]
+                lines += [f"The {cls.name}{words} differs in:", "", *_parameter_table(other)]
     return lines
 
 
 def _is_shared(parameter: dict[str, Any]) -> bool:
     """Whether a parameter of a method is exactly one of those that many methods share."""
     plain = {name: value for name, value in parameter.items() if name != "part"}
-    return "part" in parameter and any(plain in describe_parameters(cls) for cls in SHARED)
+    return "part" in parameter and any(plain in describe_parameters(cls) for cls in (*SHARED, *FORMS))
 
 
 def _heading_link(name: str) -> str:
