@@ -208,13 +208,13 @@ def anonymity_table(number: str, keep: Keep = everything) -> Rows:
             data, _ = nine(file, "S1")
             release = released(file, "S1", "mic1d", k)
         measured = {"sse": sum_of_squares(data, release)}
-        for blocks, place in enumerate(("one", "two", "three"), start=1):
+        for blocks, column in enumerate(("one", "two", "three"), start=1):
             if number in ("3.5", "3.6"):
-                measured[place] = blocks_alike(release, order, blocks)
+                measured[column] = blocks_alike(release, order, blocks)
             elif (file, scheme, name) == ("eia", "S2", "mic1d"):
-                measured[place] = sets_alike(release, KNOWN["S1"][f"{blocks}G"])  # this half repeats S1 in print
+                measured[column] = sets_alike(release, KNOWN["S1"][f"{blocks}G"])  # this half repeats S1 in print
             else:
-                measured[place] = sets_alike(release, KNOWN[scheme][f"{blocks}G"])
+                measured[column] = sets_alike(release, KNOWN[scheme][f"{blocks}G"])
         for figure, title in (("sse", "SSE"), ("one", "1G"), ("two", "2G"), ("three", "3G")):
             yield row(
                 f"{file} {scheme} {name} {k} {title}", line[figure], measured[figure],
@@ -295,8 +295,8 @@ def recomputed_table(keep: Keep = everything) -> Rows:
         data, order = nine(file, scheme)
         release = released(file, scheme, name, k)
         measured = {"sse": sum_of_squares(data, release), "sse_z": sum_of_squares_z(data, release)}
-        for blocks, place in enumerate(("one", "two", "three"), start=1):
-            measured[place] = blocks_alike(release, order, blocks)
+        for blocks, column in enumerate(("one", "two", "three"), start=1):
+            measured[column] = blocks_alike(release, order, blocks)
         measured["dld"] = dld(data, release, first_blocks(order, 3))
         for figure, value in measured.items():
             yield Row(f"{file} {scheme} {name} {k} {figure}", None, value, recomputed=float(line[figure]))

@@ -198,9 +198,9 @@ def loss_on_subset(columns: FloatArray, subset: tuple[int, ...], *, but_the_last
     return loss(columns, labels, but_the_last=but_the_last)
 
 
-def places(choice: str) -> tuple[int, ...]:
+def attribute_indices(choice: str) -> tuple[int, ...]:
     """
-    >>> places("7,4,1")
+    >>> attribute_indices("7,4,1")
     (0, 3, 6)
     """
     return tuple(sorted(int(number) - 1 for number in choice.split(",")))
@@ -216,7 +216,7 @@ def selections() -> Rows:
         yield Row(f"{head}: choices", float(len(entries)), float(len(made)), 0, kind=OTHER)
         yield Row(f"{head}: of these as printed", float(len(entries)), float(printed_too), 0)
         for choice, value in entries:
-            measured = loss_on_subset(columns, places(choice), but_the_last=True)
+            measured = loss_on_subset(columns, attribute_indices(choice), but_the_last=True)
             found = MISPRINTS.get((name, choice, float(value)))
             yield row(f"{head}: {choice}", value, measured, tolerance=HARD, recomputed=found, near=HARD)
 
@@ -228,12 +228,12 @@ def four_attributes() -> Rows:
             continue
         name, choice, shown, right = entry.split()
         columns = standardise(file_of(name))
-        first = loss_on_subset(columns, places(choice)[:3], but_the_last=True)
+        first = loss_on_subset(columns, attribute_indices(choice)[:3], but_the_last=True)
         found = MISPRINTS.get((name, choice, float(shown)))
         yield row(
             f"{name} {choice}, three lowest", shown, first, tolerance=HARD, recomputed=found, near=HARD, kind=OTHER
         )
-        complete = loss_on_subset(columns, places(choice), but_the_last=False)
+        complete = loss_on_subset(columns, attribute_indices(choice), but_the_last=False)
         yield row(f"{name} {choice}, all four", shown, complete, recomputed=float(right), near=HARD)
 
 

@@ -97,10 +97,10 @@ def ratios() -> Rows:
         for form in ("source", "column"):
             made = expected_ratios(matrices[title], DEGREE[:6], form)
             values = (*made.by_category.tolist(), made.mean)
-            for place, (cell, value) in enumerate(zip(shown, values, strict=True)):
-                label = f"{title}, {f'category {place + 1}' if place < 6 else 'weighted mean'}, {form} form"
+            for index, (cell, value) in enumerate(zip(shown, values, strict=True)):
+                label = f"{title}, {f'category {index + 1}' if index < 6 else 'weighted mean'}, {form} form"
                 known = right.get(title)
-                found = 1.5997 if (title, place) == ("Initial", 4) else known[place] if known else None
+                found = 1.5997 if (title, index) == ("Initial", 4) else known[index] if known else None
                 kind: Kind = "measurement" if form == "source" else "another reading"
                 yield row(label, cell, float(value), recomputed=found, near=5.1e-4, kind=kind)
 
