@@ -33,6 +33,7 @@ class StructuralMethod(Method):
 
     family: ClassVar[str] = "structure"
     structural: ClassVar[bool] = True
+    changes_values: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ()
     missing: ClassVar[str] = "attributes stay as they are, and so do missing cells"
     weights: ClassVar[str] = "sampling weights are not used and are released as they are"
