@@ -178,7 +178,7 @@ class EdgeReplacement(StructuralMethod):
 
     name: ClassVar[str] = "edge-replacement"
     summary: ClassVar[str] = "some links of a graph are removed at random and as many added between random nodes"
-    source: ClassVar[str] = "Hay, Miklau, Jensen, Weis and Srivastava (2007); Marés (2013), section 2.6"
+    source: ClassVar[str] = "Hay et al. (2007); Marés (2013), section 2.6"
     searched: ClassVar[Ranges] = ranges(share=Interval(0.01, 1.0, logarithmic=True))
 
     share: float = parameter(default=0.1, help="the share of links that are replaced", ge=0, le=1)

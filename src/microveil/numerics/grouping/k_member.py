@@ -20,6 +20,7 @@ from microveil.numerics.grouping.profiles import (
     empty_tally,
     fill_common,
     group_loss,
+    profile_loss,
 )
 from microveil.progress import Part, Progress
 from microveil.typing import FloatArray, IntArray
@@ -41,7 +42,7 @@ def k_member(
 
 
 def refined_k_member(profiles: Profiles, k: int, rng: np.random.Generator, progress: Progress, label: str) -> IntArray:
-    """Groups of k to 2k - 1 records that lose less than those of `k_member`."""
+    """Groups of k to 2k - 1 records that lose less than those of `k_member`, which are returned where they do not."""
     n = profiles.records
     groups = n // k
     started = _grown(
@@ -63,7 +64,8 @@ def refined_k_member(profiles: Profiles, k: int, rng: np.random.Generator, progr
             progress(0.5 + 0.5 * done, label)
         if gained <= _GAIN * n:
             break
-    return labels
+    printed = k_member(profiles, k, rng, Part(progress, 1.0, 1.0), label)
+    return labels if profile_loss(profiles, labels) <= profile_loss(profiles, printed) else printed
 
 
 def _grown(
