@@ -30,6 +30,7 @@ from microveil.reporting.report_findings import (
     of_the_records,
     verdict_of,
 )
+from microveil.reporting.report_graph import graph_page
 from microveil.reporting.report_pictures import (
     AFTER,
     BEFORE,
@@ -81,6 +82,7 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         distributions=[p for name in apart for p in distributions(found.pair, found.released, name)],
         correlations=correlation_pictures(found.pair.about(apart)),
         series=series_pictures(found.pair),
+        graph=graph_page(found.pair),
         plan="" if found.release is None else replace(found.release.plan, seed=None).to_toml(),
         again=again,
     )
@@ -100,7 +102,7 @@ def _done(release: Release) -> dict[str, Any]:
         summary = "; here ".join([method.summary, *(settings.summary for settings in named)])
         every = {name: _cut(shown(v)) for name, v in step.parameters.items() if v is not None}
         changed = [f"{name} = {text}" for name, text in every.items() if step.parameters[name] != usual.get(name)]
-        steps.append((step.method, summary, ", ".join(changed), ", ".join(step.attributes or ()), every))
+        steps.append((step.method, summary, ", ".join(changed), ", ".join(step.attributes or ("links",)), every))
     return {
         "steps": steps,
         "input_records": made.input_records,

@@ -27,6 +27,7 @@ from microveil.reporting.report_findings import (
     k_of,
     verdict_of,
 )
+from microveil.reporting.report_graph import released_graph_pictures
 from microveil.reporting.report_pictures import released_correlations, released_distribution
 from microveil.reporting.report_series import names_apart, released_series_pictures
 
@@ -62,6 +63,7 @@ def public_page(found: Findings, masthead: Masthead = NOBODY) -> str:
     names = names_apart(found.released, masked)
     pictures = [released_distribution(found.released, name, FEWEST) for name in names]
     pictures += released_series_pictures(found.released, masked, FEWEST)
+    pictures += released_graph_pictures(found.released, FEWEST)
     described = describe_attributes(found.released)
     collapsed = found.pair.original.schema.collapsed
     risks = _risks(found)

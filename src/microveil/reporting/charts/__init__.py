@@ -4,6 +4,7 @@ from microveil.reporting.charts.bars import bars
 from microveil.reporting.charts.heatmap import heatmap
 from microveil.reporting.charts.histogram import histogram
 from microveil.reporting.charts.lines import Line, lines
+from microveil.reporting.charts.network import network
 from microveil.reporting.charts.scatter import Guide, Mark, Region, scatter
 from microveil.reporting.charts.styles import Style, styles_for
 
@@ -17,6 +18,7 @@ __all__ = [
     "heatmap",
     "histogram",
     "lines",
+    "network",
     "scatter",
     "styles_for",
 ]
