@@ -27,6 +27,8 @@ _EXAMPLES = {
 }
 # of what is about series: a file with a row for every series and time
 _SERIES = "meters.csv", " --series id=meter,time=time,value=load"
+# of what is about graphs: a table of nodes and one of edges
+_GRAPH = " --graph edges.csv --location home --keys home,topic1,topic2,topic3,age"
 # attributes of people.csv that suit a method which cannot mask all of its keys
 _NUMBERS, _CATEGORIES, _IN_ORDER = "age,income", "sex,education", "age,education"
 
@@ -121,6 +123,10 @@ def _example(kind: str, entry: Mapping[str, Any]) -> str:
     if getattr(cls, "over_time", False) or getattr(cls, "of_series", False):
         file, declared = _SERIES
         shown = shown.replace("people.csv", file).replace(" --schema people.toml", declared)
+        return shown.format(name=entry["name"], attributes="")
+    if cls.__module__.startswith("microveil.graphs."):
+        shown = shown.replace("people.csv safe.csv", "nodes.csv safe --graph edges.csv").replace("safe.csv", "safe")
+        shown = shown.replace("people.csv", "nodes.csv").replace(" --schema people.toml", _GRAPH)
         return shown.format(name=entry["name"], attributes="")
     return shown.format(name=entry["name"], attributes=_attributes(cls))
 

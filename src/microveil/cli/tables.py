@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from microveil.cli.options import TableOptions
     from microveil.masking import Release
     from microveil.masking.manifest import Manifest
-    from microveil.microdata import Microdata
+    from microveil.microdata import Microdata, Schema
     from microveil.progress import Progress
 
 
@@ -21,6 +21,9 @@ def read_table(path: Path, schema: Any, progress: Progress, *, flat: bool = Fals
     from microveil.microdata.files.atomic import recover
 
     recover(path.parent)  # a run that was killed may have left the table, or a seed, under another name
+    described = schema if flat else None
+    if flat:
+        schema = _of_nodes(schema)
     data = read(path, schema=schema, progress=progress, **options)
     for told in () if data.edges is None else data.edges.notes:
         note(told)
@@ -34,7 +37,22 @@ def read_table(path: Path, schema: Any, progress: Progress, *, flat: bool = Fals
         return data
     from microveil.graphs.extraction import extract_microdata
 
-    return extract_microdata(data)
+    made = extract_microdata(data)
+    return made if described is None else made.with_schema(_whole(described))
+
+
+def _whole(schema: Any) -> Schema:
+    from microveil.microdata.schema import Schema
+
+    return schema if isinstance(schema, Schema) else Schema.read(schema)
+
+
+def _of_nodes(schema: Any) -> Schema | None:
+    """What the schema of an extracted table says of the nodes: all but the number of their links."""
+    from microveil.graphs.extraction import DEGREE
+    from microveil.microdata.schema import Schema
+
+    return None if schema is None else Schema(a for a in _whole(schema) if a.name != DEGREE)
 
 
 def holds_graph(path: Path, table: TableOptions) -> bool:

@@ -44,6 +44,7 @@ REQUIREMENTS: Mapping[str, str] = {
         "in every equivalence class the most frequent confidential value is less than c times as frequent as the "
         "l-th most frequent and all rarer ones together"
     ),
+    "degree-k": "at least this number of nodes share every number of links, in a graph",
     "t": "the distribution of confidential values in every equivalence class is within distance t of that in the table",
     RISK: (
         "no record has a larger probability of re-identification, by the uniqueness attack and the general linkage "
@@ -182,6 +183,8 @@ class Guarantees:
     could be any value, a wildcard, agrees with all values: `k_without_wildcards` is what k is when it agrees with empty
     cells only. `print` shows all of it as a table.
 
+    In a graph `degree_sizes` are how many nodes have each number of links that occurs.
+
     `per_record` are the records that agree with each record; `sizes` those that agree with each equivalence class, and
     `members` those with exactly its combination.
     """
@@ -194,6 +197,7 @@ class Guarantees:
     sizes: IntArray = field(default_factory=_nothing, repr=False)
     members: IntArray = field(default_factory=_nothing, repr=False)
     populations: FloatArray | None = field(default=None, repr=False)
+    degree_sizes: IntArray | None = field(default=None, repr=False)
     # the keys as they are told to people: a series by its name
     named: tuple[str, ...] = field(default=(), repr=False)
 
@@ -221,6 +225,11 @@ class Guarantees:
         return len(self.sizes)
 
     @property
+    def degree_k(self) -> int | None:
+        """At least so many nodes share every number of links; none where the records have no links."""
+        return None if self.degree_sizes is None else int(self.degree_sizes.min(initial=len(self.per_record)))
+
+    @property
     def k_without_wildcards(self) -> int:
         """What k is when empty cells agree with empty cells only."""
         return int(self.members.min()) if len(self.members) else self.k
@@ -244,6 +253,10 @@ class Guarantees:
             return float(self.k)
         if name == "population":
             return float(self.k) if self.population is None else self.population
+        if name == "degree-k":
+            if self.degree_k is None:
+                raise ParameterError("'degree-k' is about the links of a graph, and the records have none")
+            return float(self.degree_k)
         if not self.diversity:
             raise ParameterError(f"'{name}' is about confidential attributes, and none is declared")
         worst = max if name in AT_MOST else min
@@ -258,8 +271,9 @@ class Guarantees:
             if falls_short(name, np.array([reached]), wanted).any():
                 bound = "at most" if name in AT_MOST else "at least"
                 keys = ", ".join(self.named or self.keys)
+                over = "" if name == "degree-k" or not keys else f" over {keys}"
                 raise GuaranteeError(
-                    f"the release was to have {name} {bound} {wanted:g} over {keys}, but it reaches {reached:g}: "
+                    f"the release was to have {name} {bound} {wanted:g}{over}, but it reaches {reached:g}: "
                     f"{self._shortfall(name, wanted)}; mask more strongly, or ask for less"
                 )
 
@@ -274,6 +288,9 @@ class Guarantees:
 
     def _shortfall(self, name: str, wanted: float) -> str:
         """How many equivalence classes and records fall short, and in what."""
+        if name == "degree-k" and self.degree_sizes is not None:
+            few = self.degree_sizes[self.degree_sizes < wanted]
+            return f"{count(int(few.sum()), 'node')} share their number of links with fewer than {wanted:g} nodes"
         if name not in _OF_CLASSES:
             sizes = self.sizes if name == "k" or self.populations is None else self.populations
             what = f"fewer than {wanted:g} records" if name == "k" else f"a population below {wanted:g}"
@@ -292,7 +309,9 @@ class Guarantees:
     def rows(self) -> list[tuple[str, str, str]]:
         """Name, value and meaning of every guarantee, in words."""
         n, over = self.classes, f" of {listed(self.named or self.keys)}"
-        if self.k > 1:
+        if not self.keys:
+            told = "the nodes have no attributes, so nothing but their links tells them apart"
+        elif self.k > 1:
             told = f"{_every(n, over)} has at least {self.k:,} records"
         else:
             told = f"{_some(int((self.sizes < 2).sum()), n, over)} a single record"
@@ -311,6 +330,11 @@ class Guarantees:
         if self.population is not None:
             told = "the smallest estimated population of an equivalence class, by the sampling weights"
             rows.append(("population", f"{self.population:,.0f}", told))
+        if self.degree_k is not None and self.degree_sizes is not None:
+            alone = count(int((self.degree_sizes == 1).sum()), "node")
+            told = f"every number of links is shared by at least {self.degree_k:,} nodes"
+            told = told if self.degree_k > 1 else f"{alone} with a number of links that no other has"
+            rows.append(("k-degree anonymity", f"{self.degree_k:,}", told))
         return rows + [row for found in self.diversity.values() for row in found.rows(n)]
 
     def sentences(self) -> list[str]:
@@ -334,6 +358,8 @@ class Guarantees:
             plain["below-without-wildcards"] = self.below_without_wildcards(max(2, self.k))
         if self.population is not None:
             plain["population"] = self.population
+        if self.degree_k is not None:
+            plain["degree-k"] = self.degree_k
         plain["confidential"] = {name: found.to_plain() for name, found in self.diversity.items()}
         return plain
 
@@ -398,12 +424,16 @@ def guarantees_of(
     from microveil.microdata.equivalence_classes import equivalence_classes_of
 
     data = as_microdata(data)
-    keys = resolve_attributes(data, keys, KINDS, "a guarantee")
+    degrees = None if data.edges is None else np.unique(data.edges.degrees, return_counts=True)[1].astype(np.int64)
+    if degrees is not None and not (keys or data.schema.keys) and set(data.names) == set(data.schema.having("node")):
+        every = np.full(len(data), len(data), dtype=np.int64)
+        return Guarantees((), len(data), None, {}, every, every[:1], every[:1], degree_sizes=degrees)
+    keys = resolve_attributes(data, keys or None, KINDS, "a guarantee")
     confidential = data.schema.confidential if confidential is None else tuple(confidential)
     classes = equivalence_classes_of(data, keys, progress)
     diversity = {name: _diversity(data, classes, name, c) for name in confidential if name not in keys}
     found = Guarantees.of(classes, weighted=data.schema.weight is not None, diversity=diversity)
-    return replace(found, named=data.schema.collapsed(keys))
+    return replace(found, named=data.schema.collapsed(keys), degree_sizes=degrees)
 
 
 def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float) -> Diversity:

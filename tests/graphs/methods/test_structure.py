@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microveil as mv
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.numerics.graphs.adjacency import adjacency
 from microveil.numerics.graphs.automorphism import automorphic_graph
 
@@ -147,6 +147,27 @@ def test_profiles_and_links_are_protected_in_one_plan(tmp_path: Any) -> None:
     saved = release.save(tmp_path / "safe")
     back = mv.read_release(saved.table.parent, SMALL)
     assert back.data.digest() == release.data.digest()
+
+
+def test_at_least_k_nodes_for_every_degree_can_be_required() -> None:
+    plan = mv.Plan((mv.Step("k-degree", {"k": 5}),), seed=5, require={"degree-k": 5})
+    release = mv.protect(SMALL, plan)
+    assert release.guarantees.degree_k >= 5
+    assert ("k-degree anonymity", str(release.guarantees.degree_k)) in [row[:2] for row in release.guarantees.rows()]
+    assert release.guarantees.to_plain()["degree-k"] == release.guarantees.degree_k
+    with pytest.raises(GuaranteeError, match=r"degree-k at least 9, but it reaches .* nodes? share"):
+        mv.protect(SMALL, replace(plan, require={"degree-k": 9}))
+    with pytest.raises(ParameterError, match="the records have none"):
+        mv.protect(
+            replace(SMALL, edges=None), mv.Plan((mv.Step("noise", {}, ("age",)),), seed=1, require={"degree-k": 2})
+        )
+
+
+def test_nodes_without_attributes_guarantee_what_their_degrees_do() -> None:
+    path = mv.Microdata.of({"id": [1, 2, 3, 4]}, graph={"source": [1, 2, 3], "target": [2, 3, 4]})
+    found = mv.EdgeSwapping(share=0).mask(path, seed=1).guarantees
+    assert (found.k, found.keys, found.degree_k) == (4, (), 2)
+    assert "nothing but their links tells them apart" in found.sentences()[0]
 
 
 def test_attributes_and_partitions_of_earlier_steps_stay() -> None:
