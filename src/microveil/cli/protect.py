@@ -57,8 +57,8 @@ def protect(
         list[str] | None,
         typer.Option(
             help="What the release must guarantee over its keys: k, population, l, entropy-l, recursive-l (at least), "
-            "t or risk, the largest probability that a record is re-identified (at most); of a graph also degree-k, the "
-            "fewest nodes that share a number of links (at least). Checked before anything is written.",
+            "t or risk, the largest probability that a record is re-identified (at most); of a graph also degree-k, "
+            "the fewest nodes that share a number of links (at least). Checked before anything is written.",
             metavar="NAME=VALUE",
         ),
     ] = None,
