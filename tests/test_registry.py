@@ -15,8 +15,8 @@ from microveil.registry import find, names
 BUILT_IN = [(kind, name) for kind, entries in ENTRIES.items() for name in entries]
 ROOMS = {
     "method": ("masking", "search", "series"),
-    "attack": ("attacks", "series"),
-    "loss": ("losses", "series"),
+    "attack": ("attacks", "series", "graphs"),
+    "loss": ("losses", "series", "graphs"),
     "score": ("scoring",),
 }
 

@@ -1,8 +1,9 @@
-"""Social graphs: crawling and profiles, statistics, ways to change the structure, and attacks on it, as arrays."""
+"""Social graphs: attacks and losses for tables with links between their records; crawling and profiles; and, as arrays,
+statistics, ways to change the structure, and attacks on it."""
 
 from typing import TYPE_CHECKING
 
-from microveil.entries import offered
+from microveil.entries import homes, offered
 
 if TYPE_CHECKING:
     from microveil.graphs import crawling
@@ -90,7 +91,8 @@ __all__ = [
 # kernels are compiled when one of these is first used, not when the package is imported
 __getattr__, __dir__ = offered(
     globals(),
-    {name: f"microveil.numerics.graphs.{module}" for module, names in _NAMES.items() for name in names},
-    __all__,
+    {name: f"microveil.numerics.graphs.{module}" for module, names in _NAMES.items() for name in names}
+    | homes(__name__),
+    [*__all__, *homes(__name__)],
     {"crawling": "microveil.graphs.crawling"},
 )
