@@ -166,6 +166,16 @@ def test_values_that_were_exchanged_among_nodes_do_not_make_others_of_them() -> 
     assert assess(replace(data, edges=None), replace(data.with_columns(moved), edges=None)).warnings != ()
 
 
+def test_links_that_were_given_to_others_do_not_move_their_nodes() -> None:
+    """The values say who is who, although the new graph has the shape of the old one."""
+    data = social(15)
+    assert data.edges is not None
+    order = np.random.default_rng(2).permutation(len(data))
+    found = assess(data, replace(data, edges=data.edges.take(order)))
+    assert found.warnings == ()
+    assert found.losses["structure"].value > 30
+
+
 # --- in assessments --------------------------------------------------------------------------------------------------
 
 

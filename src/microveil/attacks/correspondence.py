@@ -161,10 +161,10 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     links = _Links.of(before, after)
     if links is not None and links.in_order:
         return None
-    if links is not None and links.moved:
-        return links.disorder()
     # persons and households get new numbers on release
     usable = {name: one for name, one in columns.items() if one.varies and not _NUMBERED & set(before[name].roles)}
+    if links is not None and links.moved and not (usable and _related(usable)):
+        return links.disorder()
     if not usable:
         return None
     return _by_equal_records(usable) or _by_course(before, after) or _by_no_association(usable)
@@ -190,15 +190,21 @@ class _Links:
         return cls(colours[:n], colours[n:])
 
     @property
+    def tell(self) -> bool:
+        """Whether there are enough nodes, and few that are linked alike by chance."""
+        alike = float(np.square(np.bincount(self.before) / len(self.before)).sum())
+        return len(self.before) >= _FEWEST_EQUAL and alike <= 1 - _AGREE
+
+    @property
     def in_order(self) -> bool:
-        """Whether nearly all nodes are linked like the own original, and not like most others, too."""
-        alike = float(np.square(np.bincount(self.before) / len(self.before)).sum())  # by chance
-        return alike <= 1 - _AGREE and float((self.before == self.after).mean()) >= _AGREE
+        """Whether nearly all nodes are linked like the own original."""
+        return self.tell and float((self.before == self.after).mean()) >= _AGREE
 
     @property
     def moved(self) -> bool:
         """Whether nearly all nodes are linked like some original, and many of them not like their own."""
-        return _unlike(self.before, self.after) <= 1 - _AGREE < float((self.before != self.after).mean())
+        displaced = float((self.before != self.after).mean())
+        return self.tell and _unlike(self.before, self.after) <= 1 - _AGREE < displaced
 
     def disorder(self) -> Disorder:
         """The order in which nodes are linked like their originals; of those that are linked alike, as they come."""
@@ -279,8 +285,7 @@ def _by_no_association(columns: dict[str, _Column]) -> Disorder | None:
     """
     known, released = _stacked(columns)
     records = known.shape[1]
-    rows = _spread(records, _ASSOCIATED)
-    if records < _FEWEST_EQUAL or is_associated([one.at(rows) for one in columns.values()]) is not False:
+    if records < _FEWEST_EQUAL or _related(columns) is not False:
         return None
     matched = _Matched.of(columns, attributes_with_same_rows(known, released))
     if records < _FEWEST and len(matched.kept) < 2:
@@ -295,6 +300,12 @@ def _by_no_association(columns: dict[str, _Column]) -> Disorder | None:
         f"the records are in another order, or synthetic; {how}; {_ADVICE}"
     )
     return Disorder(matched.order, "content", warning)
+
+
+def _related(columns: dict[str, _Column]) -> bool | None:
+    """Whether some attribute has to do with itself in the order of the tables; None where that cannot be told."""
+    rows = _spread(len(next(iter(columns.values())).before), _ASSOCIATED)
+    return is_associated([one.at(rows) for one in columns.values()])
 
 
 def _stacked(columns: dict[str, _Column]) -> tuple[IntArray, IntArray]:

@@ -20,6 +20,7 @@ from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import BoolArray, IntArray
 
+_QUICKLY_COMPARED = 20_000  # nodes whose friends are compared with each other in seconds
 _KNOWS = {
     "degree": "how many friends a person has and takes one of the released nodes with as many",
     "neighbour-degrees": (
@@ -61,7 +62,7 @@ class DegreeLinkage(Attack):
     reads_labels: ClassVar[bool] = True
     summary: ClassVar[str] = "finds nodes by their numbers of friends, and what more is known of the structure"
     meaning: ClassVar[str] = "nodes an intruder finds by the number of their friends; lower is safer"
-    assumes: ClassVar[str] = "how many friends a person has"
+    assumes: ClassVar[str] = "how many friends a person has, and by some forms what these are like"
     formula: ClassVar[str] = "mean over i of [i in C_i] / |C_i|, C_i = { j : deg'(j) = deg(i) }"
     kinds: ClassVar[tuple[str, ...]] = ()
     missing: ClassVar[str] = "without known values no cell is read; with them, as in distance-linkage"
@@ -76,7 +77,7 @@ class DegreeLinkage(Attack):
 
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant({"knows": "neighbour-degrees"}),
-        Variant({"knows": "neighbourhood"}),
+        Variant({"knows": "neighbourhood"}, most_records=_QUICKLY_COMPARED),
         Variant({"knows": "degree-and-keys"}, _has_keys),
     )
 

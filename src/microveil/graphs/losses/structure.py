@@ -9,6 +9,7 @@ import numpy as np
 from microveil.comparison.pairs import Pair
 from microveil.graphs.cells import in_order, order_of_nodes
 from microveil.losses.base import Loss, LossMeasure
+from microveil.numerics.graphs.adjacency import Adjacency
 from microveil.parameters import LARGEST_SEED, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.randomness import PublicStreams
@@ -55,13 +56,13 @@ class StructureLoss(LossMeasure):
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         from microveil.numerics.graphs.structural_loss import Structure, adjusted_rand, structural_loss
 
-        label = f"{self.name}: measuring a graph"
-        before, after = (
-            Structure.of(
-                graph, PublicStreams(self.seed).generator(self.name), self.eigenvalues, progress=part, label=label
-            )
-            for graph, part in zip(in_order(pair, order_of_nodes(pair)), parts(progress, 2), strict=True)
-        )
+        def measured(graph: Adjacency, part: Progress) -> Structure:
+            rng, label = PublicStreams(self.seed).generator(self.name), f"{self.name}: measuring a graph"
+            return Structure.of(graph, rng, self.eigenvalues, progress=part, label=label, laplacian=False)
+
+        graphs, (first, second) = in_order(pair, order_of_nodes(pair)), parts(progress, 2)
+        before = measured(graphs[0], first)
+        after = before if pair.original.edges == pair.masked.edges else measured(graphs[1], second)
         found = structural_loss(before, after)
         edges = found.edges
         bounded = {
