@@ -28,7 +28,7 @@ lint: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto
-	$(BIN)/python -m pytest --doctest-modules src/microveil
+	$(BIN)/python -m pytest --doctest-modules src/microveil studies/reproduction
 
 # the lowest versions that pyproject.toml allows, in an environment of their own
 test-lowest:

@@ -1,5 +1,5 @@
-"""Write the parts of the documentation that follow from the code: reference pages, the tables of the README,
-references, capabilities and the drawing of the rooms.
+"""Write the parts of the documentation that follow from the code: reference pages, the tables of the README and of the
+methods of microaggregation, references, capabilities and the drawing of the rooms.
 
 A test compares what this makes with what lies in the repository, so neither can fall behind the other.
 """
@@ -27,6 +27,7 @@ import microveil as mv
 from microveil.attacks import Attack
 from microveil.attacks.taxonomy import disclosure_of
 from microveil.entries import ENTRIES
+from microveil.masking.preparation import MixedPreparation, OneAttributeAtATime
 from microveil.microdata.schema import KINDS
 from microveil.parameters import describe_parameters
 from microveil.registry import describe, find
@@ -62,13 +63,16 @@ def reference_page(kind: str) -> str:
         for settings in entry.get("settings", ()):
             others = [_heading_link(other) for other in settings["offered"] if other != settings["usual"]]
             instead = f"; or instead {', '.join(others)}" if others else ""
-            lines += [f"{settings['field'].capitalize()}: {_heading_link(settings['usual'])}{instead}.", ""]
+            form = FORMS.get(type(getattr(find(kind, name)(), settings["field"])), "")
+            lines += [f"{settings['field'].capitalize()}: {_heading_link(settings['usual'])}{form}{instead}.", ""]
     if kind == "method":
         lines += _shared_parameters()
     return "\n".join(lines)
 
 
 SHARED = (mv.Preparation, mv.Aggregate, mv.Span, mv.MicroPerturbation, mv.SecureMean, mv.Barycentre)
+# the preparation with less choice, which some methods need
+FORMS = {OneAttributeAtATime: " of one attribute at a time", MixedPreparation: " of attributes of any kind"}
 
 
 def _shared_parameters() -> list[str]:
@@ -86,13 +90,17 @@ def _shared_parameters() -> list[str]:
         doc = (cls.__doc__ or "").split(">>>")[0]
         lines += [f"### `{cls.name}`", "", " ".join(doc.split()), ""]
         lines += [f"- In Python: `mv.{cls.__name__}`", "", *_parameter_table(describe_parameters(cls))]
+        for form, words in FORMS.items():
+            if issubclass(form, cls):
+                other = [p for p in describe_parameters(form) if p not in describe_parameters(cls)]
+                lines += [f"The {cls.name}{words} differs in:", "", *_parameter_table(other)]
     return lines
 
 
 def _is_shared(parameter: dict[str, Any]) -> bool:
     """Whether a parameter of a method is exactly one of those that many methods share."""
     plain = {name: value for name, value in parameter.items() if name != "part"}
-    return "part" in parameter and any(plain in describe_parameters(cls) for cls in SHARED)
+    return "part" in parameter and any(plain in describe_parameters(cls) for cls in (*SHARED, *FORMS))
 
 
 def _heading_link(name: str) -> str:
@@ -164,10 +172,15 @@ def _paragraphs(doc: str) -> list[str]:
 def readme(text: str) -> str:
     """The README with a table of every built-in entry between the marks of each kind."""
     for kind, plural in FILES.items():
-        start, end = f"<!-- {plural}: written by docs/generate.py -->\n", f"<!-- end of {plural} -->\n"
-        before, _, rest = text.partition(start)
-        text = f"{before}{start}{readme_table(kind)}{end}{rest.partition(end)[2]}"
+        text = between_marks(text, plural, readme_table(kind))
     return text
+
+
+def between_marks(text: str, name: str, made: str) -> str:
+    """A page with what is made for it between the marks of that name."""
+    start, end = f"<!-- {name}: written by docs/generate.py -->\n", f"<!-- end of {name} -->\n"
+    before, _, rest = text.partition(start)
+    return f"{before}{start}{made}{end}{rest.partition(end)[2]}"
 
 
 def readme_table(kind: str) -> str:
@@ -176,6 +189,16 @@ def readme_table(kind: str) -> str:
         entry = describe(kind, name)
         held = "all" if set(entry["kinds"]) == set(KINDS) else ", ".join(entry["kinds"]) or LINKS
         lines.append(f"| [`{name}`](docs/reference/{FILES[kind]}.md#{name}) | {held} | {entry['summary']} |")
+    return "\n".join([*lines, ""])
+
+
+def traits_table() -> str:
+    """How the literature tells the methods of microaggregation apart."""
+    lines = ["| method | attributes | sizes | search |", "|---|---|---|---|"]
+    for name in ENTRIES["method"]:
+        method = find("method", name)
+        if method.family == "microaggregation":
+            lines.append(f"| `{name}` | {' | '.join(method.traits)} |")
     return "\n".join([*lines, ""])
 
 
@@ -254,7 +277,8 @@ def _alphabetical(work: Work) -> str:
 
 
 class Shown(NamedTuple):
-    """A test that shows a capability: its file, its name, and the modules of Microveil that it uses."""
+    """A test that shows a capability: its file, its name, and the modules of Microveil, or of its studies, that it
+    uses."""
 
     path: str
     test: str
@@ -267,10 +291,11 @@ def marked_tests() -> dict[str, list[Shown]]:
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         uses = {name: node for node in tree.body for name in _defined(node)}
+        packages = ("microveil.", "reproduction.") if path.parent.name == "reproduction" else ("microveil.",)
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 for mark in _marks(node):
-                    modules = _modules(node, uses) or _modules(tree, {})
+                    modules = _modules(node, uses, packages) or _modules(tree, {}, packages)
                     found[mark].append(Shown(path.relative_to(ROOT).as_posix(), node.name, modules))
     return found
 
@@ -284,14 +309,14 @@ def _defined(node: ast.stmt) -> list[str]:
     return [name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
 
 
-def _modules(start: ast.AST, uses: dict[str, ast.stmt]) -> tuple[str, ...]:
-    """The modules of Microveil that a part of a test file uses, also by the functions and values it calls upon."""
+def _modules(start: ast.AST, uses: dict[str, ast.stmt], packages: tuple[str, ...]) -> tuple[str, ...]:
+    """The modules of some packages that a part of a test file uses, also by the functions and values it calls upon."""
     seen: set[str] = set()
     found: set[str] = set()
     waiting = [start]
     while waiting:
         for node in ast.walk(waiting.pop()):
-            if isinstance(node, ast.ImportFrom) and _is_ours(node.module):
+            if isinstance(node, ast.ImportFrom) and _shows(node.module or "", packages):
                 found.add(str(node.module))
             name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else None
             if name in uses and name not in seen:
@@ -300,10 +325,9 @@ def _modules(start: ast.AST, uses: dict[str, ast.stmt]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _is_ours(module: str | None) -> bool:
-    return (
-        bool(module) and module.startswith("microveil.") and module not in ("microveil.errors", "microveil.microdata")
-    )
+def _shows(module: str, packages: tuple[str, ...]) -> bool:
+    passed_over = ("microveil.errors", "microveil.microdata", "microveil.numerics.choices")
+    return module.startswith(packages) and module not in passed_over
 
 
 def _marks(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
@@ -348,6 +372,8 @@ def pages() -> dict[Path, str]:
     made[ROOT / "docs" / "capabilities.md"] = capabilities_page()
     made[ROOT / "docs" / "images" / "rooms.svg"] = drawing(Graph.of())
     made[ROOT / "README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))
+    learning = ROOT / "docs" / "learning.md"
+    made[learning] = between_marks(learning.read_text(encoding="utf-8"), "traits", traits_table())
     return made
 
 

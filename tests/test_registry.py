@@ -14,7 +14,7 @@ from microveil.registry import find, names
 
 BUILT_IN = [(kind, name) for kind, entries in ENTRIES.items() for name in entries]
 ROOMS = {
-    "method": ("masking", "search", "series"),
+    "method": ("masking", "search", "series", "graphs"),
     "attack": ("attacks", "series", "graphs"),
     "loss": ("losses", "series", "graphs"),
     "score": ("scoring",),

@@ -72,6 +72,12 @@ METHODS = {
     "smoothing": "microveil.series.methods.smoothing:Smoothing",
     "time-aggregation": "microveil.series.methods.smoothing:TimeAggregation",
     "block-bootstrap": "microveil.series.methods.block_bootstrap:BlockBootstrap",
+    "graph-profiles": "microveil.graphs.methods.profiles:GraphProfiles",
+    "k-degree": "microveil.graphs.methods.structure:KDegree",
+    "k-automorphism": "microveil.graphs.methods.structure:KAutomorphism",
+    "edge-swapping": "microveil.graphs.methods.structure:EdgeSwapping",
+    "edge-replacement": "microveil.graphs.methods.structure:EdgeReplacement",
+    "synthetic-graph": "microveil.graphs.methods.structure:SyntheticGraph",
 }
 ATTACKS = {
     "distance-linkage": "microveil.attacks.linkage.distance:DistanceLinkage",

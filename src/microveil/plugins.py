@@ -5,6 +5,7 @@ They are looked for when all names are asked for, or one that is not built in; n
 
 from __future__ import annotations
 
+import importlib
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +13,7 @@ from importlib import metadata
 from typing import Any
 
 from microveil.entries import ENTRIES
-from microveil.errors import PluginError
+from microveil.errors import PluginError, UnknownNameError
 from microveil.parameters import Parameterised, component_parameters
 
 GROUPS = {
@@ -62,6 +63,17 @@ def declared(kind: str) -> tuple[dict[str, Plugin], tuple[PluginError, ...]]:
         else:
             found[name] = plugins[0]
     return found, tuple(refused)
+
+
+def loaded(kind: str, name: str) -> Any:
+    """What is behind a name: a class that is built in, or what the entry point of another package leads to."""
+    if name in ENTRIES[kind]:
+        module, cls = ENTRIES[kind][name].split(":")
+        return getattr(importlib.import_module(module), cls)
+    plugins, _ = declared(kind)
+    if name not in plugins:
+        raise UnknownNameError(kind, name, [*ENTRIES[kind], *plugins])
+    return plugins[name].load()
 
 
 def plugin_of(cls: type[Parameterised]) -> Plugin | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import logging
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from microveil.parameters import (
     settings_for,
     settings_of,
 )
-from microveil.plugins import Plugin, declared, plugin_of
+from microveil.plugins import Plugin, declared, loaded, plugin_of
 
 if TYPE_CHECKING:
     from microveil.attacks import Attack
@@ -57,13 +56,10 @@ def find(kind: str, name: str) -> type[Any]:
     if not isinstance(name, str):
         given = name.__name__ if isinstance(name, type) else type(name).__name__
         raise ParameterError(f"{kind} takes a name in quotes, such as {kind}('{names(kind)[0]}'), not {given}")
-    if name in ENTRIES.get(kind, ()):
-        module, cls = ENTRIES[kind][name].split(":")
-        found: type[Any] = getattr(importlib.import_module(module), cls)
-        return found
-    if is_known(kind, name):
-        return _plugin_class(declared(kind)[0][name])
-    raise UnknownNameError(kind, name, names(kind))
+    if not is_known(kind, name):
+        raise UnknownNameError(kind, name, names(kind))
+    found: type[Any] = loaded(kind, name)
+    return found if name in ENTRIES[kind] else _checked(declared(kind)[0][name], found)
 
 
 @cache
@@ -75,16 +71,15 @@ def _plugins(kind: str) -> tuple[str, ...]:
     usable = []
     for name, plugin in found.items():
         try:
-            _plugin_class(plugin)
+            _checked(plugin, plugin.load())
             usable.append(name)
         except PluginError as problem:
             logger.warning("%s", problem)
     return tuple(usable)
 
 
-def _plugin_class(plugin: Plugin) -> type[Any]:
+def _checked(plugin: Plugin, cls: type[Any]) -> type[Any]:
     """The class of another package, if it can do and say what every entry can."""
-    cls: type[Any] = plugin.load()
     fits = isinstance(cls, type) and issubclass(cls, Parameterised) and hasattr(cls, _DOES[plugin.kind])
     if not fits or inspect.isabstract(cls):
         raise plugin.refused(f"its entry point does not lead to a class of {plugin.kind}s")

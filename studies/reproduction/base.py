@@ -178,13 +178,13 @@ class Reproduction:
         >>> Reproduction("x-1", "", "Nin (2008), Tables 4.8 to 4.10 and 4.12", whole(lambda: iter(())), 0, 0).tables
         ('Nin (2008) 4.8', 'Nin (2008) 4.9', 'Nin (2008) 4.10', 'Nin (2008) 4.12')
         """
-        work, _, places = self.source.partition(", Table")
+        work, _, listed = self.source.partition(", Table")
         numbers: list[str] = []
-        for first, last in re.findall(r"([\d.]+)(?: to ([\d.]+))?", places):
+        for first, last in re.findall(r"([\d.]+)(?: to ([\d.]+))?", listed):
             chapter, _, number = first.rpartition(".")
             numbers += [
-                f"{chapter}.{place}" if chapter else str(place)
-                for place in range(int(number), int((last or first).rpartition(".")[2]) + 1)
+                f"{chapter}.{table}" if chapter else str(table)
+                for table in range(int(number), int((last or first).rpartition(".")[2]) + 1)
             ]
         return tuple(f"{work} {number}" for number in numbers)
 

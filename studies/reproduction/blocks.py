@@ -19,18 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from microveil.attacks.anonymity import random_file_anonymity, random_file_bounds, real_anonymity
+from microveil.attacks.anonymity import real_anonymity
 from microveil.masking import Method, Release
-from microveil.masking.preparation.attribute_blocks import (
-    circle_file,
-    consecutive_blocks,
-    correlated_blocks,
-    sphere_file,
-    spread_blocks,
-)
+from microveil.masking.preparation.attribute_blocks import consecutive_blocks, correlated_blocks, spread_blocks
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.registry import make
+from reproduction.artificial_files import circle_file, sphere_file
 from reproduction.base import Quick, Reproduction, Row, Rows, printed, row, whole
 from reproduction.measuring import (
     PLD_RULE,
@@ -44,6 +39,7 @@ from reproduction.measuring import (
     method,
     table,
 )
+from reproduction.random_file import random_file_anonymity, random_file_bounds
 
 Line = dict[str, str]
 Names = tuple[str, ...]
@@ -212,13 +208,13 @@ def anonymity_table(number: str, keep: Keep = everything) -> Rows:
             data, _ = nine(file, "S1")
             release = released(file, "S1", "mic1d", k)
         measured = {"sse": sum_of_squares(data, release)}
-        for blocks, place in enumerate(("one", "two", "three"), start=1):
+        for blocks, column in enumerate(("one", "two", "three"), start=1):
             if number in ("3.5", "3.6"):
-                measured[place] = blocks_alike(release, order, blocks)
+                measured[column] = blocks_alike(release, order, blocks)
             elif (file, scheme, name) == ("eia", "S2", "mic1d"):
-                measured[place] = sets_alike(release, KNOWN["S1"][f"{blocks}G"])  # this half repeats S1 in print
+                measured[column] = sets_alike(release, KNOWN["S1"][f"{blocks}G"])  # this half repeats S1 in print
             else:
-                measured[place] = sets_alike(release, KNOWN[scheme][f"{blocks}G"])
+                measured[column] = sets_alike(release, KNOWN[scheme][f"{blocks}G"])
         for figure, title in (("sse", "SSE"), ("one", "1G"), ("two", "2G"), ("three", "3G")):
             yield row(
                 f"{file} {scheme} {name} {k} {title}", line[figure], measured[figure],
@@ -299,8 +295,8 @@ def recomputed_table(keep: Keep = everything) -> Rows:
         data, order = nine(file, scheme)
         release = released(file, scheme, name, k)
         measured = {"sse": sum_of_squares(data, release), "sse_z": sum_of_squares_z(data, release)}
-        for blocks, place in enumerate(("one", "two", "three"), start=1):
-            measured[place] = blocks_alike(release, order, blocks)
+        for blocks, column in enumerate(("one", "two", "three"), start=1):
+            measured[column] = blocks_alike(release, order, blocks)
         measured["dld"] = dld(data, release, first_blocks(order, 3))
         for figure, value in measured.items():
             yield Row(f"{file} {scheme} {name} {k} {figure}", None, value, recomputed=float(line[figure]))

@@ -18,10 +18,11 @@ from microveil.numerics.counting.class_divergence import ClassReport, shares_of
 from microveil.numerics.grouping.class_cuts import Removable, cut_removable_edges, regrow
 from microveil.numerics.grouping.class_tree import euclidean_tree, grow_tree
 from microveil.numerics.grouping.groups import means_by_group
-from microveil.numerics.perturbing.perturbation import Mode, linkage_ranks, moment_biases, perturb
+from microveil.numerics.perturbing.perturbation import Mode, perturb
 from microveil.numerics.statistics.scaling import min_max
 from microveil.typing import FloatArray, IntArray
 from reproduction.base import Kind, Quick, Reproduction, Row, Rows, whole
+from reproduction.class_restricted_measures import linkage_ranks, moment_biases
 
 SEEDS = 5
 SMALLEST = 3  # the group size that calibration starts from
@@ -153,8 +154,8 @@ def medicare() -> File:
             continue
         categories = data.categories(name)
         shown = {"health": ("excellent", "poor"), "region": ("northeast", "midwest", "west")}
-        places = [categories.domain.index(value) for value in shown.get(name, categories.domain[1:])]
-        columns += [(categories.codes == place).astype(float) for place in places]
+        codes = [categories.domain.index(value) for value in shown.get(name, categories.domain[1:])]
+        columns += [(categories.codes == code).astype(float) for code in codes]
     chronic = np.asarray(data.arrow("chronic").to_numpy(zero_copy_only=False), dtype=np.int64)
     return File(np.column_stack(columns), np.minimum(chronic, 2))
 
@@ -375,8 +376,8 @@ def seconds() -> Rows:
         run_times(data)  # compiles
         taken = run_times(data, repeats=3)
         for name in ("partial", "camp-crest"):
-            place = list(taken).index(name)
-            shown = [times[place] / times[0] for (printed, _), times in PRINTED_SECONDS.items() if printed == file]
+            index = list(taken).index(name)
+            shown = [times[index] / times[0] for (printed, _), times in PRINTED_SECONDS.items() if printed == file]
             note = f"mean of the printed ratios: {np.mean(shown):.2f}"
             yield Row(f"{file} {name}, times the benchmark", None, taken[name] / taken["benchmark"], note=note)
 

@@ -16,7 +16,7 @@ import numpy as np
 from microveil.masking import Plan, Step
 from microveil.microdata import Microdata, datasets
 from microveil.microdata.microdata import Categories
-from microveil.numerics.evolution.categorical_measures import By
+from microveil.numerics.choices import By
 from microveil.numerics.evolution.file_evolution import Rules
 from microveil.progress import silent
 from microveil.protection import protect
@@ -165,13 +165,13 @@ def one_fitness(by: By, quick: bool) -> Rows:
     files, generations, every = _setting(quick)
     shown = {(line["file"], line["figure"]): line for line in printed("evolved_categories") if line["fitness"] == by}
     for file in (*files, "housing"):
-        for place, figure in enumerate(FIGURES):
+        for index, figure in enumerate(FIGURES):
             line = shown.get((file, figure), {"start": "", "end": ""})
             if file == "housing":
                 values: tuple[float | None, float | None] = (None, None)
             else:
                 run = evolved(file, by, generations, every)
-                values = (float(run.trajectory[0, place]), float(run.trajectory[-1, place]))
+                values = (float(run.trajectory[0, index]), float(run.trajectory[-1, index]))
             for when, cell, value in zip(("at first", "after"), (line["start"], line["end"]), values, strict=True):
                 if cell or value is not None:
                     yield row(f"{file} {figure} {when}", cell, value, note=NO_DATA if value is None else "")

@@ -21,7 +21,7 @@ from microveil.numerics.evolution.matrix_evolution import Evolved, Strategy, evo
 from microveil.numerics.evolution.perturbed_fitness import BivariateFitness, GeneralFitness, perturbed
 from microveil.numerics.perturbing.matrix_control import Control
 from microveil.numerics.perturbing.posterior import expected_ratios
-from microveil.numerics.perturbing.transition_matrices import entropy_matrix, expected_frequencies, frequency_matrix
+from microveil.numerics.perturbing.transition_matrices import entropy_matrix, frequency_matrix
 from microveil.typing import FloatArray, IntArray
 from reproduction.base import Quick, Reproduction, Row, Rows, claim, printed, row, whole
 from reproduction.evolved_categories import NO_DATA, protected
@@ -215,7 +215,7 @@ def crossing(beside: str, matrix: str, generations: int, seed: int) -> Crossing:
         strategy = Strategy(generations=generations)
         run = evolve_matrices([start], [t], fitness, rng, strategy, control=CONTROLS[matrix])
         used, path = run.matrices[0], tuple(point.fitness for point in run.path)
-    marginal = 100 * float(np.abs(expected_frequencies(t, used) - t).sum()) / (2 * len(codes))
+    marginal = 100 * float(np.abs(t @ used - t).sum()) / (2 * len(codes))
     utility = fitness.of([used], rng, 50).score
     return Crossing(utility, _association(codes, z, used, rng), expected_ratios(used, t).mean, marginal, path)
 

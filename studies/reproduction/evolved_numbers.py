@@ -16,7 +16,8 @@ from microveil.comparison.pairs import Pair
 from microveil.masking import Plan, Step
 from microveil.microdata import Microdata, datasets
 from microveil.microdata.datasets.selections import load_selection
-from microveil.numerics.evolution.file_evolution import Operators, Rules
+from microveil.numerics.choices import Operators
+from microveil.numerics.evolution.file_evolution import Rules
 from microveil.progress import silent
 from microveil.protection import protect
 from microveil.search.file_evolution import EvolvedFiles, FilePopulation

@@ -13,9 +13,10 @@ import numpy as np
 
 from microveil.masking import Method
 from microveil.microdata import datasets
-from microveil.numerics.grouping.ward import k_ward_effort, recursive_k_ward_effort, recursive_k_ward_groups
+from microveil.numerics.grouping.ward import recursive_k_ward_groups
 from microveil.numerics.statistics.summary import Summary, summarise
 from reproduction.base import Reproduction, Row, Rows, printed, row, whole
+from reproduction.k_ward_effort import k_ward_effort, recursive_k_ward_effort
 from reproduction.measuring import method, share_lost
 
 FILES = ("tarragona", "census")
@@ -172,10 +173,10 @@ def anchors() -> Rows:
     )
     for file, known in ANCHORS.items():
         data = datasets.load(file)
-        for place, name, made in methods:
+        for index, name, made in methods:
             for column in EVERY_COLUMN:
                 measured = share_lost(data, made, [data.names[column - 1]])
-                found = known[column - 1][place]
+                found = known[column - 1][index]
                 if (file, name, column) == ("tarragona", "k-ward contiguous", 5):
                     found = 2.017796  # the one column where the rules make other groups
                 yield Row(f"{file} {name} Var{column}", None, measured, 6, recomputed=found)

@@ -17,20 +17,18 @@ import numpy as np
 from microveil.masking.preparation.dependence import chosen_attributes
 from microveil.microdata import datasets
 from microveil.microdata.datasets.simulated_tables import simulated
-from microveil.numerics.clustering.acnn import acnn
 from microveil.numerics.grouping.centroid_groups import centroid_groups
 from microveil.numerics.grouping.learning_automata import Migration, pairs_within, record_migration
 from microveil.numerics.grouping.sums_of_squares import squares
 from microveil.numerics.statistics.dependence_tree import (
     Metric,
     dependence,
-    draw_codes,
-    draw_values,
     maximum_spanning_tree,
-    random_tables,
 )
 from microveil.numerics.statistics.scaling import standardise
 from microveil.typing import FloatArray, IntArray
+from reproduction.acnn import acnn
+from reproduction.artificial_files import draw_codes, draw_values, random_tables
 from reproduction.base import Kind, Quick, Reproduction, Row, Rows, printed, row, whole
 from reproduction.measuring import matrix
 
@@ -200,9 +198,9 @@ def loss_on_subset(columns: FloatArray, subset: tuple[int, ...], *, but_the_last
     return loss(columns, labels, but_the_last=but_the_last)
 
 
-def places(choice: str) -> tuple[int, ...]:
+def attribute_indices(choice: str) -> tuple[int, ...]:
     """
-    >>> places("7,4,1")
+    >>> attribute_indices("7,4,1")
     (0, 3, 6)
     """
     return tuple(sorted(int(number) - 1 for number in choice.split(",")))
@@ -218,7 +216,7 @@ def selections() -> Rows:
         yield Row(f"{head}: choices", float(len(entries)), float(len(made)), 0, kind=OTHER)
         yield Row(f"{head}: of these as printed", float(len(entries)), float(printed_too), 0)
         for choice, value in entries:
-            measured = loss_on_subset(columns, places(choice), but_the_last=True)
+            measured = loss_on_subset(columns, attribute_indices(choice), but_the_last=True)
             found = MISPRINTS.get((name, choice, float(value)))
             yield row(f"{head}: {choice}", value, measured, tolerance=HARD, recomputed=found, near=HARD)
 
@@ -230,12 +228,12 @@ def four_attributes() -> Rows:
             continue
         name, choice, shown, right = entry.split()
         columns = standardise(file_of(name))
-        first = loss_on_subset(columns, places(choice)[:3], but_the_last=True)
+        first = loss_on_subset(columns, attribute_indices(choice)[:3], but_the_last=True)
         found = MISPRINTS.get((name, choice, float(shown)))
         yield row(
             f"{name} {choice}, three lowest", shown, first, tolerance=HARD, recomputed=found, near=HARD, kind=OTHER
         )
-        complete = loss_on_subset(columns, places(choice), but_the_last=False)
+        complete = loss_on_subset(columns, attribute_indices(choice), but_the_last=False)
         yield row(f"{name} {choice}, all four", shown, complete, recomputed=float(right), near=HARD)
 
 

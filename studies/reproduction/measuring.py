@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from microveil.attacks.base import Attack
+from microveil.attacks.base import Attack, Risk
 from microveil.losses.base import Loss
 from microveil.masking import Method, Release
 from microveil.microdata import Attribute, Microdata, Schema, datasets
@@ -75,9 +75,16 @@ def interval_disclosure(data: Microdata, release: Release) -> float:
     return attack("interval-disclosure", window="rank-difference", counted="all").assess(data, release).value
 
 
-def linked(made: Attack, data: Microdata, release: Any, knowledge: Sequence[Sequence[str]], counter: str) -> float:
+def risks(made: Attack, data: Microdata, release: Any, knowledge: Sequence[Sequence[str]]) -> list[Risk]:
+    """The risk for each set of attributes that the intruder may know."""
+    return [made.assess(data, release, known) for known in knowledge]
+
+
+def linked(
+    made: Attack, data: Microdata, release: Any, knowledge: Sequence[Sequence[str]], counter: str = "expected"
+) -> float:
     """The mean share of right links over what the intruder may know, in per cent, by one way of counting."""
-    return float(np.mean([made.assess(data, release, known).counters[counter] for known in knowledge]))
+    return float(np.mean([risk.counters[counter] for risk in risks(made, data, release, knowledge)]))
 
 
 def judged_by_agreement() -> Attack:

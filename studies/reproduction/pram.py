@@ -13,7 +13,6 @@ import numpy as np
 from microveil.numerics.perturbing.posterior import expected_ratios
 from microveil.numerics.perturbing.transition_matrices import (
     entropy_matrix,
-    expected_frequencies,
     frequency_matrix,
     invariant_within_range,
 )
@@ -78,17 +77,14 @@ def frequency_table() -> Rows:
         for j, cell in enumerate(line.split()):
             found = 0.06763 if (i, j) == (0, 4) else None
             yield row(f"row {i + 1}, column {j + 1}", cell, float(made[i, j]), recomputed=found, near=5e-6)
-    for category, (value, found) in enumerate(
-        zip(expected_frequencies(DEGREE, made), EXPECTED_FREQUENCIES, strict=True)
-    ):
+    for category, (value, found) in enumerate(zip(DEGREE @ made, EXPECTED_FREQUENCIES, strict=True)):
         yield Row(f"expected frequency {category + 1}", None, float(value), recomputed=found)
 
 
 def evolved_frequencies() -> Rows:
     """Table 4.7: one draw by the evolved matrix of Table 4.6, beside the frequencies to be expected."""
     evolved = np.array([[float(cell) for cell in line.split()] for line in TABLE_4_6.split("\n")])
-    values = expected_frequencies(DEGREE, evolved)
-    for category, (shown, value, found) in enumerate(zip(AFTER, values, EXPECTED_AFTER, strict=True)):
+    for category, (shown, value, found) in enumerate(zip(AFTER, DEGREE @ evolved, EXPECTED_AFTER, strict=True)):
         yield Row(f"category {category + 1}", shown, float(value), 0, recomputed=found, near=0.051)
 
 
@@ -101,10 +97,10 @@ def ratios() -> Rows:
         for form in ("source", "column"):
             made = expected_ratios(matrices[title], DEGREE[:6], form)
             values = (*made.by_category.tolist(), made.mean)
-            for place, (cell, value) in enumerate(zip(shown, values, strict=True)):
-                label = f"{title}, {f'category {place + 1}' if place < 6 else 'weighted mean'}, {form} form"
+            for index, (cell, value) in enumerate(zip(shown, values, strict=True)):
+                label = f"{title}, {f'category {index + 1}' if index < 6 else 'weighted mean'}, {form} form"
                 known = right.get(title)
-                found = 1.5997 if (title, place) == ("Initial", 4) else known[place] if known else None
+                found = 1.5997 if (title, index) == ("Initial", 4) else known[index] if known else None
                 kind: Kind = "measurement" if form == "source" else "another reading"
                 yield row(label, cell, float(value), recomputed=found, near=5.1e-4, kind=kind)
 

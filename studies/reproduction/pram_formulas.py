@@ -12,7 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from microveil.numerics.evolution.categorical_measures import BY_EQUALITY, By, CategoricalMeasures, Conventions
+from microveil.numerics.choices import By
+from microveil.numerics.evolution.categorical_measures import BY_EQUALITY, CategoricalMeasures, Conventions
 from microveil.numerics.evolution.formula_search import FormulaSearch, FoundFormula, evolve_formula
 from microveil.numerics.evolution.formulas import readable
 from microveil.numerics.evolution.matrix_evolution import disclosures
@@ -65,7 +66,7 @@ def evaluated(file: str, matrices: Sequence[FloatArray], repeats: int) -> Evalua
 def tuned(file: str, plain: str, steps: int = STEPS) -> tuple[float, Evaluation]:
     """The parameter, in steps of 0.05, by which the greater of IL and DR is least, and what it gives anew."""
     make, most = PLAIN[plain]
-    tried = [place / STEPS for place in range(1, most + 1, STEPS // steps)]
+    tried = [step / STEPS for step in range(1, most + 1, STEPS // steps)]
 
     def matrices(parameter: float) -> list[FloatArray]:
         return [make(t, parameter) for t in frequencies_of(file)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from microveil.attacks.base import Attack
-from microveil.attacks.linkage.disclosure import disclosure, first_blocks
+from microveil.attacks.linkage.scenarios import first_blocks
 from microveil.masking import Method
 from microveil.masking.preparation.attribute_blocks import consecutive_blocks
 from microveil.registry import make
@@ -76,7 +76,7 @@ def measured_scores(name: str, file: str, v: int, k: int, *, quick: bool) -> dic
     measured = {
         "il": information_loss(data, release),
         "dld": linked(attack("distance-linkage"), data, release, known, "first"),
-        "projld": disclosure(nearest_attack(name), data, release, known).mean("first"),
+        "projld": linked(nearest_attack(name), data, release, known, "first"),
         "id": interval_disclosure(data, release),
     }
     if quick:
@@ -134,7 +134,7 @@ def strongest() -> Rows:
             blocks = consecutive_blocks(data.names, 4, "drop")
             names = [attribute for block in blocks for attribute in block]
             release = make_method(25, 4).mask(data, names)
-            risk = disclosure(attack("projected-linkage"), data, release, first_blocks(blocks)).value
+            risk = linked(attack("projected-linkage"), data, release, first_blocks(blocks))
             yield Row(f"{file} {name} v=4 k=25", None, risk)
 
 

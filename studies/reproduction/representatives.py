@@ -50,7 +50,7 @@ DERMATOLOGY = (
     *("vacuolisation_and_damage_of_basal_layer", "saw_tooth_appearance_of_retes", "perifollicular_parakeratosis"),
     "band_like_infiltrate",
 )
-# file, the attributes of the intruder and those of the release; numbers are places in the file, from V1 on
+# file, the attributes of the intruder and those of the release; numbers are positions in the file, from V1 on
 IONOSPHERE = (5, 7, 9, 11, 13, 20), (15, 17, 19, 21, 23, 30)
 WDBC = (2, 4, 6, 8, 10, 12, 13, 18, 20, 26, 29, 32), (5, 9, 15, 16, 19, 22, 25, 27, 28, 30)
 SIDES: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {

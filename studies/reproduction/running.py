@@ -126,7 +126,7 @@ def run_all(
             outcome = run(reproduction, quick=quick, progress=part)
             if keep is not None:
                 plain = {**outcome.to_plain(), "made_from": _made_from(reproduction)}
-                write_text(_place(reproduction, quick, keep), json.dumps(plain, indent=1), force=True)
+                write_text(_path(reproduction, quick, keep), json.dumps(plain, indent=1), force=True)
         finished(outcome)
         outcomes.append(outcome)
     return outcomes
@@ -149,7 +149,7 @@ def check_data(reproductions: Sequence[Reproduction]) -> None:
         )
 
 
-def _place(reproduction: Reproduction, quick: bool, keep: Path) -> Path:
+def _path(reproduction: Reproduction, quick: bool, keep: Path) -> Path:
     short = quick and reproduction.quick is not None
     return keep / f"{reproduction.name}{'.quick' if short else ''}.json"
 
@@ -160,13 +160,13 @@ def _kept(reproduction: Reproduction, quick: bool, keep: Path | None) -> Outcome
     if keep is None:
         return None
     forms = (False, True) if quick else (False,)
-    found = (_read(reproduction, _place(reproduction, form, keep)) for form in forms)
+    found = (_read(reproduction, _path(reproduction, form, keep)) for form in forms)
     return next((outcome for outcome in found if outcome is not None), None)
 
 
-def _read(reproduction: Reproduction, place: Path) -> Outcome | None:
+def _read(reproduction: Reproduction, path: Path) -> Outcome | None:
     try:
-        plain = json.loads(place.read_text(encoding="utf-8"))
+        plain = json.loads(path.read_text(encoding="utf-8"))
         if plain["made_from"] != _made_from(reproduction):
             return None
         names = [field.name for field in fields(Row)]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from microveil.attacks.base import Attack
-from microveil.attacks.linkage.disclosure import disclosure, first_attributes
+from microveil.attacks.linkage.scenarios import first_attributes
 from microveil.masking import Method, Release
 from microveil.microdata import Microdata
 from microveil.registry import make
@@ -23,9 +23,11 @@ from reproduction.measuring import (
     information_loss,
     interval_disclosure,
     judged_by_agreement,
+    linked,
     method,
     releases,
     right_links,
+    risks,
     table,
 )
 
@@ -59,7 +61,7 @@ def example() -> Rows:
         ("DB-RL", (0, 2, 4, 1), (0, 2, 4, 1), attack("distance-linkage", metric="manhattan")),
     )
     for label, shown, right, made in attacks:
-        curve = disclosure(made, original, swapped, known).curve("optimistic")
+        curve = [risk.counters["optimistic"] for risk in risks(made, original, swapped, known)]
         for c, (share, value, found) in enumerate(zip(curve, shown, right, strict=True), start=1):
             yield Row(f"{label}, {c} attributes known", float(value), share / 10, 0, recomputed=float(found))
 
@@ -99,7 +101,7 @@ def expected(number: str, name: str, figure: str, parameter: int, shown: float) 
 def mean_disclosure(made: Attack, data: Microdata, released: Sequence[Release]) -> float:
     """The mean over one to half of the attributes, and over the files."""
     scenarios = first_attributes(data.names)
-    return float(np.mean([disclosure(made, data, release, scenarios).value for release in released]))
+    return float(np.mean([linked(made, data, release, scenarios) for release in released]))
 
 
 def score_table(number: str, quick: bool) -> Rows:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from microveil.attacks.intervals import IntervalDisclosure
-from microveil.attacks.taxonomy import disclosure_of
+from microveil.attacks.taxonomy import Disclosure, disclosure_of
 from microveil.errors import UnknownNameError
 from microveil.registry import find, names
 
@@ -38,6 +38,15 @@ def test_a_family_without_a_place_is_refused() -> None:
 
     with pytest.raises(UnknownNameError, match="unknown family of attacks 'interval'; did you mean 'intervals'"):
         disclosure_of(Odd)
+
+
+def test_an_attack_may_say_itself_what_it_looks_for() -> None:
+    class Other(IntervalDisclosure):
+        family: ClassVar[str] = "of another package"
+        disclosure: ClassVar[Disclosure] = Disclosure("identity", "uniqueness", "deterministic", "exact")
+
+    assert disclosure_of(Other) is Other.disclosure
+    assert disclosure_of(IntervalDisclosure).view == "attribute"
 
 
 def test_the_general_attacks_are_those_that_need_no_knowledge_of_the_method() -> None:

@@ -1,4 +1,4 @@
-"""Which attributes go together in blocks, and the circle and sphere files that show what it matters."""
+"""Which attributes go together in blocks, and what it matters on a circle and on a sphere."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.losses.numeric.moments import IL
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.mdav import MDAV
-from microveil.masking.preparation.attribute_blocks import (
-    circle_file,
-    correlated_blocks,
-    sphere_file,
-    spread_blocks,
-)
+from microveil.masking.preparation.attribute_blocks import correlated_blocks, spread_blocks
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.reference import COLUMNS
+from reproduction.artificial_files import circle_file, sphere_file
 
 
 def values(data: Microdata) -> np.ndarray:
@@ -107,32 +103,6 @@ def test_the_means_are_those_of_the_pairs_within_and_across_blocks() -> None:
     alone = correlated_blocks(matrix, list("01234"), 1)
     assert np.isnan(alone.within)
     assert np.isnan(correlated_blocks(matrix, list("01234"), 5).between)
-
-
-@pytest.mark.spec("03:GR-2")
-def test_the_points_of_the_circle_lie_every_eighteen_degrees_from_nine() -> None:
-    x, y = values(circle_file())[:, :2].T
-    degrees = np.degrees(np.arctan2(y, x)) % 360
-    assert sorted(degrees) == pytest.approx(np.arange(9.0, 360.0, 18.0))
-    sphere = values(sphere_file())[:, :3]
-    assert sorted(np.degrees(np.arctan2(sphere[:, 1], sphere[:, 0])) % 360) == pytest.approx(
-        np.repeat(np.arange(9.0, 360.0, 18.0), 10)
-    )
-    heights = np.degrees(np.arcsin(sphere[:, 2]))
-    assert sorted(heights) == pytest.approx(np.repeat([-81.0, -63, -45, -27, -9, 9, 27, 45, 63, 81], 20))
-
-
-@pytest.mark.spec("03:GR-2")
-def test_the_files_are_a_circle_and_a_sphere() -> None:
-    circle, sphere = values(circle_file()), values(sphere_file())
-    assert circle.shape == (20, 4)
-    assert sphere.shape == (200, 9)
-    assert (circle[:, :2] ** 2).sum(axis=1) == pytest.approx(np.ones(20))
-    assert (sphere[:, :3] ** 2).sum(axis=1) == pytest.approx(np.ones(200))
-    assert len(np.unique(circle, axis=0)) == 20
-    assert len(np.unique(sphere, axis=0)) == 200
-    assert (circle[:, :2] == circle[:, 2:]).all()
-    assert (sphere[:, :3] == sphere[:, 6:]).all()
 
 
 @pytest.mark.parametrize(

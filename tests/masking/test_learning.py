@@ -1,9 +1,8 @@
-"""Learning automata, the associative network and dependence trees, against the worked values of their sources."""
+"""Learning automata and dependence trees, against the worked values of their sources."""
 
 from __future__ import annotations
 
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from microveil.entries import ENTRIES
 from microveil.errors import DataError, ParameterError
 from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation import omma
 from microveil.masking.microaggregation.cbfs import CBFS
-from microveil.masking.microaggregation.classification import TRAITS
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.microaggregation.fuzzy import Fuzzy
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.microaggregation.omma import OMMA
@@ -24,7 +24,6 @@ from microveil.masking.preparation import coordinates as coordinates_module
 from microveil.masking.preparation.coordinates import coordinates
 from microveil.masking.preparation.dependence import chosen_attributes, tree_degrees
 from microveil.microdata import Microdata
-from microveil.numerics.clustering.acnn import acnn, association, interaction, thresholds, width
 from microveil.numerics.grouping.centroid_groups import centroid_groups
 from microveil.numerics.grouping.learning_automata import (
     in_order,
@@ -40,14 +39,12 @@ from microveil.numerics.statistics.dependence_tree import (
     degrees,
     departure,
     dependence,
-    draw_codes,
-    draw_values,
     maximum_spanning_tree,
-    random_tables,
     tied_choices,
 )
 from microveil.numerics.statistics.scaling import standardise
-from microveil.registry import find, names
+from microveil.registry import find
+from reproduction.artificial_files import draw_codes
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -430,14 +427,15 @@ def test_what_omma_cannot_do_with_categories_is_refused(monkeypatch: pytest.Monk
 
 # --- the ways of microaggregation ---------------------------------------------------------------------------------
 
+FAMILY = [name for name in ENTRIES["method"] if find("method", name).family == "microaggregation"]
+
 
 @pytest.mark.spec("02:LM35")
-def test_every_method_of_microaggregation_is_classified_and_the_page_says_the_same() -> None:
-    family = [name for name in names("method") if find("method", name).family == "microaggregation"]
-    assert set(TRAITS) == set(family)
-    page = (Path(__file__).parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
-    for name, traits in TRAITS.items():
-        assert f"| `{name}` | {' | '.join(traits)} |" in page
+def test_every_method_of_microaggregation_is_classified() -> None:
+    for name in FAMILY:
+        assert isinstance(find("method", name).traits, Traits), name
+    assert MDAV.traits == ("multivariate", "fixed", "heuristic")
+    assert find("method", "optimal-univariate").traits == ("univariate", "data-oriented", "optimal")
 
 
 @pytest.mark.spec("02:LM35")
@@ -445,8 +443,9 @@ def test_the_sizes_of_groups_are_as_classified() -> None:
     """By default settings on 61 records: fixed sizes are k but for one or two groups, data-oriented ones vary more."""
     rng = np.random.default_rng(4)
     data = Microdata.of({"x": np.exp(rng.normal(size=61)), "y": np.exp(rng.normal(size=61))})
-    for name, traits in TRAITS.items():
+    for name in FAMILY:
         method = find("method", name)
+        traits = method.traits
         if traits.sizes == "none" or name in ("crest", "camp-crest"):  # without groups, or with classes
             continue
         release = method(**{**method.quick, "k": 2 if name == "two-approx" else 3}).mask(data, seed=1)
@@ -461,78 +460,12 @@ def test_the_sizes_of_groups_are_as_classified() -> None:
 def test_no_univariate_method_beats_the_optimal_ones_of_its_kind() -> None:
     data = Microdata.of({"x": np.exp(np.random.default_rng(4).normal(size=60))})
     losses = {
-        name: SSE()
-        .measure(data, find("method", name)(**{**find("method", name).quick, "k": 3}).mask(data, seed=1))
-        .value
-        for name, traits in TRAITS.items()
-        if traits.attributes == "univariate" and traits.sizes != "none" and name != "secure-k-ward"
+        method.name: SSE().measure(data, method(**{**method.quick, "k": 3}).mask(data, seed=1)).value
+        for method in (find("method", name) for name in FAMILY)
+        if method.traits.attributes == "univariate" and method.traits.sizes != "none" and method.name != "secure-k-ward"
     }
     assert min(losses.values()) == pytest.approx(losses["optimal-univariate"])
     assert losses["fixed"] == pytest.approx(losses["individual-ranking"])
-
-
-# --- ACNN ---------------------------------------------------------------------------------------------------------
-
-SIX = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
-
-
-@pytest.mark.spec("02:LM27", "02:LM28", "02:LM29")
-def test_six_values_make_two_clusters_by_the_known_steps() -> None:
-    assert ((SIX - SIX.mean()) ** 2).mean() == pytest.approx(6.256667, abs=1e-6)
-    assert width(SIX, "printed") == pytest.approx(0.391501, abs=1e-6)
-    near = association(SIX, "printed")
-    through = interaction(near)
-    limit = thresholds(through)
-    assert near[0, 1] == pytest.approx(0.974781, abs=1e-6)
-    assert through[0, 1] == pytest.approx(0.880105, abs=1e-6)
-    assert limit[0, 1] == pytest.approx(0.359051, abs=1e-6)
-    assert limit[0, 3] == pytest.approx(0.366061, abs=1e-6)
-    first = acnn(SIX, max_epochs=1)
-    assert first.association[0, 1] == pytest.approx(0.254788, abs=1e-6)
-    assert first.association[0, 3] == pytest.approx(-0.181013, abs=1e-6)
-    assert first.change == pytest.approx(5.726410, abs=1e-6)
-    whole = acnn(SIX)
-    assert whole.epochs == 5
-    assert whole.labels.tolist() == [1, 1, 1, 2, 2, 2]
-    assert (whole.count, whole.rows, len(whole.rejected)) == (2, 2, 0)
-
-
-def test_the_scale_invariant_alpha_and_a_rejected_value() -> None:
-    assert width(SIX, "msd-sqrt") == pytest.approx(2.554273, abs=1e-6)
-    near = association(SIX, "msd-sqrt")
-    through = interaction(near)
-    assert near[0, 1] == pytest.approx(0.996093, abs=1e-6)
-    assert through[0, 1] == pytest.approx(0.980615, abs=1e-6)
-    assert thresholds(through)[0, 1] == pytest.approx(0.393544, abs=1e-6)
-    assert acnn(SIX, "msd-sqrt", max_epochs=1).association[0, 1] == pytest.approx(0.285386, abs=1e-6)
-    seven = np.append(SIX, [[20.0]], axis=0)
-    assert acnn(seven, "msd-sqrt").labels.tolist() == [1, 1, 1, 2, 2, 2, 0]
-    assert acnn(seven, "printed").rejected.tolist() == [1, 4, 6]
-
-
-def test_three_blobs_are_found_on_any_scale_except_by_the_printed_alpha_on_raw_values() -> None:
-    rng = np.random.default_rng(0)
-    centres = np.repeat(np.array([[0.0, 0.0], [10.0, 0.0], [5.0, 75**0.5]]), 20, axis=0)
-    blobs = centres + rng.normal(size=(60, 2))
-    for alpha in ("printed", "msd", "msd-sqrt"):
-        assert acnn(standardise(blobs), alpha).sizes == [20, 20, 20]  # type: ignore[arg-type]
-    assert acnn(blobs, "msd").sizes == acnn(blobs, "msd-sqrt").sizes == [20, 20, 20]
-    assert len(acnn(blobs, "printed").rejected) > 20
-
-
-def test_the_natural_groups_of_tarragona(reference) -> None:  # type: ignore[no-untyped-def]
-    found = acnn(standardise(matrix(reference("tarragona"))))
-    assert found.count == 7
-    assert len(found.rejected) == 228
-    assert found.sizes == [597, 4, 3, 1, 1]
-
-
-def test_edges_of_the_network() -> None:
-    assert acnn(np.array([[3.0]])).labels.tolist() == [0]
-    same = acnn(np.full((5, 2), 3.0))
-    assert same.labels.tolist() == [1] * 5
-    assert same.count == 1
-    assert acnn(SIX, 2.5).labels.tolist() == [1, 1, 1, 2, 2, 2]
 
 
 # --- EMAD ---------------------------------------------------------------------------------------------------------
@@ -779,26 +712,6 @@ def test_the_related_tree_is_learnt_from_fewer_records() -> None:
     assert found["unrelated", 150] == pytest.approx(0.10, abs=0.12)
     assert found["related", 2000] == 1.0
     assert found["unrelated", 2000] >= 0.85
-
-
-@pytest.mark.spec("02:LM43")
-def test_files_drawn_from_a_tree_have_its_margins_and_its_tree() -> None:
-    rng = np.random.default_rng(7)
-    parents = (-1, 0, 0, 2, 2, 2, 0, 1)
-    tables = random_tables(parents, 10, rng)
-    codes = draw_codes(parents, tables, 20_000, rng)
-    shares = np.bincount(codes[:, 0], minlength=10) / 20_000
-    assert np.abs(shares - tables[0][0]).max() < 0.02
-    given = codes[:, 0] == int(shares.argmax())
-    assert np.abs(np.bincount(codes[given, 2], minlength=10) / given.sum() - tables[2][shares.argmax()]).max() < 0.04
-    values = draw_values(codes, 100, rng)
-    assert values.min() == 1.0
-    assert values.max() <= 1000.0
-    assert ((values - 1) // 100 == codes).all()
-    edges = {(i, j) for i, j, _ in maximum_spanning_tree(dependence(values, "emim", 100))}
-    assert edges == {(min(i, p), max(i, p)) for i, p in enumerate(parents) if p >= 0}
-    with pytest.raises(ValueError, match="before its parent"):
-        draw_codes((-1, 2, 0), tables[:3], 5, rng)
 
 
 def test_the_corrected_information_of_independent_values_is_near_zero() -> None:

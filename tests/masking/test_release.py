@@ -71,7 +71,7 @@ def test_a_failure_while_writing_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_the_same_release_gives_the_same_bytes(tmp_path: Path) -> None:
     paths = [Noise().mask(survey(50), ["income"], seed=4).save(tmp_path / f"{name}.csv") for name in ("one", "two")]
-    (one, one_manifest, _), (two, two_manifest, _) = paths
+    (one, one_manifest, *_), (two, two_manifest, *_) = paths
     assert one.read_bytes() == two.read_bytes()
     assert one_manifest.read_bytes() == two_manifest.read_bytes()
 

@@ -8,7 +8,7 @@ import pytest
 import microveil as mv
 from microveil.errors import UnknownNameError
 from microveil.masking import Step
-from microveil.masking.replaying import method_of, replayed
+from microveil.masking.replaying import changes_values, class_of, method_of, replayed
 
 
 def test_the_method_of_a_step_has_its_parameters_also_inside_another() -> None:
@@ -26,6 +26,12 @@ def test_every_method_is_made_again_from_its_provenance() -> None:
 def test_a_method_that_nobody_knows_is_named() -> None:
     with pytest.raises(UnknownNameError, match="mdaw"):
         method_of(Step("mdaw"))
+
+
+def test_of_a_method_that_nobody_knows_no_change_is_ruled_out() -> None:
+    assert class_of(Step("mdaw")) is None
+    assert changes_values(Step("mdaw"))
+    assert not changes_values(Step("sampling"))
 
 
 def test_a_replay_does_what_the_plan_does_and_without_randomness_the_same() -> None:

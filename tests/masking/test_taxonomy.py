@@ -17,7 +17,7 @@ from microveil.registry import find, names
 def test_every_method_has_a_nature_and_data_it_is_for(name: str) -> None:
     found = classify(find("method", name))
     assert found.nature in ("perturbative", "non-perturbative", "synthetic")
-    assert found.numerical or found.categorical
+    assert found.numerical or found.categorical or found.links
 
 
 @pytest.mark.spec("03:SC-2")

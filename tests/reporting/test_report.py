@@ -7,6 +7,7 @@ import json
 import os
 import re
 import stat
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from microveil.attacks import Risk
 from microveil.battery import vulnerability_of
 from microveil.cli.app import app
 from microveil.errors import Cancelled, DataError, OutputExistsError, ParameterError
+from microveil.losses import LossMeasure
+from microveil.losses.numeric.moments import IL2, IL5
 from microveil.masking import Plan, Release, Step
 from microveil.masking.taxonomy import NATURES
 from microveil.microdata import Attribute, Microdata, Schema, files
@@ -323,6 +326,19 @@ def test_the_public_losses_do_not_tell_the_strength_of_noise() -> None:
     assert find("loss", "il5").meaning in section
     for name in OF_SPREAD:
         assert find("loss", name).meaning not in section
+
+
+def test_a_loss_is_told_only_if_its_own_class_says_that_it_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = survey(100, seed=5).select(["age", "income"])
+    made = protect(table, Plan((Step("noise", {"alpha": 0.2}),), 1))
+    told = partial(report, table, made, public=True, losses=["il2", "il5"])
+    assert IL2.meaning in losses_told(told())
+    monkeypatch.delattr(IL2, "public")
+    assert IL2.meaning not in losses_told(told())
+    monkeypatch.setattr(LossMeasure, "public", True)  # what it inherits does not count
+    section = losses_told(told())
+    assert IL2.meaning not in section
+    assert IL5.meaning in section
 
 
 def test_the_public_page_says_what_the_intruder_was_assumed_to_know(original: Microdata) -> None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from microveil.attacks.taxonomy import Disclosure
 from microveil.comparison.pairs import Pair, fitting
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, silent
@@ -86,6 +87,8 @@ class Attack(Parameterised, ABC):
     """What an intruder does. A subclass is a frozen dataclass of its parameters and implements `_assess`."""
 
     family: ClassVar[str] = "attack"
+    # the kind of disclosure it looks for, if not that of its family
+    disclosure: ClassVar[Disclosure | None] = None
     meaning: ClassVar[str]
     # an intruder who knows nothing of the method can run a general attack, so every assessment has it
     general: ClassVar[bool] = False

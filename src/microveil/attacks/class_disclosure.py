@@ -11,6 +11,7 @@ import numpy as np
 from microveil.attacks.base import Risk
 from microveil.attacks.confidential import CONFIDENTIAL, MISSING, CandidateAttack, Target, mean_over, percent
 from microveil.attacks.linkage.candidates import RECORDS
+from microveil.attacks.taxonomy import Disclosure
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.microdata.schema import KINDS
@@ -63,6 +64,7 @@ class ClassDisclosure(CandidateAttack):
 
     name: ClassVar[str] = "class-disclosure"
     family: ClassVar[str] = "inference"
+    disclosure: ClassVar[Disclosure] = Disclosure("attribute", "prediction", "deterministic", "exact")
     summary: ClassVar[str] = "finds groups of released records that all have the same confidential value (homogeneity)"
     meaning: ClassVar[str] = (
         "records whose confidential value is disclosed because all records of their group share it; lower is safer"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from microveil.attacks.base import Attack
 from microveil.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from microveil.attacks.base import Attack
 
 View = Literal["identity", "attribute"]
 Way = Literal["uniqueness", "re-identification", "prediction"]
@@ -36,19 +38,17 @@ FAMILIES: dict[str, Disclosure] = {
     "intervals": Disclosure("attribute", "prediction", "deterministic", "approximate"),
     "inference": Disclosure("attribute", "prediction", "probabilistic", "approximate"),
 }
-# attacks that are not like the others of their family
-ATTACKS: dict[str, Disclosure] = {
-    "class-disclosure": Disclosure("attribute", "prediction", "deterministic", "exact"),
-}
 
 
 def disclosure_of(attack: type[Attack] | Attack) -> Disclosure:
-    """The kind of disclosure an attack looks for.
+    """The kind of disclosure an attack looks for: what its class says, else what attacks of its family do.
 
     >>> from microveil.attacks.intervals import IntervalDisclosure
     >>> disclosure_of(IntervalDisclosure).view, disclosure_of(IntervalDisclosure).truth
     ('attribute', 'apparent')
     """
+    if attack.disclosure is not None:
+        return attack.disclosure
     if attack.family not in FAMILIES:
         raise UnknownNameError("family of attacks", attack.family, FAMILIES)
-    return ATTACKS.get(attack.name, FAMILIES[attack.family])
+    return FAMILIES[attack.family]

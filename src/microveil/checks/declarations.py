@@ -31,8 +31,8 @@ def it_is_found_by_its_name(cls: Class) -> None:
 def it_describes_itself(cls: Class) -> None:
     entry = _described(cls)
     json.dumps(entry)
-    needed = ["name", "family", "summary", "source", "missing"]
-    needed += [] if getattr(cls, "of_graph", False) else ["kinds"]  # a measure of links alone has none
+    of_links = getattr(cls, "structural", False) or getattr(cls, "of_graph", False)  # these may treat no attribute
+    needed = ["name", "family", "summary", "source", "missing", *([] if of_links else ["kinds"])]
     needed += ["weights"] if _kind(cls) == "method" else ["meaning"]
     for field in needed:
         expect(entry.get(field), f"it has no {field}")

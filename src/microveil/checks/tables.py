@@ -32,6 +32,14 @@ def people() -> Microdata:
 
 
 @cache
+def linked_people() -> Microdata:
+    """The same persons as the nodes of a graph, some without any link."""
+    rng = np.random.default_rng(5)
+    source = rng.integers(0, 180, 500)
+    return replace(people(), edges=Edges.of(source, (source + rng.geometric(0.1, 500)) % 180, 200))
+
+
+@cache
 def complete() -> Microdata:
     """The same attributes without any missing cell."""
     return _filled(people())

@@ -29,9 +29,6 @@ _EXAMPLES = {
 _SERIES = "meters.csv", " --series id=meter,time=time,value=load"
 # attributes of people.csv that suit a method which cannot mask all of its keys
 _NUMBERS, _CATEGORIES, _IN_ORDER = "age,income", "sex,education", "age,education"
-_NEED_ORDER = (
-    "rank-swapping", "rank-swapping-distribution", "rank-swapping-buckets", "top-code", "bottom-code",
-)  # fmt: skip
 
 
 def methods(
@@ -125,7 +122,7 @@ def _example(kind: str, entry: Mapping[str, Any]) -> str:
         file, declared = _SERIES
         shown = shown.replace("people.csv", file).replace(" --schema people.toml", declared)
         return shown.format(name=entry["name"], attributes="")
-    return shown.format(name=entry["name"], attributes=_attributes(entry))
+    return shown.format(name=entry["name"], attributes=_attributes(cls))
 
 
 def _parameters(entry: Mapping[str, Any], part: str | None) -> Iterator[str]:
@@ -172,11 +169,10 @@ def _shown(value: Any) -> str:
     return "none" if value is None else shown(value)
 
 
-def _attributes(entry: Mapping[str, Any]) -> str:
+def _attributes(cls: type[Any]) -> str:
     """The attributes of an example, where they are not the keys."""
-    kinds = entry["kinds"]
-    if entry["name"] in _NEED_ORDER:
+    if getattr(cls, "needs_order", False):
         return f" --attributes {_IN_ORDER}"
-    if "nominal" not in kinds:
+    if "nominal" not in cls.kinds:
         return f" --attributes {_NUMBERS}"
-    return f" --attributes {_CATEGORIES}" if "numeric" not in kinds else ""
+    return f" --attributes {_CATEGORIES}" if "numeric" not in cls.kinds else ""

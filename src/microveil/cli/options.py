@@ -55,6 +55,10 @@ Ordinal = Annotated[
         metavar="A,B=X<Y<Z,...",
     ),
 ]
+Location = Annotated[
+    str | None,
+    columns("Columns with names of places; the gazetteer gives their regions and countries, unless the schema does."),
+]
 Numeric = Annotated[str | None, columns("Columns to treat as numbers.")]
 Known = Annotated[
     str | None,
@@ -108,6 +112,14 @@ GraphFile = Annotated[
         metavar="EDGES",
     ),
 ]
+Flat = Annotated[
+    bool,
+    typer.Option(
+        "--flat",
+        help="With --graph: take the nodes as an ordinary table, with the number of their links as the key 'degree' "
+        "and without the links themselves.",
+    ),
+]
 Node = Annotated[
     str | None,
     typer.Option(
@@ -158,9 +170,11 @@ class TableOptions:
     nominal: Nominal = None
     ordinal: Ordinal = None
     numeric: Numeric = None
+    location: Location = None
     series: SeriesOption = None
     graph: GraphFile = None
     node: Node = None
+    flat: Flat = False
     sheet: Sheet = None
     delimiter: Delimiter = None
     encoding: Encoding = None
@@ -174,13 +188,14 @@ class TableOptions:
     @property
     def described(self) -> dict[str, Any]:
         """The description of the columns, which goes before the schema's."""
-        lists = ("keys", "confidential", "identifiers", "strata", "nominal", "numeric")
+        lists = ("keys", "confidential", "identifiers", "strata", "nominal", "numeric", "location")
         return {
             "weight": self.weight,
             "household": self.household,
             "series": self.series,
             "graph": self.graph,
             "node": self.node,
+            "flat": self.flat,
             "ordinal": ordered(self.ordinal),
             **{name: split(getattr(self, name)) for name in lists},
         }

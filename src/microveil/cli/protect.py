@@ -137,9 +137,7 @@ def protect(
     given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
         raise ParameterError("--known says what the intruder knows in the attack of --until; it needs --until")
-    check_destination(
-        out, force=force, inputs=[path, plan, table.schema, table.graph], graph=holds_graph(path, table.graph)
-    )
+    check_destination(out, force=force, inputs=[path, plan, table.schema, table.graph], graph=holds_graph(path, table))
     wishes = table.reading
     if manifest is not None:
         wishes.update({k: v for k, v in manifest.dialect.items() if wishes[k] is None})

@@ -24,7 +24,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, print_json, say
-from microveil.cli.tables import manifest_beside, read_masked, read_original
+from microveil.cli.tables import manifest_beside, read_masked, read_original, table_of
 from microveil.units import THRESHOLD
 
 EXAMPLE = "Example: microveil report people.csv safe.csv --out report.html"
@@ -78,7 +78,7 @@ def report(
     from microveil.registry import make
     from microveil.reporting.report import report as write_report
 
-    beside = (manifest_path(masked), private_path(masked))
+    beside = (manifest_path(table_of(masked)), private_path(table_of(masked)))
     check_output(out, force=force, inputs=[original, masked, *beside, table.schema])
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     manifest = manifest_beside(masked)
@@ -86,7 +86,9 @@ def report(
     with bar_for(f"reporting on {masked.name}") as bar:
         before = read_original(original, table, manifest, Part(bar, 0.0, 0.1))
         release = read_masked(masked, before, manifest, Part(bar, 0.1, 0.2), **table.reading)
-        words = ["microveil", "protect", str(original), "--plan", str(manifest_path(masked)), "--out", "again.csv"]
+        edges = [] if table.graph is None else ["--graph", str(table.graph)]
+        into = "again.csv" if before.edges is None else "again"
+        words = ["microveil", "protect", str(original), *edges, "--plan", str(beside[0]), "--out", into]
         again = "" if manifest is None else shlex.join(words)
         page = write_report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from microveil.progress import Progress
 
 
-def read_table(path: Path, schema: Any, progress: Progress, **options: Any) -> Microdata:
+def read_table(path: Path, schema: Any, progress: Progress, *, flat: bool = False, **options: Any) -> Microdata:
     from microveil.microdata.files import read
     from microveil.microdata.files.atomic import recover
 
@@ -24,14 +24,31 @@ def read_table(path: Path, schema: Any, progress: Progress, **options: Any) -> M
     data = read(path, schema=schema, progress=progress, **options)
     for told in () if data.edges is None else data.edges.notes:
         note(told)
-    return data
+    for name in options.get("location") or ():
+        from microveil.microdata.locations.attaching import places_found
+
+        places = places_found(data.frame, data[name])
+        if places is not None and (places.unknown or places.ambiguous):
+            note(f"{name}: {places.note}")
+    if not flat:
+        return data
+    from microveil.graphs.extraction import extract_microdata
+
+    return extract_microdata(data)
 
 
-def holds_graph(path: Path, edges: Path | None) -> bool:
-    """Whether the input is a graph."""
+def holds_graph(path: Path, table: TableOptions) -> bool:
+    """Whether the input is taken as a graph."""
     from microveil.microdata.files.graph_files import names_a_graph_file
 
-    return edges is not None or isdir(path) or names_a_graph_file(path)
+    return not table.flat and (table.graph is not None or isdir(path) or names_a_graph_file(path))
+
+
+def table_of(masked: Path) -> Path:
+    """The file that a manifest lies beside: of a graph in a folder the table of its nodes."""
+    from microveil.microdata.files.graph_files import nodes_file
+
+    return nodes_file(masked) if isdir(masked) else masked
 
 
 def read_original(path: Path, table: TableOptions, manifest: Manifest | None, progress: Progress) -> Microdata:
@@ -54,10 +71,8 @@ def read_masked(
 def manifest_beside(masked: Path) -> Manifest | None:
     """The manifest beside a released file, or of a graph in a folder, if it belongs to that file."""
     from microveil.masking.manifest import Manifest
-    from microveil.microdata.files.graph_files import nodes_file
 
-    if isdir(masked):
-        masked = nodes_file(masked)
+    masked = table_of(masked)
     found = Manifest.beside(masked)
     if found is not None and not found.is_of(masked):
         note(f"{masked.name} is not the file its manifest was written for, so the manifest is not used")

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Cells
 
 Metric = Literal["euclidean", "manhattan"]
-Scale = Literal["separate", "joint"]
+ScaledBy = Literal["separate", "joint"]  # each file by its own mean and deviation, or both by those of the original
+Linked = Literal["original", "masked"]  # the records that are linked to those of the other file
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,7 @@ class Columns:
             sizes.append(columns[2])
         return cls(np.stack(sides[0]), np.stack(sides[1]), tuple(kinds), tuple(sizes))
 
-    def cells(
-        self, metric: Metric, scale: Scale, sources: IntArray, direction: Literal["original", "masked"] = "original"
-    ) -> Cells:
+    def cells(self, metric: Metric, scale: ScaledBy, sources: IntArray, direction: Linked = "original") -> Cells:
         """What distances are taken on, from these records of one file to all of the other."""
         from microveil.numerics.neighbours.mixed_distance import ABSOLUTE, CATEGORY, SQUARED
         from microveil.numerics.neighbours.range_search import Cells

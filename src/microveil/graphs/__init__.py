@@ -1,5 +1,5 @@
-"""Social graphs: attacks and losses for tables with links between their records; crawling and profiles; and, as arrays,
-statistics, ways to change the structure, and attacks on it."""
+"""Social graphs: methods, attacks and losses for tables with links between their records, crawling and profiles, and
+what there is for graphs as arrays."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,9 @@ from microveil.entries import homes, offered
 
 if TYPE_CHECKING:
     from microveil.graphs import crawling
+    from microveil.graphs.extraction import extract_microdata
+    from microveil.microdata.edges import Edges
+    from microveil.microdata.files.graph_files import from_networkx, to_networkx
     from microveil.numerics.graphs.adjacency import Adjacency, adjacency, clean_edges, edge_list
     from microveil.numerics.graphs.candidates import DegreeCandidates
     from microveil.numerics.graphs.degree_anonymity import (
@@ -55,6 +58,7 @@ _NAMES = {
 __all__ = [
     "Adjacency",
     "DegreeCandidates",
+    "Edges",
     "Structure",
     "aamil",
     "adjacency",
@@ -75,7 +79,9 @@ __all__ = [
     "edge_list",
     "equal_neighbourhoods",
     "expand_seeds",
+    "extract_microdata",
     "friends_vote",
+    "from_networkx",
     "graph_statistics",
     "known_neighbours",
     "mixing_model_graph",
@@ -86,13 +92,19 @@ __all__ = [
     "replace_edges",
     "structural_loss",
     "swap_edges",
+    "to_networkx",
 ]
 
 # kernels are compiled when one of these is first used, not when the package is imported
 __getattr__, __dir__ = offered(
     globals(),
-    {name: f"microveil.numerics.graphs.{module}" for module, names in _NAMES.items() for name in names}
-    | homes(__name__),
+    {
+        **{name: f"microveil.numerics.graphs.{module}" for module, names in _NAMES.items() for name in names},
+        "Edges": "microveil.microdata.edges",
+        "extract_microdata": "microveil.graphs.extraction",
+        **dict.fromkeys(("from_networkx", "to_networkx"), "microveil.microdata.files.graph_files"),
+        **homes(__name__),
+    },
     [*__all__, *homes(__name__)],
     {"crawling": "microveil.graphs.crawling"},
 )

@@ -61,6 +61,10 @@ class LossMeasure(Parameterised, ABC):
     scope: ClassVar[Scope] = "general"
     # measured in every assessment that it suits; others only when asked for by name
     usual: ClassVar[bool] = False
+    # may be told, in wide classes, to all who get the table. Not so by default, nor by what a class inherits: what
+    # masking does to variances, covariances and quantiles is a known function of its strength, whatever the data, and
+    # so such losses would tell the strength
+    public: ClassVar[bool] = False
     # a model is learnt, and tried on records that are drawn by what they hold: tiny changes of values move it a little
     learns: ClassVar[bool] = False
     # whether it is about whole series, and not about attributes

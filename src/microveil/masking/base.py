@@ -155,6 +155,10 @@ class Method(Parameterised, ABC):
     over_time: ClassVar[bool] = False
     # changes the links between the records, and no attribute
     structural: ClassVar[bool] = False
+    # goes by the order of values, so that categories without a declared order cannot be masked
+    needs_order: ClassVar[bool] = False
+    # released records may hold other values than they had; not so where some records are only left out
+    changes_values: ClassVar[bool] = True
     # may set single cells to missing, such as a missing code that no other record of a group has
     suppresses: ClassVar[bool] = False
     # parameters with which the method only shows that it works; trials on small tables use them
@@ -181,7 +185,7 @@ class Method(Parameterised, ABC):
     @classmethod
     def suits(cls, data: Microdata, name: str) -> bool:
         """Whether it can mask an attribute of a table, with its usual parameters."""
-        return data[name].kind in cls.kinds
+        return data[name].kind in cls.kinds and (data[name].has_order or not cls.needs_order)
 
     def mask(
         self,

@@ -233,6 +233,19 @@ NODES_RENUMBERED = Kind(
     "{attribute}: nodes renumbered at random; their records stay in the order of the original, unless they are put in "
     "random order, too (shuffle)",
 )
+RANKED_LIST = Kind("ranked-list", "{attributes}: taken for a ranked list")
+NO_PLACE_IN_COMMON = Kind(
+    "no-place-in-common",
+    "{attribute}: {records:record} published at the coarsest level, for the places of their groups have no other in "
+    "common",
+)
+LINKS_CHANGED = Kind("links-changed", "{added:link} added and {removed:link} removed")
+LINKS_OF_NODES_REMOVED = Kind(
+    "links-of-nodes-removed", "{nodes:node} without links now, for the number of nodes is no multiple of k"
+)
+SWAPS_NOT_MADE = Kind("swaps-not-made", "{swaps:exchange} of ends could not be made, for the graph allows no more")
+MIXING_OF = Kind("mixing-of", "links drawn anew between the classes of {attributes}")
+LINKS_NOT_PLACED = Kind("links-not-placed", "{links:link} could not be placed, so there are so many fewer")
 RANDOM_ORDER = Kind("random-order", "records in random order")
 MEMBERS_OF_HOUSEHOLDS = Kind("members-of-households", "{attribute} (in {households:household})")
 MEMBERS_MADE_DIFFERENT = Kind(

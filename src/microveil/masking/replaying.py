@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from microveil.entries import METHODS
-from microveil.errors import UnknownNameError
+from microveil.errors import PluginError, UnknownNameError
 from microveil.masking.base import Method
 from microveil.masking.plan import Step
 from microveil.masking.release import Release
 from microveil.microdata import Microdata
 from microveil.parameters import component_parameters
-from microveil.plugins import declared
+from microveil.plugins import loaded
 from microveil.progress import Progress, parts, silent
 
 
@@ -23,7 +21,7 @@ def method_of(step: Step) -> Method:
     >>> method_of(Step("mdav", {"k": 5})).k
     5
     """
-    cls = _class_of(step.method)
+    cls = loaded("method", step.method)
     given = dict(step.parameters)
     for name in component_parameters(cls):
         inside = given.get(name)
@@ -34,16 +32,23 @@ def method_of(step: Step) -> Method:
     return made
 
 
-def _class_of(name: str) -> type[Any]:
-    if name in METHODS:
-        module, cls = METHODS[name].split(":")
-        found: type[Any] = getattr(importlib.import_module(module), cls)
-        return found
-    plugins, _ = declared("method")
-    if name not in plugins:
-        raise UnknownNameError("method", name, [*METHODS, *plugins])
-    loaded: type[Any] = plugins[name].load()
-    return loaded
+def class_of(step: Step) -> type[Method] | None:
+    """The class of a step's method; none where its package is not installed or cannot be used."""
+    try:
+        found = loaded("method", step.method)
+    except (UnknownNameError, PluginError):
+        return None
+    return found if isinstance(found, type) and issubclass(found, Method) else None
+
+
+def changes_values(step: Step) -> bool:
+    """Whether released records may hold other values after a step; of an unknown method it is not ruled out.
+
+    >>> changes_values(Step("mdav", {"k": 5})), changes_values(Step("sampling", {}))
+    (True, False)
+    """
+    cls = class_of(step)
+    return cls is None or cls.changes_values
 
 
 def replayed(

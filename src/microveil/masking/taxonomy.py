@@ -18,17 +18,20 @@ NATURES: dict[str, Nature] = {
     "randomising": "perturbative",
     "coarsening": "non-perturbative",
     "synthesis": "synthetic",
+    "structure": "perturbative",  # of links, where the others are about values
     "combining": "perturbative",  # as a rule: what another method makes, part of the file by part
 }
 
 
 @dataclass(frozen=True)
 class MethodClass:
-    """How the literature classifies a method: its nature, and whether it treats numbers and which categories."""
+    """How the literature classifies a method: its nature, whether it treats numbers and which categories, or the links
+    of a graph."""
 
     nature: Nature
     numerical: bool
     categorical: tuple[str, ...]
+    links: bool = False
 
 
 def classify(method: type[Method]) -> MethodClass:
@@ -36,10 +39,13 @@ def classify(method: type[Method]) -> MethodClass:
 
     >>> from microveil.masking.swapping.rank_swapping import RankSwapping
     >>> classify(RankSwapping)
-    MethodClass(nature='perturbative', numerical=True, categorical=('ordinal', 'nominal'))
+    MethodClass(nature='perturbative', numerical=True, categorical=('ordinal', 'nominal'), links=False)
     """
     if method.family not in NATURES:
         raise UnknownNameError("family of methods", method.family, NATURES)
     return MethodClass(
-        NATURES[method.family], "numeric" in method.kinds, tuple(kind for kind in CATEGORICAL if kind in method.kinds)
+        NATURES[method.family],
+        "numeric" in method.kinds,
+        tuple(kind for kind in CATEGORICAL if kind in method.kinds),
+        method.structural,
     )

@@ -38,7 +38,16 @@ class Description:
     @property
     def heading(self) -> str:
         records = "series" if self.data.schema.panel is not None else "records"
-        return f"{self.records:,} {records}, {count(len(self.attributes), 'attribute')}"
+        attributes = count(len(self.attributes), "attribute")
+        edges = self.data.edges
+        if edges is None:
+            return f"{self.records:,} {records}, {attributes}"
+        alone = int((edges.degrees == 0).sum())
+        return (
+            f"{self.records:,} nodes, {attributes}, {count(len(edges), 'edge')}; "
+            f"{2 * len(edges) / max(1, self.records):.2f} edges a node on average, "
+            f"{int(edges.degrees.max(initial=0)):,} at most, {count(alone, 'node')} without any"
+        )
 
     @property
     def schema(self) -> Schema:
@@ -64,7 +73,8 @@ class Description:
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {"records": self.records, "attributes": [dict(row) for row in self.attributes]}
+        edges = {} if self.data.edges is None else {"edges": len(self.data.edges)}
+        return {"records": self.records, **edges, "attributes": [dict(row) for row in self.attributes]}
 
     def __repr__(self) -> str:
         return f"Description({self.heading})"

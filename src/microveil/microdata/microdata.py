@@ -108,6 +108,7 @@ class Microdata:
         numeric: Sequence[str] | None = None,
         ordinal: Sequence[str] | Mapping[str, Sequence[Category] | None] | None = None,
         nominal: Sequence[str] | None = None,
+        location: Sequence[str] | None = None,
         series: str | Mapping[str, Any] | Panel | None = None,
         graph: Any = None,
         node: str | None = None,
@@ -119,6 +120,7 @@ class Microdata:
         and time, "wide" for one with a row for every series.
         With `graph`, a table of edges, its records are nodes, which the edges name as the column `node` does; where
         none is declared, that is a column called node or id, else the first one.
+        Attributes of the kind `location` hold names of places; where they have no hierarchy, the gazetteer gives one.
         Ordinal attributes have the order of their domain, of numbers, ranges or a usual scale; where there is none,
         it must be given: `ordinal={"size": ["small", "medium", "large"]}`.
         """
@@ -146,7 +148,11 @@ class Microdata:
         complete = infer_schema(frame, schema)
         domains = {name: domain for name, domain in ordinal.items() if domain} if isinstance(ordinal, Mapping) else {}
         named = list(ordinal) if isinstance(ordinal, Mapping) else ordinal
-        complete = complete.with_kinds(numeric=numeric, ordinal=named, nominal=nominal)
+        complete = complete.with_kinds(numeric=numeric, ordinal=named, nominal=nominal, location=location)
+        if location:
+            from microveil.microdata.locations.attaching import with_places
+
+            complete = with_places(frame, complete, location)
         complete = complete.replacing(*(_with_domain(frame, complete[n], domain) for n, domain in domains.items()))
         complete = complete.with_roles(
             key=keys,

@@ -96,6 +96,11 @@ class Attribute(pydantic.BaseModel):
     def is_categorical(self) -> bool:
         return self.kind != "numeric"
 
+    @property
+    def has_order(self) -> bool:
+        """Whether its values have an order to go by: nominal categories and locations where the domain is declared."""
+        return self.kind in ("numeric", "ordinal") or self.domain is not None
+
     def changed(self, **changes: Any) -> Attribute:
         """A copy with some fields changed, checked like a new one."""
         values = {name: getattr(self, name) for name in type(self).model_fields}

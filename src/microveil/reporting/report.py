@@ -24,6 +24,7 @@ from microveil.scoring.assessing import assess_pair
 from microveil.units import THRESHOLD
 
 logger = logging.getLogger(__name__)
+Attacks = Literal["general", "all"]
 
 
 def report(
@@ -33,7 +34,7 @@ def report(
     *,
     public: bool = False,
     known: Sequence[str] | None = None,
-    attacks: Literal["general", "all"] = "general",
+    attacks: Attacks = "general",
     losses: Sequence[Any] | None = None,
     threshold: float = THRESHOLD,
     match_by: str | None = None,
@@ -71,7 +72,7 @@ def findings_of(
     attributes: Sequence[str] | None = None,
     *,
     known: Sequence[str] | None = None,
-    attacks: Literal["general", "all"] = "general",
+    attacks: Attacks = "general",
     losses: Sequence[Any] | None = None,
     threshold: float = THRESHOLD,
     match_by: str | None = None,

@@ -15,7 +15,7 @@ from microveil.masking.guarantees import listed
 from microveil.masking.taxonomy import NATURES
 from microveil.microdata.description import describe_attributes
 from microveil.microdata.microdata import count
-from microveil.registry import find
+from microveil.registry import find, names
 from microveil.reporting.pages import render
 from microveil.reporting.report_findings import (
     NOBODY,
@@ -35,23 +35,13 @@ _NOT_STATED = "not stated"
 _BANDS = (1, 2, 5, 10, 20)  # percent
 _FEW, _MANY = 10, 50  # percent: where the classes of losses part
 
-# Losses that may be told, in wide classes. Not those of variances, covariances and quantiles: what masking does to
-# spread is a known function of its strength, whatever the data.
-_TOLD = frozenset(
-    {
-        *("il2", "abim"),  # means
-        *("il5", "abico", "chi-square"),  # relations
-        *("distribution", "energy", "ctbil", "bivariate-counts", "propensity"),  # distributions and tables
-        *("regression", "estimates", "classification", "clustering"),  # analyses
-    }
-)
-
 _WHAT_IS_DONE = {
     "microaggregation": "values were replaced by a value common to a small group of similar records",
     "swapping": "values were exchanged between records that are alike",
     "randomising": "values were changed at random",
     "coarsening": "values were made coarser or left out",
     "synthesis": "values were drawn from a model of the data",
+    "structure": "some links between persons were changed",
     "combining": "several ways of masking were combined",
 }
 
@@ -167,11 +157,11 @@ def _risks(found: Findings) -> list[_Tried]:
 
 def _losses(found: Findings) -> list[tuple[str, str]]:
     """How far statistics of the table have moved, in three classes."""
-    return [
-        (find("loss", loss.name).meaning, classed(loss.value))
-        for loss in found.assessment.losses.values()
-        if loss.name in _TOLD
+    known = names("loss")
+    measured = [
+        (find("loss", loss.name), loss.value) for loss in found.assessment.losses.values() if loss.name in known
     ]
+    return [(cls.meaning, classed(value)) for cls, value in measured if vars(cls).get("public", False)]
 
 
 def bounded(percent: float) -> str:

@@ -17,8 +17,9 @@ from scipy import special
 
 from microveil.attacks import Risk
 from microveil.errors import ParameterError
+from microveil.numerics.choices import By
 from microveil.scoring.headline import is_linkage
-from microveil.scoring.scores import By, Score
+from microveil.scoring.scores import Score
 
 _EQUAL = 1e-9  # scores that differ by less are the same
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from microveil.errors import ParameterError
-
-By = Literal["mean", "max"]
+from microveil.numerics.choices import By
 
 
 @dataclass(frozen=True)

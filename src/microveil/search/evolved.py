@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import pydantic
 
@@ -14,12 +14,13 @@ from microveil.masking.base import Masked, MethodBesideOriginal, Tables
 from microveil.masking.notes import EVOLVED, NOT_EVOLVED, START_LEFT_OUT, Note
 from microveil.microdata import Microdata
 from microveil.microdata.schema import KINDS
+from microveil.numerics.choices import BitRange, By, Cut, Operators
+from microveil.numerics.evolution.selection import Weighting
 from microveil.parameters import parameter, parameterised, shown
 from microveil.progress import Part, Progress, parts, silent
 from microveil.protection import protect
 from microveil.randomness import Streams, derived_seed
 from microveil.registry import make
-from microveil.scoring.scores import By
 from microveil.search.file_evolution import FilePopulation, Preset, split_by_kind
 
 _FEWEST = 2  # complete records that evolve
@@ -124,22 +125,22 @@ class Evolved(MethodBesideOriginal):
     leaders: int = parameter(
         default=2, help="size of the leader group, from which one file of every crossing comes", ge=1, le=10_000
     )
-    selection: Literal["inverse", "range", "rank", "literal_eq_3_3"] = parameter(
+    selection: Weighting = parameter(
         default="inverse",
         help="weight with which a file is drawn: one over its score, how far its score is below the worst, its rank, "
         "or the score itself as Eq. 3.3 prints it",
     )
-    cut: Literal["printed", "symmetric"] = parameter(
+    cut: Cut = parameter(
         default="printed",
         help="cells that are exchanged: from a random cell to a random later one (printed), or between two random "
         "cells (symmetric)",
     )
-    bit_range: Literal["genome", "word"] = parameter(
+    bit_range: BitRange = parameter(
         default="genome",
         help="numbers: which bit is flipped: one within the length of the difference to the original (genome), or "
         "any that the attribute has (word)",
     )
-    operators: Literal["one", "both-all-cells", "both-one-cell"] = parameter(
+    operators: Operators = parameter(
         default="one",
         help="mutation or crossover in each generation (one), or both with their rates, where mutation is tried in "
         "all cells or in one",

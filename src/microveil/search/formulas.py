@@ -10,7 +10,7 @@ from microveil.errors import DataError, ParameterError, brief
 from microveil.masking.randomising.evolution import Evolution
 from microveil.masking.randomising.pram import PRAM, variable_of
 from microveil.microdata.microdata import as_microdata, resolve_attributes
-from microveil.numerics.evolution.categorical_measures import By
+from microveil.numerics.choices import By
 from microveil.numerics.evolution.formula_search import FormulaSearch
 from microveil.numerics.evolution.formula_search import evolve_formula as evolve
 from microveil.numerics.evolution.formulas import LeastFrequency, readable

@@ -38,7 +38,7 @@ from microveil.units import percentage
 
 _ROLES = ("keys", "confidential", "identifiers", "strata")
 _ROLES_OF_ONE = ("weight", "household", "node")
-_KINDS = ("numeric", "ordinal", "nominal")
+_KINDS = ("numeric", "ordinal", "nominal", "location")
 _READING = ("delimiter", "encoding", "decimal", "sheet")
 _MEASURING = ("attributes", "known", "attacks", "losses", "score", "accept")
 _WORK = ("seed", "repeats", "workers")
@@ -88,7 +88,8 @@ class Design:
         data, dataset = _text(plain, "data"), _text(plain, "dataset")
         if data is not None and dataset is not None:
             raise ParameterError("a study has either data, a file, or dataset, a reference data set, not both")
-        roles_and_kinds: dict[str, Any] = {name: _texts(plain, name) for name in (*_ROLES, "numeric", "nominal")}
+        listed = (*_ROLES, "numeric", "nominal", "location")
+        roles_and_kinds: dict[str, Any] = {name: _texts(plain, name) for name in listed}
         roles_and_kinds |= {name: _text(plain, name) for name in _ROLES_OF_ONE}
         roles_and_kinds["ordinal"] = _orders(plain)
         roles_and_kinds["series"] = None if plain.get("series") is None else Panel.of(plain["series"])

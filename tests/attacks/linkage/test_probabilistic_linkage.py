@@ -25,8 +25,9 @@ from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.randomising.pram import PRAM
 from microveil.microdata import Microdata
+from microveil.numerics.choices import UFrom
 from microveil.numerics.linkage.agreement import Patterns, Scheme
-from microveil.numerics.linkage.fellegi_sunter import UFrom, fit_dependent, fit_independent
+from microveil.numerics.linkage.fellegi_sunter import fit_dependent, fit_independent
 from microveil.progress import silent
 
 from .test_distance_linkage import SWAPPED, X, moved, table

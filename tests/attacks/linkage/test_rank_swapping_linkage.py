@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from microveil.attacks.linkage import candidates
 from microveil.attacks.linkage.annotated_union import AnnotatedUnionLinkage
 from microveil.attacks.linkage.candidates import steps_of
-from microveil.attacks.linkage.disclosure import disclosure, first_attributes
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.rank_swapping import RankSwappingLinkage
+from microveil.attacks.linkage.scenarios import first_attributes
 from microveil.attacks.linkage.windows import reaches, shares_of
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
@@ -27,6 +27,7 @@ from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.reference import COLUMNS
+from reproduction.measuring import linked, risks
 
 from .test_distance_linkage import SWAPPED, X, table
 
@@ -37,7 +38,7 @@ def example(counter: str = "expected", **parameters: object) -> list[float]:
     """Right links of ten with one to four attributes known."""
     attack = RankSwappingLinkage(p=2, unit="positions", **parameters)  # type: ignore[arg-type]
     known = first_attributes(table(X).names, (1, 2, 3, 4))
-    return [round(share / 10, 6) for share in disclosure(attack, table(X), table(SWAPPED), known).curve(counter)]
+    return [round(risk.counters[counter] / 10, 6) for risk in risks(attack, table(X), table(SWAPPED), known)]
 
 
 # --- the worked example -------------------------------------------------------------------------------------------
@@ -110,8 +111,8 @@ def test_one_assignment_of_all_records_leaves_only_the_true_one() -> None:
 @pytest.mark.spec("04:RSRL-EX")
 def test_distance_linkage_finds_fewer_on_the_example() -> None:
     known = first_attributes(table(X).names, (1, 2, 3, 4))
-    plain = disclosure(DistanceLinkage(metric="manhattan"), table(X), table(SWAPPED), known)
-    assert plain.mean("optimistic") == pytest.approx(17.5)
+    plain = linked(DistanceLinkage(metric="manhattan"), table(X), table(SWAPPED), known, "optimistic")
+    assert plain == pytest.approx(17.5)
 
 
 # --- real files ---------------------------------------------------------------------------------------------------
@@ -130,12 +131,12 @@ def test_census_is_linked_as_often_as_in_an_independent_recomputation(
     release = RankSwapping(p=p).mask(census, seed=1)
     known = first_attributes(census.names)
     assert len(known) == 7
-    found = disclosure(RankSwappingLinkage(), census, release, known)
-    plain = disclosure(DistanceLinkage(), census, release, known)
-    assert found.value == pytest.approx(rsld, abs=2.5)
-    assert plain.value == pytest.approx(dld, abs=2.5)
-    assert found.value > plain.value
-    assert all(risk.counters["lost"] == 0 for risk in found.risks)
+    found = risks(RankSwappingLinkage(), census, release, known)
+    share, plain = np.mean([risk.value for risk in found]), linked(DistanceLinkage(), census, release, known)
+    assert share == pytest.approx(rsld, abs=2.5)
+    assert plain == pytest.approx(dld, abs=2.5)
+    assert share > plain
+    assert all(risk.counters["lost"] == 0 for risk in found)
 
 
 @pytest.mark.spec("04:RSRL-UNK")
@@ -145,12 +146,12 @@ def test_too_large_a_bound_is_safe_and_weaker(reference: Reference) -> None:
     release, known = RankSwapping(p=4.0).mask(census, seed=2), first_attributes(census.names)
     values = []
     for p, expected in ((4.0, 66.8), (8.0, 61.8), (20.0, 59.3)):
-        made = disclosure(RankSwappingLinkage(p=p), census, release, known)
-        assert made.value == pytest.approx(expected, abs=2.0)
-        assert all(risk.counters["lost"] == 0 for risk in made.risks)
-        values.append(made.value)
+        found = risks(RankSwappingLinkage(p=p), census, release, known)
+        values.append(np.mean([risk.value for risk in found]))
+        assert values[-1] == pytest.approx(expected, abs=2.0)
+        assert all(risk.counters["lost"] == 0 for risk in found)
     assert values == sorted(values, reverse=True)
-    assert values[-1] >= disclosure(DistanceLinkage(), census, release, known).value
+    assert values[-1] >= linked(DistanceLinkage(), census, release, known)
 
 
 @pytest.mark.spec("04:RSRL-UNK")
@@ -168,7 +169,8 @@ def test_the_more_is_known_the_more_records_are_linked(reference: Reference) -> 
     """Figure 4.3: Census with p = 10 is linked to more than 70 per cent when half of the attributes are known."""
     census = reference("census").select(COLUMNS["census-alphabetical"])
     release = RankSwapping(p=10.0).mask(census, seed=1)
-    curve = disclosure(RankSwappingLinkage(), census, release, first_attributes(census.names, (1, 3, 5, 7, 13))).curve()
+    known = first_attributes(census.names, (1, 3, 5, 7, 13))
+    curve = [risk.value for risk in risks(RankSwappingLinkage(), census, release, known)]
     assert curve == sorted(curve)
     assert curve[3] > 70
     assert curve[4] > 95
@@ -184,13 +186,13 @@ def test_the_windows_of_swapping_by_a_distribution_lose_records_the_more_is_know
     census = reference("census").select(COLUMNS["census-alphabetical"])
     releases = [RankSwappingDistribution(p=2.0).mask(census, seed=seed) for seed in (1, 2, 3)]
     known = first_attributes(census.names, (1, 2, 3, 7, 13))
-    made = [disclosure(RankSwappingLinkage(), census, release, known) for release in releases]
-    curve = np.mean([found.curve() for found in made], axis=0)
+    made = [risks(RankSwappingLinkage(), census, release, known) for release in releases]
+    curve = np.mean([[risk.value for risk in found] for found in made], axis=0)
     assert curve == pytest.approx([0, 28.6, 47.2, 30.1, 9.3], abs=3.5)
     assert curve == pytest.approx([0, 25.34, 44.97, 27.35, 9.29], abs=0.006)
     for release, found in zip(releases, made, strict=True):
-        assert DistanceLinkage().assess(census, release, census.names[:7]).value > found.curve()[3]
-        assert all(len(risk.certain) == 0 for risk in found.risks)
+        assert DistanceLinkage().assess(census, release, census.names[:7]).value > found[3].value
+        assert all(len(risk.certain) == 0 for risk in found)
 
 
 @pytest.mark.spec("04:RSRL-VAR")

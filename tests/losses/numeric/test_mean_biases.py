@@ -9,7 +9,7 @@ from microveil.losses.numeric.biases import ABICO, ABIM, ABISD
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.masking.randomising.noise import Noise
 from microveil.microdata import Microdata
-from microveil.numerics.perturbing.perturbation import moment_biases
+from reproduction.class_restricted_measures import moment_biases
 
 
 @pytest.mark.spec("07:CR-23")

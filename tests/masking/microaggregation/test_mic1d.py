@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.attacks.anonymity import (
-    Anonymity,
-    expected_distinct,
-    random_file_anonymity,
-    random_file_bounds,
-    real_anonymity,
-    shared_groups,
-)
+from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
 from microveil.errors import DataError, ParameterError
 from microveil.losses.numeric.separate_sse import SeparateSSE
 from microveil.masking.microaggregation.mdav import MDAV
@@ -211,15 +204,3 @@ def test_blocks_lower_the_real_anonymity(reference) -> None:  # type: ignore[no-
     release = MDAV(k=25, block=3).mask(data)
     found = [real_anonymity(release, data.names[: 3 * blocks]).average for blocks in (1, 2, 3)]
     assert found == pytest.approx([25.57, 2.37, 1.50], abs=0.0051)  # recomputed independently, from z-scores by block
-
-
-@pytest.mark.spec("03:ME-3")
-def test_the_anonymity_of_a_random_file() -> None:
-    assert expected_distinct(380, 256) == pytest.approx(198.1476, abs=5e-5)
-    assert random_file_anonymity(380, 25, 2) == pytest.approx(1.91776, abs=5e-6)
-    assert random_file_bounds(380, 25, 2) == pytest.approx((1.9158, 1.9176), abs=5e-5)
-    assert random_file_anonymity(20, 20, 3) == 20.0  # one group, so all are alike
-    assert random_file_anonymity(10**6, 2, 9) == pytest.approx(1.0)
-    rng = np.random.default_rng(1)
-    drawn = [len(np.unique(rng.integers(0, 256, 380))) for _ in range(2000)]
-    assert np.mean(drawn) == pytest.approx(198.1476, abs=5 * np.std(drawn) / np.sqrt(2000))

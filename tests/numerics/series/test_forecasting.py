@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from microveil.errors import DataError, ParameterError
+from microveil.numerics.choices import Basis
 from microveil.numerics.series.fitted_models import FITTED, fitted_forecasts
-from microveil.numerics.series.forecasting import MODELS, Basis, Model, forecasts
+from microveil.numerics.series.forecasting import MODELS, Model, forecasts
 from reproduction.price_indices import cells
 
 PRICES = cells("6.1")

@@ -10,7 +10,7 @@ from microveil.attacks.base import Risk
 from microveil.attacks.linkage.candidates import METRIC, MISSING, RECORDS, SCALE, attacked, risk_of, steps_of
 from microveil.attacks.linkage.windows import shares_of
 from microveil.attacks.ordered_groups import OrderedGroupsAttack, masked_in_order
-from microveil.comparison.columns import Columns, Metric, Scale
+from microveil.comparison.columns import Columns, Metric, ScaledBy
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
@@ -74,7 +74,7 @@ class AlignmentLinkage(OrderedGroupsAttack):
         "value and those equal to it, or only the next ones at or beside the value",
     )
     metric: Metric = parameter(default="euclidean", help=METRIC)
-    standardisation: Scale = parameter(default="joint", help=SCALE)
+    standardisation: ScaledBy = parameter(default="joint", help=SCALE)
     records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 

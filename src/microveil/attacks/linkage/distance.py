@@ -22,6 +22,7 @@ from microveil.attacks.linkage.base import (
     scaled,
     unit_of,
 )
+from microveil.comparison.columns import Linked
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, category_distance
@@ -120,7 +121,7 @@ class DistanceLinkage(Linkage):
         "its own",
     )
     ordinal_distance: OrdinalDistance = parameter(default="inclusive", help=ORDINAL_DISTANCES)
-    direction: Literal["original", "masked"] = parameter(
+    direction: Linked = parameter(
         default="original",
         help="which records are linked to the nearest record of the other file: the original ones, or the masked ones",
     )

@@ -25,7 +25,7 @@ from microveil.comparison.transitions import variable_in
 from microveil.errors import MicroveilError
 from microveil.masking.base import Method
 from microveil.masking.likelihood import Kept, Normal, Shift, Statement, Transition
-from microveil.masking.replaying import method_of, replayed
+from microveil.masking.replaying import changes_values, method_of, replayed
 from microveil.microdata import Microdata
 from microveil.numerics.core.ordering import in_order, keeps_order, positions_in
 from microveil.numerics.counting.distinct_rows import number_rows
@@ -42,7 +42,6 @@ from microveil.progress import Part, Progress
 from microveil.randomness import PublicStreams, derived_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-_MOVES_NOTHING = ("sampling",)
 _ROUNDING = 1e-9  # of the range: released numbers that differ by less are equal
 _LIKELY = 0.5  # the share of records that must come out as released for a replay to tell something
 _CERTAIN = 1.0 - 1e-9
@@ -114,7 +113,7 @@ def _plan_of(pair: Pair, attributes: tuple[str, ...]) -> Plan:
     provenance = pair.release.provenance
     for step in provenance.steps:
         treated = tuple(name for name in provenance.masked_by(step) if name in attributes)
-        if treated and step.method not in _MOVES_NOTHING:
+        if treated and changes_values(step):
             plan.append((method_of(step), treated))
     return plan
 

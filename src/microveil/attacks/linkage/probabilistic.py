@@ -25,6 +25,7 @@ from microveil.attacks.linkage.base import (
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.microdata.schema import KINDS
+from microveil.numerics.choices import UFrom
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import PublicStreams
@@ -119,7 +120,7 @@ class ProbabilisticLinkage(Linkage):
     prevalence: Literal["fixed", "estimated"] = parameter(
         default="fixed", help="share of pairs of the same person: 1 over the number of records, or estimated"
     )
-    coincidence: Literal["rest", "all", "estimated"] = parameter(
+    coincidence: UFrom = parameter(
         default="rest",
         help="how often pairs of different persons agree: as often as all pairs except those of the same person "
         "(rest); as often as all pairs; or estimated",

@@ -8,11 +8,11 @@ import numpy as np
 
 from microveil.attacks.base import Risk, Variant
 from microveil.attacks.linkage.candidates import METRIC, RECORDS, attacked, risk_of, steps_of
-from microveil.attacks.linkage.windows import Reach, WindowLinkage, reach_text, reaches, shares_of, window
+from microveil.attacks.linkage.windows import WindowLinkage, reach_text, reaches, shares_of, window
 from microveil.comparison.columns import Columns, Metric
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
-from microveil.masking.swapping.ranks import UNIT, Unit
+from microveil.masking.swapping.ranks import UNIT, Reach, Unit
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.typing import FloatArray, IntArray

@@ -29,9 +29,9 @@ from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
 Operator = Literal["owa", "sugeno", "twofold", "structure", "component", "z-sum"]
-Scale = Literal["z", "minmax", "rank", "none"]
+ScaleOrRank = Literal["z", "minmax", "rank", "none"]
 _BASELINES: tuple[Operator, ...] = ("component", "z-sum")
-_SCALES: dict[Operator, Scale] = {"sugeno": "minmax", "twofold": "minmax", "structure": "rank"}
+_SCALES: dict[Operator, ScaleOrRank] = {"sugeno": "minmax", "twofold": "minmax", "structure": "rank"}
 
 
 @parameterised
@@ -95,7 +95,7 @@ class RepresentativeLinkage(Attack):
     boundary: Boundary = parameter(
         default="fixed", help="sigmoid: made 0 at 0 and 1 at 1, as a quantifier must be, or raw as printed"
     )
-    scale: Scale | None = parameter(
+    scale: ScaleOrRank | None = parameter(
         default=None,
         help="scale of each attribute in its file: z-scores, range [0, 1], ranks or none; unset: z-scores for ordered "
         "averages, [0, 1] for the integrals, which are made for it, ranks for structure",
@@ -256,7 +256,7 @@ def _released(pair: Pair, name: str) -> FloatArray:
     return values
 
 
-def _scaled(columns: FloatArray, scale: Scale) -> FloatArray:
+def _scaled(columns: FloatArray, scale: ScaleOrRank) -> FloatArray:
     """Each column on the scale; NaN stays NaN, and a constant lies in the middle."""
     if scale == "none":
         return columns

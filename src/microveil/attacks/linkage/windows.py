@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,35 +11,25 @@ from microveil.attacks.base import Attack
 from microveil.attacks.linkage.candidates import MISSING
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
-from microveil.masking.swapping.rank_swapping import RankSwapping
-from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
-from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
-from microveil.masking.swapping.ranks import KINDS, Unit, check_ranks, ranks
+from microveil.masking.plan import Step
+from microveil.masking.replaying import changes_values, class_of, method_of
+from microveil.masking.swapping.ranks import KINDS, Reach, SwapByRank, Unit, check_ranks, ranks
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Order
 
 ASSUMED = 20.0  # per cent of the records: the bound that is taken where nothing is known of a table
-SWAPPING: dict[str, Any] = {
-    method.name: method for method in (RankSwapping, RankSwappingDistribution, RankSwappingBuckets)
-}
-
-
-_MOVES_NOTHING = ("sampling",)
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How many ranks a value is taken to have moved at most; none: nobody knows. `bound`: none can have moved more."""
-
-    ranks: int | None
-    bound: bool
 
 
 def is_swapped(pair: Pair) -> bool:
     """Whether the provenance says that some attribute was rank-swapped."""
-    return pair.release is not None and any(step.method in SWAPPING for step in pair.release.provenance.steps)
+    return pair.release is not None and any(map(_swaps_by_rank, pair.release.provenance.steps))
+
+
+def _swaps_by_rank(step: Step) -> bool:
+    cls = class_of(step)
+    return cls is not None and issubclass(cls, SwapByRank)
 
 
 class WindowLinkage(Attack):
@@ -95,24 +84,20 @@ def _reach(release: Any, attribute: str, values: int) -> Reach:
     steps = [
         step
         for step in release.provenance.steps
-        if attribute in release.provenance.masked_by(step) and step.method not in _MOVES_NOTHING
+        if attribute in release.provenance.masked_by(step) and changes_values(step)
     ]
-    if not all(step.method in SWAPPING for step in steps):
-        return Reach(None, False)
     # where only some records are released, a share of all is no less than a share of those, and ranks among fewer
     # records are no farther apart
     full = release.provenance.input_records if release.is_sample else values
-    each = [_reach_of(SWAPPING[step.method](**step.parameters), full) for step in steps]
+    each = [_reach_of(step, full) for step in steps]
+    if any(reach.ranks is None for reach in each):
+        return Reach(None, False)
     return Reach(sum(reach.ranks or 0 for reach in each), all(reach.bound for reach in each))
 
 
-def _reach_of(method: RankSwapping | RankSwappingDistribution | RankSwappingBuckets, values: int) -> Reach:
-    if isinstance(method, RankSwapping):
-        return Reach(method.window(values), method.mark)
-    if isinstance(method, RankSwappingDistribution):
-        return Reach(ceil(ranks(method.p, method.unit, values)) if values else 0, False)
-    buckets = max(1, min(method.buckets, values // 2))
-    return Reach(2 * ceil(values / buckets), False)
+def _reach_of(step: Step, values: int) -> Reach:
+    method = method_of(step) if _swaps_by_rank(step) else None
+    return method.reach(values) if isinstance(method, SwapByRank) else Reach(None, False)
 
 
 def window(order: Order, column: FloatArray, reach: int | None) -> tuple[IntArray, IntArray]:

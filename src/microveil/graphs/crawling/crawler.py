@@ -23,6 +23,7 @@ from microveil.progress import Progress, silent
 
 Answer = TypeVar("Answer")
 FrontierKind = Literal["set", "list"]
+Stopped = Literal["users", "frontier", "requests"]
 FailureReason = Literal["unreachable", "busy"]
 
 
@@ -69,7 +70,7 @@ class Crawl:
 
     records: tuple[UserRecord, ...]
     failed: Mapping[str, FailureReason]
-    stopped: Literal["users", "frontier", "requests"]
+    stopped: Stopped
     requests: int
 
     def __repr__(self) -> str:
@@ -184,7 +185,7 @@ def crawl(
 def _crawl(asking: _Asking, frontier: _Frontier, users: int, kept: _State, progress: Progress) -> Crawl:
     records: list[UserRecord] = []
     failed: dict[str, FailureReason] = {}
-    stopped: Literal["users", "frontier", "requests"] = "frontier"
+    stopped: Stopped = "frontier"
     while frontier.waiting:
         user_id = frontier.draw()
         visit = kept.replayed(user_id)

@@ -44,6 +44,7 @@ class SurveyEstimates(LossMeasure):
     name: ClassVar[str] = "estimates"
     family: ClassVar[str] = "analytical"
     summary: ClassVar[str] = "lost overlap of the confidence intervals of weighted means, totals and proportions"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "share of the confidence intervals of survey estimates that is lost; lower is better"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (

@@ -54,6 +54,7 @@ class Regression(LossMeasure):
     name: ClassVar[str] = "regression"
     family: ClassVar[str] = "analytical"
     summary: ClassVar[str] = "lost overlap of the confidence intervals of regression coefficients before and after"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = (
         "share of the confidence intervals of regression coefficients that is lost; lower is better"
     )

@@ -12,7 +12,7 @@ from microveil.errors import ParameterError, brief
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING
 from microveil.losses.categorical.distance import DBIL
-from microveil.losses.categorical.entropy import EBIL
+from microveil.losses.categorical.entropy import EBIL, Probabilities
 from microveil.losses.categorical.tables import CTBIL
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
 from microveil.microdata.schema import CATEGORICAL
@@ -58,7 +58,7 @@ class ILCategorical(LossMeasure):
     ordinal_distance: OrdinalDistance | None = parameter(
         default=None, help=f"{ORDINAL_DISTANCES}; unset: inclusive, or that of the preset"
     )
-    entropy: Literal["empirical", "matrix"] = parameter(
+    entropy: Probabilities = parameter(
         default="empirical",
         help="entropy by the transitions that happened, or by the transition matrices of the release",
     )

@@ -79,6 +79,7 @@ class BivariateCounts(_PairwiseLoss):
 
     name: ClassVar[str] = "bivariate-counts"
     summary: ClassVar[str] = "differences between the joint counts of two attributes"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "share of the records that are in another cell of a two-way table; lower is better"
     source: ClassVar[str] = "Marés (2013), section 4.1.3, Eq. 4.5"
 
@@ -109,6 +110,7 @@ class ChiSquare(_PairwiseLoss):
 
     name: ClassVar[str] = "chi-square"
     summary: ClassVar[str] = "relative change of the chi-square statistic of two attributes"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "relative change of the associations of two attributes; lower is better"
     source: ClassVar[str] = "Marés (2013), section 4.1.5, Eq. 4.8"
 

@@ -19,6 +19,9 @@ from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.typing import FloatArray
 
+# the transitions that happened, or the transition matrices of the release
+Probabilities = Literal["empirical", "matrix"]
+
 
 class _Bits(NamedTuple):
     """Of one variable: bits lost in all cells with finitely many, how many cells there are, how many cells have no
@@ -46,7 +49,7 @@ class _EntropyLoss(LossMeasure):
         "and not a category of their own are left out"
     )
 
-    mode: Literal["empirical", "matrix"] = parameter(
+    mode: Probabilities = parameter(
         default="empirical",
         help="where probabilities come from: the transitions that happened, or the transition matrices of the release",
     )

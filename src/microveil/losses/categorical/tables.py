@@ -32,6 +32,7 @@ class CTBIL(LossMeasure):
     family: ClassVar[str] = "categorical"
     usual: ClassVar[bool] = True
     summary: ClassVar[str] = "differences between the contingency tables of the original and of the release"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "differences between the counts of contingency tables; lower is better"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = "missing cells are counted in a cell of their own"

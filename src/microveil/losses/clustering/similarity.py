@@ -76,6 +76,7 @@ class Clustering(LossMeasure):
     name: ClassVar[str] = "clustering"
     family: ClassVar[str] = "clustering"
     summary: ClassVar[str] = "difference between clusterings of the original and of the release"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = (
         "pairs of records that are in one cluster before masking and in two after it, or the reverse; lower is better"
     )

@@ -95,6 +95,7 @@ class Classification(LossMeasure):
     family: ClassVar[str] = "model-based"
     learns: ClassVar[bool] = True
     summary: ClassVar[str] = "accuracy that a classifier loses by learning from the release"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = (
         "percentage points of accuracy that a classifier loses by learning from the release; lower is better"
     )

@@ -68,6 +68,7 @@ class Propensity(LossMeasure):
     name: ClassVar[str] = "propensity"
     family: ClassVar[str] = "model-based"
     summary: ClassVar[str] = "how well a model distinguishes released from original records (pMSE)"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = (
         "from 0 (no model distinguishes the files) to 100 (every record is recognised); lower is better"
     )

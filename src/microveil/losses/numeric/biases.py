@@ -60,6 +60,7 @@ class ABIM(_MeanBias):
 
     name: ClassVar[str] = "abim"
     summary: ClassVar[str] = "average absolute bias in means"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "average relative bias in means; lower is better"
 
     def _terms(self, moments: Moments) -> FloatArray:
@@ -106,6 +107,7 @@ class ABICO(_MeanBias):
 
     name: ClassVar[str] = "abico"
     summary: ClassVar[str] = "average absolute bias in correlations"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "average relative bias in correlations; lower is better"
     _by_attribute: ClassVar[bool] = False
 

@@ -37,6 +37,7 @@ class Distribution(LossMeasure):
     family: ClassVar[str] = "numeric"
     usual: ClassVar[bool] = True
     summary: ClassVar[str] = "distance between the distributions of each attribute before and after"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "greatest gap between the distribution functions of an attribute; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "distributions are those of the cells present in each file"

@@ -32,6 +32,7 @@ class EnergyLoss(LossMeasure):
     name: ClassVar[str] = "energy"
     family: ClassVar[str] = "numeric"
     summary: ClassVar[str] = "energy distance between the joint distributions before and after"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "change of the joint distribution of the attributes; lower is better"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "cells missing in the original are left out; a suppressed cell counts as the mean"

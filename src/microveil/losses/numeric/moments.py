@@ -229,6 +229,7 @@ class IL2(_MomentLoss):
 
     name: ClassVar[str] = "il2"
     summary: ClassVar[str] = "mean relative change of the means"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "mean relative change of the means, at most 100 %; lower is better"
     usual: ClassVar[bool] = True
 
@@ -259,6 +260,7 @@ class IL5(_MomentLoss):
 
     name: ClassVar[str] = "il5"
     summary: ClassVar[str] = "mean change of the correlations"
+    public: ClassVar[bool] = True
     meaning: ClassVar[str] = "mean change of the correlations; lower is better"
     usual: ClassVar[bool] = True
 

@@ -42,6 +42,7 @@ class Sampling(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "missing cells are released as they are; a missing stratum is a stratum of its own"
     weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"
+    changes_values: ClassVar[bool] = False
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
 
     share: float = parameter(default=0.5, help="share of the records to release, rounded up", gt=0, le=1)

@@ -33,6 +33,7 @@ class TopBottomCoding(Method):
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2; Marés (2013), section 2.3.5"
     searched: ClassVar[Ranges] = ranges(percent=Interval(0.5, 20.0, logarithmic=True), p=Whole(1, 5))
     random: ClassVar[bool] = False
+    needs_order: ClassVar[bool] = True
     top: ClassVar[bool]
 
     by: Literal["percent", "value", "count"] = parameter(
@@ -71,10 +72,6 @@ class TopBottomCoding(Method):
     def __post_init__(self) -> None:
         if self.by == "value" and self.threshold is None:
             raise ParameterError(f"{self.name}: threshold must be given where by = 'value'")
-
-    @classmethod
-    def suits(cls, data: Microdata, name: str) -> bool:
-        return super().suits(data, name) and (data[name].kind == "numeric" or _has_order(data[name]))
 
     @property
     def high(self) -> bool:
@@ -130,7 +127,7 @@ class TopBottomCoding(Method):
 
     def _coded_categories(self, data: Microdata, name: str) -> tuple[pa.Array, Attribute | None]:
         attribute = data[name]
-        if not _has_order(attribute):
+        if not attribute.has_order:
             raise DataError(
                 f"attribute '{name}' is {attribute.kind} and its categories have no declared order, so {self.name} "
                 "cannot tell their ends; declare its domain in the schema"
@@ -180,8 +177,3 @@ class BottomCode(TopBottomCoding):
         "bottom coding: values below a threshold, or the first categories, are replaced by a single value"
     )
     top: ClassVar[bool] = False
-
-
-def _has_order(attribute: Attribute) -> bool:
-    """Whether the categories have an order: those of other than ordinal attributes where their domain is declared."""
-    return attribute.kind == "ordinal" or attribute.domain is not None

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from microveil.masking.base import Masked, Method
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
 from microveil.masking.preparation import Preparation
@@ -51,6 +52,7 @@ class Microaggregation(Method):
     """Group the records on some attributes at once and publish one value for each group and attribute."""
 
     family: ClassVar[str] = "microaggregation"
+    traits: ClassVar[Traits] = Traits("multivariate", "data-oriented", "heuristic")
     suppresses: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     random: ClassVar[bool] = False

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.classification import Traits
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -16,6 +17,8 @@ from microveil.typing import FloatArray, IntArray
 @parameterised
 class FarthestFirst(Microaggregation):
     """A method whose groups grow one at a time, each from the record farthest from a centroid."""
+
+    traits: ClassVar[Traits] = Traits("multivariate", "fixed", "heuristic")
 
     centroid: Literal["recomputed", "fixed"] = parameter(
         default="recomputed",

@@ -6,7 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.masking.microaggregation.individual_ranking import Direction, OneByOne, Remainder
+from microveil.masking.microaggregation.classification import Traits
+from microveil.masking.microaggregation.individual_ranking import OneByOne
+from microveil.numerics.choices import Direction, Remainder
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -29,6 +31,7 @@ class Fixed(OneByOne):
 
     name: ClassVar[str] = "fixed"
     summary: ClassVar[str] = "each attribute by itself: groups of k consecutive values in rank order publish their mean"
+    traits: ClassVar[Traits] = Traits("univariate", "fixed", "optimal")
     source: ClassVar[str] = "Defays and Nanopoulos (1993); Fayyoumi (2008), section 2.6.3.1"
 
     remainder: Remainder = parameter(default="last", help="which group takes the n mod k values left over")

@@ -9,6 +9,7 @@ import numpy as np
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.notes import CELLS_SUPPRESSED
 from microveil.masking.partition import Partition
 from microveil.masking.preparation import Preparation
@@ -43,6 +44,7 @@ class Fuzzy(Microaggregation):
 
     name: ClassVar[str] = "fuzzy"
     summary: ClassVar[str] = "each record publishes the centre of a fuzzy cluster drawn by its degrees of membership"
+    traits: ClassVar[Traits] = Traits("multivariate", "none", "heuristic")
     source: ClassVar[str] = (
         "Domingo-Ferrer and Torra (2003), Torra and Miyamoto (2004); Fayyoumi (2008), section 2.6.3.2"
     )

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
-from microveil.masking.microaggregation.individual_ranking import Remainder
+from microveil.masking.microaggregation.classification import Traits
+from microveil.numerics.choices import Remainder
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -31,6 +32,7 @@ class Hanani(Microaggregation):
     summary: ClassVar[str] = (
         "groups of k records between parallel hyperplanes, whose direction is chosen to lower the loss"
     )
+    traits: ClassVar[Traits] = Traits("multivariate", "fixed", "heuristic")
     source: ClassVar[str] = "Defays and Nanopoulos (1993); Fayyoumi (2008), section 2.6.3.1"
     random: ClassVar[bool] = True
 

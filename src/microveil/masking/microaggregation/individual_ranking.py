@@ -8,15 +8,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.preparation import OneAttributeAtATime, Preparation
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, ranges
+from microveil.numerics.choices import Remainder
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
-
-Remainder = Literal["last", "mode", "median", "middle", "best"]
-Direction = Literal["ascending", "descending", "auto"]
 
 
 def own_values(records: Records, position: int = 0) -> FloatArray:
@@ -36,6 +35,8 @@ def own_values(records: Records, position: int = 0) -> FloatArray:
 @parameterised
 class OneByOne(Microaggregation):
     """A method that puts the values of one attribute in order and groups neighbours; attributes do not meet."""
+
+    traits: ClassVar[Traits] = Traits("univariate", "data-oriented", "heuristic")
 
     preparation: Preparation = parameter(default=OneAttributeAtATime(), help="what happens before records are grouped")
 
@@ -68,6 +69,7 @@ class IndividualRanking(OneByOne):
 
     name: ClassVar[str] = "individual-ranking"
     summary: ClassVar[str] = "individual ranking: each attribute is sorted and microaggregated by itself"
+    traits: ClassVar[Traits] = Traits("univariate", "fixed", "optimal")
     source: ClassVar[str] = "Defays and Anwar (1998); Fayyoumi (2008), sections 2.6.3.1 and 2.6.4"
     searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, partition=OneOf(("fixed", "optimal")))
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal")

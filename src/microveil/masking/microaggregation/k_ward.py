@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.individual_ranking import OneByOne, own_values
+from microveil.numerics.choices import Extremes, WardRule
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
-
-Rule = Literal["contiguous", "kw", "kwd", "kwd-exact"]
 
 
 @parameterised
@@ -36,8 +35,8 @@ class KWard(Microaggregation):
         "Domingo-Ferrer and Mateo-Sanz (2002); Fayyoumi (2008), sections 2.6.3.2 and 3.3, Algorithm 2"
     )
 
-    rule: Rule = parameter(default="contiguous", help="for a single attribute: which groups may be merged")
-    extremes: Literal["md", "fpc", "zs"] = parameter(
+    rule: WardRule = parameter(default="contiguous", help="for a single attribute: which groups may be merged")
+    extremes: Extremes = parameter(
         default="md",
         help="for several attributes: start from the two most distant records (md), or from the ends of the first "
         "principal component (fpc) or of the sum of z-scores (zs)",
@@ -105,7 +104,7 @@ class KWR(OneByOne):
         le=1e6,
     )
     parts: int = parameter(default=2, help="number of parts with equal numbers of records (J)", ge=2, le=10_000)
-    rule: Rule = parameter(default="contiguous", help="which groups may be merged")
+    rule: WardRule = parameter(default="contiguous", help="which groups may be merged")
 
     def _axis_groups(self, values: FloatArray, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.ward import recursive_k_ward_groups
@@ -127,4 +126,4 @@ class KWDR(KWR):
     summary: ClassVar[str] = "the recursive k-Ward, comparing neighbouring groups only"
     source: ClassVar[str] = "Fayyoumi (2008), section 3.5.3"
 
-    rule: Rule = parameter(default="kwd", help="which groups may be merged")
+    rule: WardRule = parameter(default="kwd", help="which groups may be merged")

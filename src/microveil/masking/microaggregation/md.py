@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.classification import Traits
 from microveil.parameters import parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -29,6 +30,7 @@ class MD(Microaggregation):
 
     name: ClassVar[str] = "md"
     summary: ClassVar[str] = "groups of at least k records around the two records that are farthest apart"
+    traits: ClassVar[Traits] = Traits("multivariate", "fixed", "heuristic")
     source: ClassVar[str] = "Mateo-Sanz and Domingo-Ferrer (1999), maximum distance; Fayyoumi (2008), section 2.6.3.2"
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

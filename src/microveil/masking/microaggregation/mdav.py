@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -29,6 +30,7 @@ class MDAV(Microaggregation):
 
     name: ClassVar[str] = "mdav"
     summary: ClassVar[str] = "groups of at least k similar records publish their mean"
+    traits: ClassVar[Traits] = Traits("multivariate", "fixed", "heuristic")
     source: ClassVar[str] = (
         "Domingo-Ferrer and Torra (2005); Nin (2008), section 2.4.2, Algorithm 3; Fayyoumi (2008), section 2.6.3.2"
     )

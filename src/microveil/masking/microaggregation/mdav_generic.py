@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.partition import Partition
 from microveil.masking.preparation import MixedPreparation, Preparation
 from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
@@ -89,6 +90,7 @@ class MDAVGeneric(Generic):
 
     name: ClassVar[str] = "mdav-generic"
     summary: ClassVar[str] = "mdav for categories and mixed attributes: groups publish medians, modes and means"
+    traits: ClassVar[Traits] = Traits("multivariate", "fixed", "heuristic")
     source: ClassVar[str] = (
         "Domingo-Ferrer and Torra (2005); Marés (2013), section 2.3.2, Algorithm 4; Fayyoumi (2008), section 2.6.4"
     )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from microveil.masking.base import Masked, Method
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.notes import BACK_IN_RANGE, FEWER_THAN_KAPPA, OUTSIDE_RANGE, Note
 from microveil.microdata import Microdata
 from microveil.numerics.grouping.mic1d import mic1d
@@ -36,6 +37,7 @@ class Mic1D(Method):
     summary: ClassVar[str] = "averages all values of the table together, across attributes, in partitions of kappa"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes take no part and stay as they are"
+    traits: ClassVar[Traits] = Traits("multivariate", "none", "heuristic")
     source: ClassVar[str] = "Nin (2008), section 3.3.1"
     random: ClassVar[bool] = False
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"kappa": 30, "clip": True})

@@ -8,6 +8,7 @@ import numpy as np
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
+from microveil.masking.microaggregation.classification import Traits
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
 from microveil.parameters import parameter, parameterised
@@ -35,6 +36,7 @@ class MovingAverage(Method):
     summary: ClassVar[str] = "each value becomes a weighted average of itself and its two neighbours in rank order"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are and do not count as neighbours"
+    traits: ClassVar[Traits] = Traits("univariate", "none", "heuristic")
     source: ClassVar[str] = "Fayyoumi (2008), section 2.6.3.1, weighted moving average"
     random: ClassVar[bool] = False
 

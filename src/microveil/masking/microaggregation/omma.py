@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.partition import Partition
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
+from microveil.plugins import loaded
 from microveil.progress import Part, Progress
 from microveil.typing import FloatArray, IntArray
 
-_STARTS = {
-    "mdav": ("mdav", "MDAV"),
-    "cbfs": ("cbfs", "CBFS"),
-    "iamat": ("iamat", "IAMAT"),
-    "md": ("md", "MD"),
-    "mst": ("mst", "MST"),
-    "k-ward": ("k_ward", "KWard"),
-}
 _ALL_PAIRS_UP_TO = 5_000
 _NEIGHBOURS_BEYOND = 100
 
@@ -52,6 +45,7 @@ class OMMA(Microaggregation):
 
     name: ClassVar[str] = "omma"
     summary: ClassVar[str] = "a learning automaton exchanges records between groups until the loss falls no more"
+    traits: ClassVar[Traits] = Traits("multivariate", "fixed", "heuristic")
     source: ClassVar[str] = "Fayyoumi and Oommen (2006a); Fayyoumi (2008), section 4.3, Algorithms 6 to 10"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     random: ClassVar[bool] = True
@@ -120,8 +114,7 @@ class OMMA(Microaggregation):
             return np.asarray(rng.permutation(np.arange(len(columns)) // self.k), dtype=np.int64)
         if self.start == "k-ward" and any(records.data[name].kind != "numeric" for name in records.attributes):
             raise ParameterError("omma: start = 'k-ward' is not allowed with categories, which it cannot put in order")
-        module, cls = _STARTS[self.start]
-        method = getattr(import_module(f"microveil.masking.microaggregation.{module}"), cls)(k=self.k)
+        method = loaded("method", self.start)(k=self.k)
         return np.asarray(method._groups(columns, records, rng, progress))
 
     def _similar_pairs(self, columns: FloatArray) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from microveil.masking.microaggregation.individual_ranking import IndividualRanking, Remainder
+from microveil.masking.microaggregation.classification import Traits
+from microveil.masking.microaggregation.individual_ranking import IndividualRanking
+from microveil.numerics.choices import Remainder
 from microveil.parameters import parameter, parameterised
 
 
@@ -23,6 +25,7 @@ class OptimalUnivariate(IndividualRanking):
 
     name: ClassVar[str] = "optimal-univariate"
     summary: ClassVar[str] = "each attribute by itself: groups of at least k values with the least sum of squares"
+    traits: ClassVar[Traits] = Traits("univariate", "data-oriented", "optimal")
     source: ClassVar[str] = "Hansen and Mukherjee (2003); Fayyoumi (2008), section 2.6.3.1; Nin (2008), section 2.4.2"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
 

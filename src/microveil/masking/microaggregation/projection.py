@@ -8,8 +8,9 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.microaggregation.base import Microaggregation, Records
-from microveil.masking.microaggregation.individual_ranking import Remainder, own_values
+from microveil.masking.microaggregation.individual_ranking import own_values
 from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
+from microveil.numerics.choices import Remainder
 from microveil.numerics.statistics.scaling import Scale
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress

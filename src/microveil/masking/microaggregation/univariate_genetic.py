@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from microveil.masking.microaggregation.individual_ranking import OneByOne
+from microveil.numerics.choices import Fitness
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
@@ -44,7 +45,7 @@ class UnivariateGenetic(OneByOne):
     mutation: float | None = parameter(
         default=None, help="probability that a bit changes; unset: one change in each partition on average", ge=0, le=1
     )
-    fitness: Literal["retained", "inverse"] = parameter(
+    fitness: Fitness = parameter(
         default="retained", help="fitness of a partition: SST - SSE (retained), or 1 / SSE (inverse)"
     )
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.microaggregation.individual_ranking import OneByOne
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -27,6 +28,7 @@ class Width(OneByOne):
 
     name: ClassVar[str] = "width"
     summary: ClassVar[str] = "each attribute by itself: groups of at least k values, divided at wide gaps"
+    traits: ClassVar[Traits] = Traits("univariate", "data-oriented", "optimal")
     source: ClassVar[str] = "Sande (2002); Fayyoumi (2008), section 2.6.3.1"
 
     search: Literal["optimal", "split"] = parameter(

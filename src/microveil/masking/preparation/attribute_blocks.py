@@ -1,4 +1,4 @@
-"""Which attributes are masked together when they are masked in blocks, and two files that show what it matters.
+"""Which attributes are masked together when they are masked in blocks.
 
 Correlated attributes in one block lose little; correlated attributes spread over the blocks make the same records
 fall together again and again, so that more of them share a released record. Nin, Herranz and Torra (2008a); Nin (2008),
@@ -15,7 +15,6 @@ from typing import Literal, get_args
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.microdata import Microdata
 from microveil.numerics.statistics.scaling import standardise
 from microveil.typing import FloatArray
 
@@ -167,34 +166,3 @@ def _described(layout: Layout, correlations: FloatArray, names: Sequence[str]) -
     values = correlations[one, other]
     means = [float(part.mean()) if len(part) else np.nan for part in (values[same], values[~same])]
     return Blocks(tuple(tuple(names[j] for j in block) for block in layout), *means)
-
-
-# --- the circle and the sphere ------------------------------------------------------------------------------------
-
-_COSINES = np.cos(np.array([1, 3, 5, 7, 9]) * np.pi / 20)
-_SINES = _COSINES[::-1]  # the angles lie evenly in the quarter circle
-
-
-def circle_file() -> Microdata:
-    """Twenty points of a circle: a1 and a3 are x, a2 and a4 are y."""
-    signs = np.array([(s, t) for s in (1, -1) for t in (1, -1)])
-    points = np.column_stack([_COSINES, _SINES])
-    return _repeated((points[:, None, :] * signs).reshape(-1, 2), 2)
-
-
-def sphere_file() -> Microdata:
-    """Two hundred points of a sphere: a1, a4 and a7 are x, a2, a5 and a8 are y, a3, a6 and a9 are z."""
-    signs = np.array([(s, t, u) for s in (1, -1) for t in (1, -1) for u in (1, -1)])
-    points = np.array(
-        [
-            (c * x, c * y, z)
-            for c, z in zip(_COSINES, _SINES, strict=True)
-            for x, y in zip(_COSINES, _SINES, strict=True)
-        ]
-    )
-    return _repeated((points[:, None, :] * signs).reshape(-1, 3), 3)
-
-
-def _repeated(points: FloatArray, times: int) -> Microdata:
-    cells = np.tile(points, times)
-    return Microdata.of({f"a{j + 1}": cells[:, j] for j in range(cells.shape[1])})

@@ -23,6 +23,7 @@ from microveil.numerics.statistics.dependence_tree import (
 from microveil.typing import FloatArray, IntArray
 
 Choice = tuple[str, ...]
+Constant = Literal["exclude", "attach"]  # what becomes of an attribute that depends on nothing
 
 
 def chosen_attributes(
@@ -31,7 +32,7 @@ def chosen_attributes(
     size: int,
     metric: Metric = "normal",
     width: float | None = None,
-    constant: Literal["exclude", "attach"] = "exclude",
+    constant: Constant = "exclude",
 ) -> list[Choice]:
     """The attributes with most neighbours in the tree of dependence, so many of them, or all choices tied for that.
 
@@ -56,7 +57,7 @@ def tree_degrees(
     matrix: FloatArray,
     metric: Metric,
     width: float | None = None,
-    constant: Literal["exclude", "attach"] = "exclude",
+    constant: Constant = "exclude",
 ) -> IntArray:
     """How many neighbours each attribute has in the tree; -1 for one that is left out."""
     d = matrix.shape[1]

@@ -11,7 +11,7 @@ import numpy as np
 from microveil.errors import DataError, ParameterError, nearest_name
 from microveil.masking.notes import MATRICES_EVOLVED, Note
 from microveil.microdata import Microdata
-from microveil.numerics.evolution.categorical_measures import By
+from microveil.numerics.choices import By
 from microveil.numerics.perturbing.matrix_control import Control
 from microveil.parameters import Settings, parameter, parameterised
 from microveil.progress import Progress

@@ -9,6 +9,7 @@ import numpy as np
 from microveil.masking.notes import MOMENTS_RESTORED, Note
 from microveil.masking.post_masking import PostMasking
 from microveil.microdata import Microdata
+from microveil.numerics.choices import MomentKind
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray
@@ -52,9 +53,7 @@ class Restore(PostMasking):
     alike: Literal["together", "apart"] = parameter(
         default="together", help="records that are alike in the release stay alike, or are moved each by itself"
     )
-    moments: Literal["central", "raw"] = parameter(
-        default="central", help="second moments around the mean (covariances) or around 0"
-    )
+    moments: MomentKind = parameter(default="central", help="second moments around the mean (covariances) or around 0")
     tolerance: float = parameter(
         default=1e-6, help="stop when the sum of squared relative differences is below this", gt=0, le=1
     )

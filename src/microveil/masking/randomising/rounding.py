@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from microveil.masking.notes import BASE_OF_ATTRIBUTE, BASES_CHOSEN
 from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
+from microveil.numerics.perturbing.rounding import Mode
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, reported
 from microveil.randomness import Streams
@@ -51,7 +52,7 @@ class Rounding(Method):
     base: float | None = parameter(
         default=None, help="publish multiples of this number; unset: chosen from the data", gt=0, le=LARGEST_NUMBER
     )
-    mode: Literal["nearest", "random", "controlled"] = parameter(
+    mode: Mode = parameter(
         default="nearest",
         help="to the nearest multiple; at random without bias; or at random without bias so that the sum changes by "
         "less than one base (controlled)",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from microveil.masking.ranges import Interval, Ranges, ranges
-from microveil.masking.swapping.ranks import TIES, UNIT, SwapByRank, Ties, Unit, check_ranks, ranks
+from microveil.masking.swapping.ranks import TIES, UNIT, Reach, SwapByRank, Ties, Unit, check_ranks, ranks
 from microveil.parameters import parameter, parameterised
 from microveil.typing import IntArray
 
@@ -58,9 +57,8 @@ class RankSwapping(SwapByRank):
         reach = ranks(self.p, self.unit, values)
         return min(values, round(reach) if self.rounding == "round" else int(reach))
 
-    @property
-    def _bound(self) -> Callable[[int], int] | None:
-        return self.window if self.mark else None
+    def reach(self, values: int) -> Reach:
+        return Reach(self.window(values), self.mark)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_partners, swap_repeatedly

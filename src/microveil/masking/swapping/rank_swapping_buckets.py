@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pydantic
 
 from microveil.masking.ranges import Ranges, Whole, ranges
-from microveil.masking.swapping.ranks import TIES, SwapByRank, Ties, check_weights
+from microveil.masking.swapping.ranks import TIES, Reach, SwapByRank, Ties, check_weights
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, bucket_shares, tabulated
 from microveil.parameters import parameter, parameterised
 from microveil.typing import IntArray
@@ -71,6 +72,10 @@ class RankSwappingBuckets(SwapByRank):
     @property
     def _weights(self) -> Weights:
         return cast("Weights", self.bucket_weights)  # a function has become a table
+
+    def reach(self, values: int) -> Reach:
+        buckets = max(1, min(self.buckets, values // 2))
+        return Reach(2 * ceil(values / buckets), False)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_between_buckets

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pydantic
 
 from microveil.masking.ranges import Interval, Ranges, ranges
-from microveil.masking.swapping.ranks import TIES, UNIT, SwapByRank, Ties, Unit, check_ranks, check_weights, ranks
+from microveil.masking.swapping.ranks import (
+    TIES,
+    UNIT,
+    Reach,
+    SwapByRank,
+    Ties,
+    Unit,
+    check_ranks,
+    check_weights,
+    ranks,
+)
 from microveil.numerics.perturbing.rank_shift import Shape, Weights, shift_weights, tabulated
 from microveil.parameters import parameter, parameterised
 from microveil.typing import IntArray
@@ -77,6 +88,9 @@ class RankSwappingDistribution(SwapByRank):
     @property
     def _weights(self) -> Weights:
         return cast("Weights", self.shift)  # a function has become a table
+
+    def reach(self, values: int) -> Reach:
+        return Reach(ceil(ranks(self.p, self.unit, values)) if values else 0, False)
 
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         from microveil.numerics.perturbing.swapping import swap_between_buckets

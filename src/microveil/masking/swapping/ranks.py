@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -54,6 +55,14 @@ def ranks(p: float, unit: Unit, values: int) -> float:
     return max(1.0, p if unit == "positions" else p * values / 100)
 
 
+@dataclass(frozen=True)
+class Reach:
+    """How many ranks a value is taken to have moved at most; none: nobody knows. `bound`: none can have moved more."""
+
+    ranks: int | None
+    bound: bool
+
+
 class SwapByRank(Method):
     """Each attribute by itself: sort its values, exchange them, undo the sort; a subclass has the parameter `ties`."""
 
@@ -61,20 +70,16 @@ class SwapByRank(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
     weights: ClassVar[str] = WEIGHTS
+    needs_order: ClassVar[bool] = True
     ties: Ties
 
-    @classmethod
-    def suits(cls, data: Microdata, name: str) -> bool:
-        return super().suits(data, name) and _has_order(data, name)
+    @abstractmethod
+    def reach(self, values: int) -> Reach:
+        """How far one of so many values moves, for all that an intruder who knows the method can tell."""
 
     @abstractmethod
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
         """For so many values in ascending order: from which rank each rank receives its value."""
-
-    @property
-    def _bound(self) -> Callable[[int], int] | None:
-        """How far values can move at most, by how many there are, if there is a bound."""
-        return None
 
     def likelihood(
         self, data: Microdata, attributes: tuple[str, ...], streams: Streams
@@ -88,8 +93,9 @@ class SwapByRank(Method):
         rng = streams.generator("shifts", str(values))
         runs = min(_MOST_RUNS, max(_FEWEST_RUNS, _SHIFTS // max(1, values)))
         moves = np.concatenate([self._exchange(values, rng) - np.arange(values) for _ in range(runs)])
-        reach = max(int(np.abs(moves).max(initial=0)), 0 if self._bound is None else self._bound(values))
-        return Shift(_shares(moves, reach), self._bound is not None)
+        known = self.reach(values)
+        reach = max(int(np.abs(moves).max(initial=0)), (known.ranks or 0) if known.bound else 0)
+        return Shift(_shares(moves, reach), known.bound)
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         columns = {}
@@ -136,18 +142,13 @@ def _ascending(keys: Keys, ties: Ties, rng: np.random.Generator) -> IntArray:
     return order
 
 
-def _has_order(data: Microdata, name: str) -> bool:
-    """Whether an attribute has an order to go by: a nominal one where its domain is declared."""
-    return data[name].kind != "nominal" or data[name].domain is not None
-
-
 def _sort_keys(data: Microdata, name: str, method: str) -> tuple[Keys, IntArray]:
     """What the records are sorted by, and which of them have a value."""
     attribute = data[name]
     if attribute.kind == "numeric":
         numbers = data.numbers(name)
         return numbers.values, np.flatnonzero(numbers.present)
-    if not _has_order(data, name):
+    if not attribute.has_order:
         raise DataError(
             f"attribute '{name}' is nominal and its schema declares no domain, so {method} has no order to go by; "
             "declare its domain in a sensible order or use data-swapping"

@@ -155,7 +155,7 @@ def read_graph_file(path: Path, name: str) -> tuple[dict[str, Any], Edges]:
     """Nodes and edges of a GraphML or GML file."""
     networkx = need("networkx", path, "reading a graph file")
     try:
-        graph = networkx.read_graphml(path) if name == "graphml" else networkx.read_gml(path, label=None)
+        graph = networkx.read_graphml(path) if name == "graphml" else _read_gml(networkx, path)
     except MemoryError:
         raise
     except Exception as problem:  # the parsers raise whatever their own parts do
@@ -163,6 +163,16 @@ def read_graph_file(path: Path, name: str) -> tuple[dict[str, Any], Edges]:
     if graph.number_of_nodes() == 0:
         raise FileError(path, "the graph has no nodes")
     return _tables_of(graph)
+
+
+def _read_gml(networkx: Any, path: Path) -> Any:
+    """A GML file by the labels of its nodes, or where some have none or the same by their ids."""
+    try:
+        return networkx.read_gml(path)
+    except networkx.NetworkXError as problem:
+        if "label" not in str(problem):
+            raise
+        return networkx.read_gml(path, label="id")
 
 
 def write_graph_file(data: Microdata, path: Path, staged: Path, name: str) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import log2
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from microveil.numerics.choices import By
 from microveil.numerics.counting.contingency import cell_counts, conditional_bits
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.linkage.agreement import Scheme, count_patterns
@@ -25,7 +26,6 @@ from microveil.numerics.neighbours.nearest import distances, distinct, link
 from microveil.progress import silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-By = Literal["mean", "max"]
 WIDTHS = tuple(float(width) for width in range(1, 11))
 BY_EQUALITY = (0.0,)  # the width of intervals that hold a category alone
 

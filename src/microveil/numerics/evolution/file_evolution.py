@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 
+from microveil.numerics.choices import BitRange, By, Cut, Operators
 from microveil.numerics.core.compiled import by_type, kernel
 from microveil.numerics.core.random_bits import StateArray, fraction, whole
-from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures, score_of
+from microveil.numerics.evolution.categorical_measures import CategoricalMeasures, score_of
 from microveil.numerics.evolution.category_files import (
     CategoryFiles,
     category_files,
@@ -38,17 +39,14 @@ from microveil.numerics.evolution.number_files import (
     save_number_sums,
     take_number_sums,
 )
+from microveil.numerics.evolution.selection import Weighting
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
-Selection = Literal["inverse", "range", "rank", "literal_eq_3_3"]
-Cut = Literal["printed", "symmetric"]
-BitRange = Literal["genome", "word"]
-Operators = Literal["one", "both-all-cells", "both-one-cell"]
 # the risk of a file by a linkage that is too slow to follow every change; given the file's cells
 OtherLinkage = Callable[[CellArray], float]
 
-_SELECTIONS: tuple[Selection, ...] = ("inverse", "range", "rank", "literal_eq_3_3")
+_SELECTIONS: tuple[Weighting, ...] = get_args(Weighting)
 _INVERSE, _RANGE, _RANK = 0, 1, 2
 _LEAST_WEIGHT = 1e-9
 _CHUNK = 100  # generations between two reports of progress
@@ -69,7 +67,7 @@ class Rules:
     by: By = "mean"
     share: float = 0.5
     leaders: int = 2
-    selection: Selection = "inverse"
+    selection: Weighting = "inverse"
     cut: Cut = "printed"
     bit_range: BitRange = "genome"
     operators: Operators = "one"

@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from microveil.numerics.evolution.categorical_measures import By, CategoricalMeasures, Measures, score_of
+from microveil.numerics.choices import By
+from microveil.numerics.evolution.categorical_measures import CategoricalMeasures, Measures, score_of
 from microveil.numerics.evolution.tabulated_measures import TabulatedMeasures
 from microveil.numerics.perturbing.transition_matrices import bayes_inverse, draw_categories
 from microveil.typing import FloatArray, IntArray

@@ -6,7 +6,7 @@ step is read once; see Then et al. (2014). All counts are whole numbers, and thr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
@@ -32,7 +32,7 @@ class PathLengths:
     """
 
     counts: IntArray
-    sums: IntArray
+    sums: IntArray = field(repr=False)
     nodes: int
 
     @property

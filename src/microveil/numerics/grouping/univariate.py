@@ -7,16 +7,13 @@ then the list of positions at which a group starts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from microveil.numerics.choices import Direction, Fitness, Remainder
 from microveil.numerics.core.compiled import kernel
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
-
-Remainder = Literal["last", "mode", "median", "middle", "best"]
-Direction = Literal["ascending", "descending", "auto"]
 
 _STEPS_PER_CALL = 20_000_000
 
@@ -254,7 +251,7 @@ class Evolution:
     patience: int = 50
     crossover: float = 0.8
     mutation: float | None = None
-    fitness: Literal["retained", "inverse"] = "retained"
+    fitness: Fitness = "retained"
 
 
 def evolved_groups(

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from math import comb
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from microveil.numerics.choices import Extremes, WardRule
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.ordering import numbered_by_first
 from microveil.numerics.grouping.groups import joined_labels
@@ -27,9 +26,6 @@ from microveil.numerics.grouping.univariate import labels_in_order
 from microveil.numerics.statistics.projections import first_component, sum_of_z_scores
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
-
-Rule = Literal["contiguous", "kw", "kwd", "kwd-exact"]
-Extremes = Literal["md", "fpc", "zs"]
 
 
 def ward_groups(columns: FloatArray, groups: int = 1, nearest: float = np.inf) -> IntArray:
@@ -55,7 +51,7 @@ def ward_groups(columns: FloatArray, groups: int = 1, nearest: float = np.inf) -
     return numbered_by_first(cluster[:n])
 
 
-def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntArray:
+def k_ward_groups(values: FloatArray, k: int, rule: WardRule = "contiguous") -> IntArray:
     """k-Ward in one dimension: labels of the values in groups of k to 2k-1.
 
     >>> k_ward_groups(np.array([1.0, 2, 4, 10, 11, 13, 20, 21, 30, 34]), 3).tolist()
@@ -67,7 +63,7 @@ def k_ward_groups(values: FloatArray, k: int, rule: Rule = "contiguous") -> IntA
     return labels
 
 
-def _ordered_k_ward(ordered: FloatArray, k: int, rule: Rule) -> IntArray:
+def _ordered_k_ward(ordered: FloatArray, k: int, rule: WardRule) -> IntArray:
     if rule == "contiguous":
         return labels_in_order(np.arange(len(ordered)), np.flatnonzero(_contiguous_starts(ordered, k)))
     merge = _merge_any if rule == "kw" else partial(_merge_over_complete, both_ways=rule == "kwd-exact")
@@ -75,7 +71,7 @@ def _ordered_k_ward(ordered: FloatArray, k: int, rule: Rule) -> IntArray:
 
 
 def recursive_k_ward_groups(
-    values: FloatArray, k: int, rule: Rule = "contiguous", threshold: float | None = None, parts: int = 2
+    values: FloatArray, k: int, rule: WardRule = "contiguous", threshold: float | None = None, parts: int = 2
 ) -> tuple[IntArray, str]:
     """kWR: divide the ordered values into parts of equal count while that explains little, then k-Ward in each part.
 
@@ -87,12 +83,12 @@ def recursive_k_ward_groups(
     '(()())'
     """
     order = np.argsort(values, kind="stable")
-    pieces, tree = _divided(values[order], k, threshold, parts)
+    pieces, tree = divided(values[order], k, threshold, parts)
     rows = [order[start:end] for start, end in pieces]
     return joined_labels(rows, (_ordered_k_ward(values[part], k, rule) for part in rows)), tree
 
 
-def _divided(ordered: FloatArray, k: int, threshold: float | None, parts: int) -> tuple[list[tuple[int, int]], str]:
+def divided(ordered: FloatArray, k: int, threshold: float | None, parts: int) -> tuple[list[tuple[int, int]], str]:
     """The parts, from and to which position each, that kWR leaves to k-Ward, and the tree of divisions."""
     pieces: list[tuple[int, int]] = []
 
@@ -110,64 +106,6 @@ def _divided(ordered: FloatArray, k: int, threshold: float | None, parts: int) -
 
     tree = divide(0, len(ordered), 0.0 if threshold is None else threshold)
     return pieces, tree
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What k-Ward costs on one attribute: merges, and distances when none is stored.
-
-    Every merge looks at all pairs of groups (k-Ward), or at neighbours only (its diagonal version).
-    """
-
-    merges: int
-    all_pairs: int
-    neighbours: int
-
-
-def k_ward_effort(values: FloatArray, k: int) -> Effort:
-    """The effort of k-Ward with neighbours merging, over all its levels.
-
-    >>> k_ward_effort(np.array([1.0, 2, 4, 10, 11, 13, 20, 21, 30, 34]), 3)
-    Effort(merges=3, all_pairs=31, neighbours=12)
-    """
-    return _effort(_levels(np.sort(values), k))
-
-
-def recursive_k_ward_effort(values: FloatArray, k: int, threshold: float | None = None, parts: int = 2) -> Effort:
-    """The same for kWR: the sum over the parts it makes."""
-    ordered = np.sort(values)
-    pieces, _ = _divided(ordered, k, threshold, parts)
-    return _effort([level for start, end in pieces for level in _levels(ordered[start:end], k)])
-
-
-def _effort(levels: list[tuple[int, int]]) -> Effort:
-    """From m groups one merge takes m (m - 1) / 2 distances, or m - 1; summed up they are binomial coefficients."""
-    return Effort(
-        sum(first - last for first, last in levels),
-        sum(comb(first + 1, 3) - comb(last + 1, 3) for first, last in levels),
-        sum(comb(first, 2) - comb(last, 2) for first, last in levels),
-    )
-
-
-def _levels(ordered: FloatArray, k: int) -> list[tuple[int, int]]:
-    """With how many groups each run of k-Ward among neighbours begins and ends: the first one and those it repeats."""
-    line = _empty_line(len(ordered))
-    levels = []
-    waiting = [(0, len(ordered))]
-    while waiting:
-        start, end = waiting.pop()
-        if end - start < 2 * k:
-            continue
-        if ordered[start] == ordered[end - 1]:  # the first group eats all but the last k
-            groups = [start, end - k]
-        else:
-            _merge_neighbours(ordered, start, end, k, line)
-            groups = [start]
-            while (following := int(line.behind[groups[-1]])) < end:
-                groups.append(following)
-        levels.append((end - start - 2 * k + 2, len(groups)))
-        waiting += pairwise([*groups, end])
-    return levels
 
 
 def _squares(values: FloatArray) -> float:
@@ -411,7 +349,7 @@ def _contiguous_starts(ordered: FloatArray, k: int) -> BoolArray:
     """
     n = ordered.shape[0]
     starts = np.zeros(n, dtype=np.bool_)
-    line = _empty_line(n)
+    line = empty_line(n)
     waiting = [(0, n)]
     while len(waiting) > 0:
         start, end = waiting.pop()
@@ -420,7 +358,7 @@ def _contiguous_starts(ordered: FloatArray, k: int) -> BoolArray:
             for cut in range(end - k, start + k - 1, -k):  # equal values: as the levels would
                 starts[cut] = end - start >= 2 * k
             continue
-        _merge_neighbours(ordered, start, end, k, line)
+        merge_neighbours(ordered, start, end, k, line)
         group = start
         while group < end:
             waiting.append((group, line.behind[group]))
@@ -429,7 +367,7 @@ def _contiguous_starts(ordered: FloatArray, k: int) -> BoolArray:
 
 
 @kernel
-def _empty_line(n: int) -> _Line:
+def empty_line(n: int) -> _Line:
     return _Line(
         np.empty(n + 1, dtype=np.int64),
         np.empty(n + 1, dtype=np.int64),
@@ -439,7 +377,7 @@ def _empty_line(n: int) -> _Line:
 
 
 @kernel
-def _merge_neighbours(ordered: FloatArray, start: int, end: int, k: int, line: _Line) -> None:
+def merge_neighbours(ordered: FloatArray, start: int, end: int, k: int, line: _Line) -> None:
     """One level: merge until every group from start to end has k values; `behind` then leads from group to group."""
     before, behind, size, total = line.before, line.behind, line.size, line.total
     _line_up(ordered, start, end, k, line)

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from microveil.numerics.choices import UFrom
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.linkage.agreement import Patterns, Scheme
 from microveil.typing import FloatArray, IntArray
 
-UFrom = Literal["rest", "all", "estimated"]
 LEAST = 1e-6  # no level is thought less likely than this
 # matches are rare and found slowly: stopped at a change of 1e-6, estimates can still be off by several hundredths
 _CHANGE = 1e-8

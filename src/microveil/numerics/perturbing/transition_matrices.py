@@ -248,15 +248,6 @@ def dominant(matrix: FloatArray) -> FloatArray:
     return raised(matrix, alpha if 1.0 - alpha * (1.0 - smallest) > 0.5 + _ROUNDING else alpha - _STEP)
 
 
-def expected_frequencies(frequencies: npt.ArrayLike, matrix: FloatArray) -> FloatArray:
-    """The frequencies to expect after the drawing: t P.
-
-    >>> expected_frequencies([30, 10], np.array([[0.9, 0.1], [0.4, 0.6]])).tolist()
-    [31.0, 9.0]
-    """
-    return np.asarray(np.asarray(frequencies, dtype=np.float64) @ matrix)
-
-
 def estimated_frequencies(published: npt.ArrayLike, matrix: FloatArray) -> FloatArray:
     """What the frequencies were before the drawing, without bias, from those after it: the inverse of P, transposed,
     times the published frequencies. Estimates can be negative.

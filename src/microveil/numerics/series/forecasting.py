@@ -12,13 +12,13 @@ from typing import Literal
 
 import numpy as np
 
+from microveil.numerics.choices import Basis
 from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.series.spans import of_equal_spans
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray
 
-Basis = Literal["lag", "time"]
 Model = Literal["simple-smoothing", "double-smoothing", "regression", "multiple-regression", "polynomial-regression"]
 MODELS: tuple[Model, ...] = (
     "simple-smoothing",

@@ -1,6 +1,6 @@
-"""How attributes depend on each other: pairwise measures, the strongest tree they make, and files drawn from a tree.
+"""How attributes depend on each other: pairwise measures, and the strongest tree they make.
 
-Chow and Liu (1968) on the tree; Fayyoumi (2008), chapter 6, on the measures and files.
+Chow and Liu (1968) on the tree; Fayyoumi (2008), chapter 6, on the measures.
 """
 
 from __future__ import annotations
@@ -117,34 +117,3 @@ def tied_choices(degree: IntArray, size: int, limit: int = 1000) -> list[tuple[i
     above = sorted(np.flatnonzero(degree > cut).tolist(), key=lambda node: (-degree[node], node))
     level = np.flatnonzero(degree == cut).tolist()
     return [(*above, *rest) for rest in islice(combinations(level, size - len(above)), limit)]
-
-
-# --- files drawn from a tree --------------------------------------------------------------------------------------
-
-
-def random_tables(parents: Sequence[int], size: int, rng: np.random.Generator) -> list[FloatArray]:
-    """For the root a random probability vector over so many intervals, for each child one for each of its parent's."""
-    return [
-        rng.dirichlet(np.ones(size), size=1 if parent < 0 else size) if size > 1 else np.ones((1, 1))
-        for parent in parents
-    ]
-
-
-def draw_codes(
-    parents: Sequence[int], tables: Sequence[FloatArray], records: int, rng: np.random.Generator
-) -> IntArray:
-    """Draw records along a tree. A node's parent comes before it, the root's is -1; row l of a node's table is its
-    distribution where its parent is in interval l."""
-    codes = np.zeros((records, len(parents)), dtype=np.int64)
-    for node, parent in enumerate(parents):
-        if parent >= node:
-            raise ValueError(f"node {node} comes before its parent {parent}")
-        bounds = np.cumsum(np.atleast_2d(tables[node]), axis=1)[:, :-1]
-        row = codes[:, parent] if parent >= 0 else np.zeros(records, dtype=np.int64)
-        codes[:, node] = (rng.random(records)[:, None] >= bounds[row]).sum(axis=1)
-    return codes
-
-
-def draw_values(codes: IntArray, width: int, rng: np.random.Generator) -> FloatArray:
-    """Whole numbers, uniform inside their intervals: 1 to `width` for the first, and so on."""
-    return (codes * width + rng.integers(1, width, size=codes.shape, endpoint=True)).astype(np.float64)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from microveil.numerics.choices import MomentKind
 from microveil.numerics.counting.distinct_rows import number_values
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
-
-Kind = Literal["central", "raw"]
 
 _LEAST = 0.01  # in deviations: a smaller moment is compared with this, since relative changes of nothing mean nothing
 _MEMORY = 12  # steps that L-BFGS remembers
@@ -36,10 +35,10 @@ class _Moments:
     offset: FloatArray
     means: FloatArray
     seconds: FloatArray
-    kind: Kind
+    kind: MomentKind
 
     @classmethod
-    def of(cls, cells: FloatArray, present: BoolArray, offset: FloatArray, kind: Kind) -> _Moments:
+    def of(cls, cells: FloatArray, present: BoolArray, offset: FloatArray, kind: MomentKind) -> _Moments:
         bare = cls(present, offset, np.zeros(0), np.zeros((0, 0)), kind)
         _, means, seconds = bare.measured(cells)
         return cls(present, offset, means, seconds, kind)
@@ -151,7 +150,7 @@ def fit_moments(
     original: FloatArray,
     masked: FloatArray,
     limits: tuple[FloatArray, FloatArray],
-    kind: Kind,
+    kind: MomentKind,
     tolerance: float,
     iterations: int,
     progress: Progress,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microveil.numerics.grouping.univariate import Remainder, fixed_groups, spread_within
+from microveil.numerics.choices import Remainder
+from microveil.numerics.grouping.univariate import fixed_groups, spread_within
 from microveil.numerics.statistics.scaling import min_max, standardise
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray

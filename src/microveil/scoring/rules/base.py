@@ -13,12 +13,13 @@ from microveil.attacks import Attack, Risk
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.losses import Loss, LossMeasure
+from microveil.numerics.choices import By
 from microveil.parameters import Parameterised, describe_parameters, parameter, parameterised
 from microveil.progress import Progress, silent
 from microveil.registry import make
 from microveil.scoring.assessing import Levels, assess
 from microveil.scoring.assessment import Assessment
-from microveil.scoring.scores import By, Score
+from microveil.scoring.scores import Score
 
 Values = Mapping[str, float]
 

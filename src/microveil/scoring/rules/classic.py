@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from microveil.attacks import Risk
 from microveil.attacks.linkage.base import Linkage
-from microveil.attacks.linkage.disclosure import first_attributes, first_blocks
 from microveil.attacks.linkage.projected import blocks_masked
+from microveil.attacks.linkage.scenarios import first_attributes, first_blocks
 from microveil.comparison.pairs import Pair
 from microveil.losses import Loss, LossMeasure
 from microveil.parameters import parameter, parameterised

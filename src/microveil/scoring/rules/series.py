@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from microveil.attacks import Risk
 from microveil.comparison.pairs import Pair
 from microveil.losses import Loss, LossMeasure
+from microveil.numerics.choices import Basis
 from microveil.parameters import parameter, parameterised
 from microveil.registry import make
 from microveil.scoring.rules.base import Scenario, ScoreRule, Values
@@ -34,7 +35,7 @@ class TimeSeries(ScoreRule):
     missing: ClassVar[str] = "as the measures of series handle them"
     source: ClassVar[str] = "Nin and Torra (2006); Nin (2008), sections 6.3.4 and 6.4"
 
-    basis: Literal["lag", "time"] = parameter(
+    basis: Basis = parameter(
         default="lag", help="what regressions forecast from in IL3: the values before (lag), or the time"
     )
     normalise: Literal["largest", "none", "series", "global"] = parameter(

@@ -9,10 +9,10 @@ from microveil.attacks import Risk
 from microveil.comparison.pairs import Pair
 from microveil.losses import Loss
 from microveil.microdata.schema import KINDS
+from microveil.numerics.choices import By
 from microveil.parameters import parameter, parameterised
 from microveil.scoring.headline import headline_loss, headline_risk, worst_risk
 from microveil.scoring.rules.base import ScoreRule, Values
-from microveil.scoring.scores import By
 
 _MISSING = "as the measures handle them"
 

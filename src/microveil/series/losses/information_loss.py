@@ -9,6 +9,7 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.losses.base import Loss, Route
+from microveil.numerics.choices import Basis
 from microveil.numerics.series.statistics import (
     autocovariance,
     greatest,
@@ -30,7 +31,6 @@ _SIGNED = (
     "differences of means and autocovariances keep their sign, so that they cancel over the series, as a printed "
     "formula has it; the loss is then the size of what remains"
 )
-Basis = Literal["lag", "time"]
 Model = Literal[
     "simple-smoothing",
     "double-smoothing",
