@@ -37,6 +37,8 @@ TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "
 FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "scores"}
 MEANING = {"method": "what it does", "attack": "what it measures", "loss": "what it measures", "score": "what it is"}
 
+LINKS = "links"  # what an entry of graphs is for that reads no attribute
+
 
 def reference_page(kind: str) -> str:
     """All entries of one kind."""
@@ -51,7 +53,7 @@ def reference_page(kind: str) -> str:
         module, cls = ENTRIES[kind][name].split(":")
         doc = (find(kind, name).__doc__ or "").split(">>>")[0]
         lines += [f"## `{name}`", "", " ".join(doc.split()), ""]
-        lines += [f"- Kinds: {', '.join(entry['kinds'])}", f"- Missing values: {entry['missing']}"]
+        lines += [f"- Kinds: {', '.join(entry['kinds']) or LINKS}", f"- Missing values: {entry['missing']}"]
         lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]
         lines += [f"- Formula: {entry['formula']}"] if entry.get("formula") else []
         if kind == "attack":
@@ -185,7 +187,7 @@ def readme_table(kind: str) -> str:
     lines = [f"| {kind} | for | {MEANING[kind]} |", "|---|---|---|"]
     for name in ENTRIES[kind]:
         entry = describe(kind, name)
-        held = "all" if set(entry["kinds"]) == set(KINDS) else ", ".join(entry["kinds"])
+        held = "all" if set(entry["kinds"]) == set(KINDS) else ", ".join(entry["kinds"]) or LINKS
         lines.append(f"| [`{name}`](docs/reference/{FILES[kind]}.md#{name}) | {held} | {entry['summary']} |")
     return "\n".join([*lines, ""])
 

@@ -175,7 +175,8 @@ class Battery:
 
 def explain_risk(label: str, risk: Risk, original: Any, release: Any) -> str:
     """What a risk means, with an example from the table: values of a record are shown, so keep it confidential."""
-    return explain_in_pair(label, risk, Pair.of(original, release, risk.known, known=risk.known))
+    known = risk.known or None  # by links alone nothing is known of attributes
+    return explain_in_pair(label, risk, Pair.of(original, release, known, known=known))
 
 
 def explain_in_pair(label: str, risk: Risk, pair: Pair) -> str:
@@ -423,10 +424,8 @@ def _example(pair: Pair, risk: Risk, rows: IntArray | None) -> str:
         before, after = (table.arrow(name)[record].as_py() for table in (pair.original, pair.masked))
         cells.append(f"{name} {_short(before)} released as {_short(after)}")
     cells += [f"and so on for {len(pair.attributes) - _SHOWN_CELLS:,} more times"] if times else []
-    return (
-        f"Example: record {number} has {', '.join(cells)}; the attack succeeds for it with probability "
-        f"{risk.per_record[record]:.2f}."
-    )
+    held = f" has {', '.join(cells)}" if cells else ""
+    return f"Example: record {number}{held}; the attack succeeds for it with probability {risk.per_record[record]:.2f}."
 
 
 def _short(value: object) -> str:

@@ -104,6 +104,10 @@ ATTACKS = {
     "fragment-linkage": "microveil.series.attacks.fragment:FragmentLinkage",
     "extremes-linkage": "microveil.series.attacks.extremes:ExtremesLinkage",
     "period-linkage": "microveil.series.attacks.period:PeriodLinkage",
+    "neighbourhood-matching": "microveil.graphs.attacks.neighbourhood_matching:NeighbourhoodMatching",
+    "degree-linkage": "microveil.graphs.attacks.degree_linkage:DegreeLinkage",
+    "seed-expansion": "microveil.graphs.attacks.seed_expansion:SeedExpansion",
+    "friends-inference": "microveil.graphs.attacks.friends_inference:FriendsInference",
 }
 LOSSES = {
     "sse": "microveil.losses.numeric.sse:SSE",
@@ -146,6 +150,11 @@ LOSSES = {
     "spectrum": "microveil.series.losses.spectrum:Spectrum",
     "peaks": "microveil.series.losses.peaks:Peaks",
     "aggregate-curve": "microveil.series.losses.aggregate_curve:AggregateCurve",
+    "aamil": "microveil.graphs.losses.adjacency_matrices:AAMIL",
+    "cdil": "microveil.graphs.losses.category_distribution:CDIL",
+    "profile-dbil": "microveil.graphs.losses.profile_distance:ProfileDBIL",
+    "semantic-il": "microveil.graphs.losses.semantic:SemanticIL",
+    "structure": "microveil.graphs.losses.structure:StructureLoss",
 }
 SCORES = {
     "mean": "microveil.scoring.rules.usual:Mean",

@@ -62,4 +62,7 @@ def test_the_general_attacks_are_those_that_need_no_knowledge_of_the_method() ->
         "fragment-linkage",
         "extremes-linkage",
         "period-linkage",
+        # of graphs alone
+        "neighbourhood-matching",
+        "degree-linkage",
     }

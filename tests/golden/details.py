@@ -38,9 +38,9 @@ from microveil.progress import silent
 from microveil.registry import describe, find, make, names
 
 try:
-    from .releases import REFUSED, SEED, differences, digest, edges, labelled, machine, settings
+    from .releases import REFUSED, SEED, differences, digest, edges, graph_releases, labelled, machine, settings
 except ImportError:  # run as a script
-    from releases import REFUSED, SEED, differences, digest, edges, labelled, machine, settings  # type: ignore[no-redef]
+    from releases import REFUSED, SEED, differences, digest, edges, graph_releases, labelled, machine, settings  # type: ignore[no-redef]
 
 RECORDED = Path(__file__).resolve().parent / "details.json"
 Case = tuple[str, str]
@@ -565,8 +565,15 @@ def measured_whole(kind: str, name: str, parameters: Mapping[str, Any], people: 
 
 
 def measured_by(kind: str, name: str) -> Iterator[Case]:
-    """One measure as it usually is on every release, and with other parameters on some of them."""
+    """One measure as it usually is on every release, and with other parameters on some of them; one of graphs with all
+    parameters on releases of a graph."""
     usual, *others = varied(kind, name)
+    if kind != "score" and find(kind, name).of_graph:
+        for on, (people, release) in graph_releases().items():
+            for parameters in (usual, *others):
+                label = f"{labelled(name, parameters)} on {on}"
+                yield recorded(label, partial(measured_whole, kind, name, parameters, people, release))
+        return
     called = f"score {name}" if kind == "score" else name  # a score may have the name of a loss
     for on in measured_releases() if kind != "score" else (*VARIED[:2], VARIED[-1]):
         people, release = measured_releases()[on]
@@ -607,6 +614,8 @@ def with_low_limits(kind: str, limits: str) -> Iterator[Case]:
                 quick = dict(find(kind, name).quick)
                 yield recorded(f"{name} with {limits} limits", partial(released_details, people, name, quick))
                 continue
+            if find(kind, name).of_graph:
+                continue  # none is cut short by these limits
             sampled = {"sample": 20} if any(p["name"] == "sample" for p in describe(kind, name)["parameters"]) else {}
             for on, pair in pairs.items():
                 yield recorded(f"{name} with {limits} limits on {on}", partial(measured, kind, name, sampled, pair))

@@ -21,12 +21,14 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import microveil as mv
+from microveil.checks.tables import network, noisy
 from microveil.registry import describe, find, make, names
 
 HERE = Path(__file__).resolve().parent
@@ -191,8 +193,25 @@ def measured_on(name: str) -> Iterator[tuple[str, str]]:
                 yield f"{name}: {label}{suffix}", digest(rounded(measured))
 
 
+def graph_releases() -> dict[str, tuple[mv.Microdata, mv.Release]]:
+    """A network with profiles masked, generalised, or masked while links were moved, for measures of graphs."""
+    people = network()
+    masked = released(people, "mdav-generic", {"k": 3})
+    coarse = make("method", "recode", {"by": "hierarchy", "level": 1, "publish": "label"}).mask(people, ["town"])
+    moved = replace(masked, data=replace(masked.data, edges=noisy(people, ()).edges))
+    made = {"mdav-generic": masked, "recode": coarse, "moved links": moved}
+    return {f"{label} of network": (people, release) for label, release in made.items()}
+
+
 def measured_by(kind: str, name: str) -> Iterator[tuple[str, str]]:
     """One attack or loss with every choice of its parameters."""
+    if find(kind, name).of_graph:
+        for parameters in settings(kind, name):
+            for on, (people, release) in graph_releases().items():
+                measure = make(kind, name, parameters)
+                found = measure.assess(people, release) if kind == "attack" else measure.measure(people, release)
+                yield f"{labelled(name, parameters)} on {on}", digest(rounded(found.to_plain()))
+        return
     for suffix, table_of in TABLES.items():
         people = table_of()
         releases = {made: released(people, made, ASSESSED[made]) for made in ATTACKED}

@@ -270,7 +270,9 @@ def test_a_loss_is_usual_only_if_it_says_so_itself() -> None:
     usual = [name for name in names("loss") if find("loss", name).usual]
     numeric = ["sse", "il", "il1", "il2", "il3", "il4", "il5", "distribution"]
     series = ["series-il", "series-il1", "series-il2", "series-il3", "spectrum", "peaks", "aggregate-curve"]
-    assert usual == [*numeric, "generalisation", "dbil", "ctbil", "ebil", *series]
+    graphs = ["aamil", "cdil", "profile-dbil", "semantic-il", "structure"]
+    assert usual == [*numeric, "generalisation", "dbil", "ctbil", "ebil", *series, *graphs]
+    assert graphs == [name for name in names("loss") if find("loss", name).of_graph]
     assert series == [name for name in names("loss") if find("loss", name).of_series]
     assert all("usual" in vars(find("loss", name)) for name in usual)
 
@@ -281,7 +283,11 @@ def test_an_attack_is_general_only_if_it_is_said_to_be() -> None:
     linkage = ["distance-linkage", "rank-alignment-linkage", "frequency-alignment-linkage"]
     general = [name for name in names("attack") if find("attack", name).general]
     series = ["series-linkage", "series-intervals", "fragment-linkage", "extremes-linkage", "period-linkage"]
-    assert general == [*linkage, "interval-disclosure", "uniqueness", *series]
+    graphs = ["neighbourhood-matching", "degree-linkage"]
+    assert general == [*linkage, "interval-disclosure", "uniqueness", *series, *graphs]
+    assert [*graphs, "seed-expansion", "friends-inference"] == [
+        name for name in names("attack") if find("attack", name).of_graph
+    ]
     assert series == [name for name in names("attack") if find("attack", name).of_series]
 
 

@@ -70,9 +70,14 @@ class ConfidentialAttack(Attack):
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        wanted = [name for name in _sought(pair) if _beside(pair, name) is not None]
+        wanted = cls.sought(pair)
         known = [name for name in cls.seen(pair).of_kinds(cls.kinds) if name not in wanted]
         return (cls(),) if wanted and known else ()
+
+    @classmethod
+    def sought(cls, pair: Pair) -> list[str]:
+        """The attributes this attack is after by itself, as far as their values were released."""
+        return [name for name in _sought(pair) if _beside(pair, name) is not None]
 
     @classmethod
     def why_not(cls, pair: Pair) -> str:

@@ -5,7 +5,8 @@ signs say that the order is wrong: identifiers that both files have disagree; re
 own in far more than chance would give; or no attribute of any record has to do with itself in the other file. Masking
 leaves none of these signs. An intruder needs no order, so the records are then matched by what they hold: by equal
 values, by the order of values under an increasing or decreasing transformation, by the frequencies of renamed
-categories, and else by the nearest values.
+categories, and else by the nearest values. Nodes of a graph are told by their links before all else: who is linked like
+the own original is the own record, whatever its values say.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from microveil.comparison.common_codes import as_floats, common_codes, is_number
 from microveil.comparison.pairs import another_original, check_records_known
 from microveil.errors import DataError
 from microveil.masking.release import Release
+from microveil.microdata.edges import Edges
 from microveil.microdata.microdata import HasMicrodata, Microdata, as_microdata, both_as_microdata, count
 from microveil.numerics.linkage.category_alignment import CodedAttribute, agreement, align_categories
 from microveil.numerics.linkage.correspondence import (
@@ -49,6 +51,7 @@ _ASSOCIATED = 20_000  # records by which attributes are compared with themselves
 _FEWEST = 100  # records without which no association means nothing
 _FEWEST_EQUAL = 20  # records of which nearly all equal another one by more than chance
 _OTHER_SCALE = 0.25  # standardised quantiles that differ by more on average are those of transformed values
+_STEPS = 4  # from a node: the links by which it is told from others
 _NUMBERED = {"identifier", "household", "node"}
 _ADVICE = "if both have an identifier, match by it (match_by, or --match-by on the command line)"
 _AGREE = 0.95  # of the identifiers must be those of the same record
@@ -155,11 +158,76 @@ def disorder_of(before: Microdata, after: Microdata) -> Disorder | None:
     by_identifier = _by_identifier(before, columns)
     if by_identifier is not None:
         return by_identifier
+    links = _Links.of(before, after)
+    if links is not None and links.in_order:
+        return None
     # persons and households get new numbers on release
     usable = {name: one for name, one in columns.items() if one.varies and not _NUMBERED & set(before[name].roles)}
+    if links is not None and links.moved and not (usable and _related(usable)):
+        return links.disorder()
     if not usable:
         return None
     return _by_equal_records(usable) or _by_course(before, after) or _by_no_association(usable)
+
+
+@dataclass(frozen=True)
+class _Links:
+    """The nodes of two graphs in one numbering, by what can be told of them from their links within a few steps."""
+
+    before: IntArray
+    after: IntArray
+
+    @classmethod
+    def of(cls, before: Microdata, after: Microdata) -> _Links | None:
+        """Nothing for tables without links."""
+        from microveil.numerics.graphs.neighbourhoods import node_colours
+
+        if before.edges is None or after.edges is None or not len(before.edges):
+            return None
+        n, one, other = len(before), before.edges, after.edges
+        source, target = np.append(one.source, other.source + n), np.append(one.target, other.target + n)
+        colours = node_colours(Edges.of(source, target, 2 * n).graph, np.zeros(2 * n, dtype=np.int64), _STEPS)
+        return cls(colours[:n], colours[n:])
+
+    @property
+    def tell(self) -> bool:
+        """Whether there are enough nodes, and few that are linked alike by chance."""
+        alike = float(np.square(np.bincount(self.before) / len(self.before)).sum())
+        return len(self.before) >= _FEWEST_EQUAL and alike <= 1 - _AGREE
+
+    @property
+    def in_order(self) -> bool:
+        """Whether nearly all nodes are linked like the own original."""
+        return self.tell and float((self.before == self.after).mean()) >= _AGREE
+
+    @property
+    def moved(self) -> bool:
+        """Whether nearly all nodes are linked like some original, and many of them not like their own."""
+        displaced = float((self.before != self.after).mean())
+        return self.tell and _unlike(self.before, self.after) <= 1 - _AGREE < displaced
+
+    def disorder(self) -> Disorder:
+        """The order in which nodes are linked like their originals; of those that are linked alike, as they come."""
+        known, released = (np.argsort(side, kind="stable") for side in (self.before, self.after))
+        order = np.empty(len(known), dtype=np.int64)
+        pairs = _matched_in_order(self.before[known], self.after[released])
+        order[released[pairs[1]]] = known[pairs[0]]
+        left = np.ones(len(known), dtype=np.bool_), np.ones(len(known), dtype=np.bool_)
+        left[0][known[pairs[0]]], left[1][released[pairs[1]]] = False, False
+        order[left[1]] = np.flatnonzero(left[0])
+        share = 100 * float((self.before != self.after).mean())
+        warning = (
+            f"record i of the two tables is not the same node: {share:.0f} % of the released nodes are linked like "
+            f"another original; they were matched by their links, as an intruder would; {_ADVICE}"
+        )
+        return Disorder(order, "content", warning)
+
+
+def _matched_in_order(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
+    """Positions in two ascending lists that have equal numbers, each used once."""
+    start = np.searchsorted(first, second) + np.arange(len(second)) - np.searchsorted(second, second)
+    fits = np.append(first, -1)[np.minimum(start, len(first))] == second
+    return start[fits], np.flatnonzero(fits)
 
 
 def _by_equal_records(columns: dict[str, _Column]) -> Disorder | None:
@@ -217,8 +285,7 @@ def _by_no_association(columns: dict[str, _Column]) -> Disorder | None:
     """
     known, released = _stacked(columns)
     records = known.shape[1]
-    rows = _spread(records, _ASSOCIATED)
-    if records < _FEWEST_EQUAL or is_associated([one.at(rows) for one in columns.values()]) is not False:
+    if records < _FEWEST_EQUAL or _related(columns) is not False:
         return None
     matched = _Matched.of(columns, attributes_with_same_rows(known, released))
     if records < _FEWEST and len(matched.kept) < 2:
@@ -233,6 +300,12 @@ def _by_no_association(columns: dict[str, _Column]) -> Disorder | None:
         f"the records are in another order, or synthetic; {how}; {_ADVICE}"
     )
     return Disorder(matched.order, "content", warning)
+
+
+def _related(columns: dict[str, _Column]) -> bool | None:
+    """Whether some attribute has to do with itself in the order of the tables; None where that cannot be told."""
+    rows = _spread(len(next(iter(columns.values())).before), _ASSOCIATED)
+    return is_associated([one.at(rows) for one in columns.values()])
 
 
 def _stacked(columns: dict[str, _Column]) -> tuple[IntArray, IntArray]:

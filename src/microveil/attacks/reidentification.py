@@ -27,13 +27,14 @@ from microveil.progress import Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 from microveil.units import THRESHOLD, probability
 
-Source = Literal["given", "keys", "all"]
+Source = Literal["given", "keys", "all", "links"]
 
 BELOW = (2, 3, 5, 10)
 _REASONS: Mapping[Source, str] = {
     "given": "as given",
     "keys": "the declared keys",
     "all": "all attributes, because no keys are declared",
+    "links": "the nodes of the graph have no attributes",
 }
 _LINKAGE = "linkage"
 _ROUNDING = 1e-9
@@ -108,12 +109,13 @@ class FileRisk:
     @property
     def declared(self) -> bool:
         """Whether somebody said what the keys are."""
-        return self.source != "all"
+        return self.source not in ("all", "links")
 
     @property
     def heading(self) -> str:
         """What the intruder is assumed to know, and why."""
-        return f"the intruder is assumed to know {', '.join(self.named or self.keys)} ({_REASONS[self.source]})"
+        known = ", ".join(self.named or self.keys) or "nothing but links"
+        return f"the intruder is assumed to know {known} ({_REASONS[self.source]})"
 
     @property
     def assumption(self) -> str:
@@ -270,7 +272,8 @@ def risk_of_file(
     progress: Progress = silent,
 ) -> FileRisk:
     """The risk of a file that is not masked, for an intruder who knows the keys: by default those that its schema
-    declares, or without any every attribute that is not an identifier, a weight or a household number.
+    declares, or without any every attribute that is not an identifier, a weight or a household number. Nodes of a graph
+    without attributes are all alike.
 
     Sampling weights that the schema declares say how many of the population agree with a record. A missing key counts
     as its schema says: as a wildcard it agrees with every value.
@@ -283,8 +286,12 @@ def risk_of_file(
     if source == "all":
         no_keys = {"identifier", "weight", "household", "series", "node"}
         chosen = [name for name in table.names if not no_keys & set(table[name].roles)]
-    names = resolve_attributes(table, chosen, KINDS, "the risk of a file")
-    counted = equivalence_classes_of(table, names, progress)
+    names: tuple[str, ...] = ()
+    if chosen or table.edges is None:
+        names = resolve_attributes(table, chosen, KINDS, "the risk of a file")
+    else:
+        source = "links"
+    counted = _combinations(table, names, progress)
     frequencies = counted.per_record
     population = None if table.schema.weight is None else counted.population[counted.of_record]
     risk = individual_risk(frequencies, frequencies.astype(np.float64) if population is None else population)
@@ -299,32 +306,49 @@ def headline_of(
     linked: Iterable[Risk],
     unique: Risk | None = None,
     *,
+    unmasked: Sequence[Risk] = (),
     threshold: float = THRESHOLD,
     progress: Progress = silent,
 ) -> Headline:
     """The risk before and after masking, from linkages that were run; uniqueness is measured if it is not given.
 
-    `original` is the whole file, `pair` the records that were released.
+    `original` is the whole file, `pair` the records that were released. `unmasked` are the risks by links, if the
+    records have any and were released as they are: what is known of the keys does not tell the risk before masking.
     """
     known = pair.knowledge.attributes
     first, second, third = parts(progress, 3)
     before = risk_of_file(original, known, threshold=threshold, progress=first)
-    if unique is None:
+    if unique is None and known:
         unique = Uniqueness().assess_pair(Uniqueness.facing(pair), progress=second)
     released = pair.original
     same = before if len(released) == len(before.per_record) else risk_of_file(released, known, progress=third)
     in_file = same.per_record * same.frequencies  # the chance that a person with these keys is in the file
     by_linkage = [risk.per_record for risk in linked]
-    chances = [unique.per_record, *(chance * in_file for chance in by_linkage)]
+    by_values = same.per_record if unique is None else unique.per_record
+    chances = [by_values, *(chance * in_file for chance in by_linkage)]
     progress(1.0, "re-identification")
     counted = _released(pair, known)
     after = _summary(chances, counted, check_threshold(threshold))
     declared = pair.knowledge.source == "keys"
-    was, became = (replace(summary, declared=declared) for summary in (before.summary, after))
+    was, became = (replace(summary, declared=declared) for summary in (_with_links(before.summary, unmasked), after))
     if before.population is None:
         return Headline(was, became)
     told = _summary(by_linkage, counted, threshold) if by_linkage else None
     return Headline(was, became, weighted=True, in_file=told)
+
+
+def _with_links(summary: RiskSummary, risks: Sequence[Risk]) -> RiskSummary:
+    """The figures of a file, where some of the risks by links are larger."""
+    found = [risk.per_record[~np.isnan(risk.per_record)] for risk in risks if risk.attacked]
+    if not found:
+        return summary
+    above = max(float((each > summary.threshold + _ROUNDING).mean()) for each in found)
+    return replace(
+        summary,
+        expected=max(summary.expected, *(summary.records * float(each.mean()) for each in found)),
+        largest=max(summary.largest, *(float(each.max()) for each in found)),
+        above=max(summary.above, round(summary.records * above)),
+    )
 
 
 def _counted(frequencies: IntArray, without_wildcards: IntArray) -> dict[str, int]:
@@ -340,7 +364,14 @@ def _released(pair: Pair, known: Sequence[str]) -> EquivalenceClasses:
     labels = [pair.masked[name] for name in known if name in pair.recoded]
     as_labels = [Attribute(name=a.name, kind="nominal", missing=a.missing) for a in labels]
     released = Microdata(pair.masked.frame, pair.masked.schema.replacing(*as_labels))
-    return equivalence_classes_of(released, known)
+    return _combinations(released, known)
+
+
+def _combinations(data: Microdata, names: Sequence[str], progress: Progress = silent) -> EquivalenceClasses:
+    """The combinations of these attributes; where there are none, all records are alike."""
+    if names:
+        return equivalence_classes_of(data, names, progress)
+    return EquivalenceClasses.of((), [np.zeros(len(data), dtype=np.int64)])
 
 
 def _summary(chances: Sequence[FloatArray], released: EquivalenceClasses, threshold: float) -> RiskSummary:

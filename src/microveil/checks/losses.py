@@ -6,7 +6,7 @@ import numpy as np
 
 from microveil.checks.expecting import expect, expect_close, expect_equal
 from microveil.checks.measuring import measured
-from microveil.checks.tables import fitting, noisy, one_kind_pairs
+from microveil.checks.tables import fitting, linked_for, noisy, pairs_of_one_kind
 from microveil.losses import LossMeasure
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
@@ -28,14 +28,15 @@ def a_constant_that_is_not_exact_in_binary_is_a_constant(cls: Class) -> None:
     noisy_x = np.where(np.arange(400) == 0, np.nan, x + 1e-9 * rng.normal(size=400))
     values = []
     for constant in (0.1, round(0.1 * 2**40) / 2**40):
-        one, other = (Microdata.of({"c": np.full(400, constant), "x": c, "y": y}) for c in (x, noisy_x))
+        tables = (Microdata.of({"c": np.full(400, constant), "x": c, "y": y}) for c in (x, noisy_x))
+        one, other = (linked_for(cls, table) for table in tables)
         values.append(measured(cls, one, other, ["c", "x", "y"]).value)
     expect_close(values[0], values[1], "the loss beside a constant", absolute=_A_LITTLE if cls.learns else 1e-6)
 
 
 def a_loss_that_calls_itself_suited_gives_a_number(cls: Class) -> None:
     """Whatever the one kind of attribute is that there is."""
-    for kind, pair in one_kind_pairs().items():
+    for kind, pair in pairs_of_one_kind(cls).items():
         if cls.suited(pair):
             value = make_of(cls).measure_pair(pair).value
             expect(0 <= value <= 100, f"the loss of {kind} attributes is {value}")

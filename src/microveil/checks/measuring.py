@@ -15,6 +15,7 @@ Measure = type[Attack] | type[LossMeasure]
 
 def measured(cls: Measure, original: Any, masked: Any, attributes: Any = None, **options: Any) -> Risk | Loss:
     component = make_of(cls)
+    attributes = attributes or None  # a measure of links alone has none
     if isinstance(component, Attack):
         return component.assess(original, masked, attributes, **options)
     loss: Loss = component.measure(original, masked, attributes, **options)
@@ -23,6 +24,6 @@ def measured(cls: Measure, original: Any, masked: Any, attributes: Any = None, *
 
 def disturbed(cls: Measure, data: Microdata, strength: float, seed: int = 1) -> Any:
     """A release that a measure can see: noise, or intervals and sets for a loss of what labels leave open."""
-    if issubclass(cls, LossMeasure) and cls.reads_labels:
+    if issubclass(cls, LossMeasure) and cls.reads_labels and not cls.of_graph:
         return method("mondrian", k=2 + int(90 * strength), publish="interval").mask(data, fitting(data, cls.kinds))
     return noisy(data, cls.kinds, strength, seed)

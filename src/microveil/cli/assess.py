@@ -202,7 +202,7 @@ def _print_assessment(assessment: Assessment) -> None:
     if after.attacked < after.records:
         say(f"after masking: measured on {after.attacked:,} of {after.records:,} records and extrapolated")
     table = Table(
-        title=f"attacks and losses over {', '.join(assessment.named)}",
+        title=f"attacks and losses over {', '.join(assessment.named) or 'links'}",
         title_justify="left",
         caption="lower is safer (risks) and better (losses, scores)",
         caption_justify="left",

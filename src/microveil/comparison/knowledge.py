@@ -11,7 +11,7 @@ from microveil.masking.release import Release
 from microveil.microdata.microdata import Microdata, as_microdata, resolve_attributes
 from microveil.microdata.schema import KINDS, Schema
 
-Source = Literal["given", "keys", "masked", "changed", "compared", "all"]
+Source = Literal["given", "keys", "masked", "changed", "compared", "all", "links"]
 _REASONS = {
     "given": "as given",
     "keys": "the declared keys",
@@ -19,6 +19,7 @@ _REASONS = {
     "changed": "the attributes that were changed, because no keys are declared",
     "compared": "the attributes compared, because no keys are declared",
     "all": "all attributes, because no keys are declared and no attribute was changed",
+    "links": "the nodes of the graph have no attributes",
 }
 
 
@@ -29,8 +30,9 @@ class Knowledge:
     `source` is "given" where the user named them and "keys" where they are the declared keys. Where no keys are
     declared, other attributes stand in for them: "masked", those that the release's provenance says were masked;
     "changed", those whose values differ in a release without provenance; "all", if none does; or "compared", those that
-    were to be compared. `withheld` are declared keys that the release does not have: the intruder knows them but finds
-    nothing to compare them with. `named` are the attributes as they are told to people: a series by its name.
+    were to be compared. Of a graph whose nodes have no attributes nothing but "links" is known. `withheld` are declared
+    keys that the release does not have: the intruder knows them but finds nothing to compare them with. `named` are the
+    attributes as they are told to people: a series by its name.
     """
 
     attributes: tuple[str, ...]
@@ -43,7 +45,8 @@ class Knowledge:
         return _REASONS[self.source]
 
     def __str__(self) -> str:
-        told = f"the intruder is assumed to know {', '.join(self.named or self.attributes)} ({self.reason})"
+        known = ", ".join(self.named or self.attributes) or "nothing but links"
+        told = f"the intruder is assumed to know {known} ({self.reason})"
         return f"{told}; not released: {', '.join(self.withheld)}" if self.withheld else told
 
     def to_plain(self) -> dict[str, Any]:

@@ -76,6 +76,19 @@ def labels_of(pair: Pair, name: str) -> Labels | None:
     return Labels(values, known, codes[of_record], line, size, bool(decoded))
 
 
+def can_be_read(pair: Pair, name: str) -> bool:
+    """Whether all that is released in the place of an attribute's values can be read as it is written: as values, or as
+    labels that say which values they stand for."""
+    attribute, nodes = pair.original[name], _nodes(pair, name)
+    texts = [text for text in texts_of(pair.masked.arrow(name)) if not _missing_state(attribute, text)]
+    if attribute.kind == "numeric":
+        return all(_numbers_of(text, nodes) is not None for text in texts)
+    names = texts_of(pair.original.arrow(name)).union(map(node_text, attribute.domain or ()))
+    position = {text: number for number, text in enumerate(sorted(names))}
+    ordered = attribute.kind == "ordinal"
+    return all(text in names or _positions_of(text, position, nodes, ordered) is not None for text in texts)
+
+
 def _hair(values: FloatArray) -> float:
     """Half the least difference of known values: nearer than any other value outside is the end that is left out."""
     steps = np.diff(np.unique(values[~np.isnan(values)]))
@@ -118,7 +131,7 @@ def _numbers_of(text: str, nodes: Mapping[str, Sequence[str]]) -> Region | None:
 
 def _read_categories(pair: Pair, name: str, texts: Iterable[str]) -> Read | None:
     """None where no released category is a label."""
-    attribute, nodes = _described(pair, name), _nodes(pair, name)
+    attribute, nodes = described(pair, name), _nodes(pair, name)
     ordered = attribute.kind == "ordinal"
     valid = [c for c in pair.original.domain(name) if c is not None and not _missing_state(attribute, node_text(c))]
     held = texts_of(pair.original.arrow(name))
@@ -185,8 +198,8 @@ def _split(text: str, names: Mapping[str, int], parts: int | None = None) -> tup
     return tuple(found) if parts in (None, len(found)) else None
 
 
-def _described(pair: Pair, name: str) -> Attribute:
-    """The attribute as it was described before masking."""
+def described(pair: Pair, name: str) -> Attribute:
+    """The attribute as it was described when the release was made."""
     if pair.release is not None and name in pair.release.provenance.schema:
         attribute: Attribute = pair.release.provenance.schema[name]
         return attribute
@@ -198,7 +211,7 @@ def _nodes(pair: Pair, name: str) -> dict[str, list[str]]:
 
     A group may hold names that an earlier step made; in the end it stands for what these stood for.
     """
-    hierarchy = _described(pair, name).hierarchy
+    hierarchy = described(pair, name).hierarchy
     below: dict[str, dict[str, None]] = {}
     if isinstance(hierarchy, Hierarchy):
         for path in hierarchy.paths:

@@ -252,6 +252,12 @@ def _chosen(changes: _Changes, release: Any, attributes: Sequence[str] | None) -
     elif attributes is None and (keys := declared_keys(original, release)):
         others = (name for name in changes.differing if name not in keys)
         attributes = (*(name for name in keys if name in changes.masked.names), *others) or keys
+    elif (
+        attributes is None
+        and original.edges is not None
+        and all(set(a.roles) & set(_NOT_MASKED) for a in original.schema)
+    ):
+        return ()  # a graph whose nodes have nothing but their links
     elif attributes is None and original.schema.has_roles:
         attributes = changes.differing or tuple(changes.columns)
     else:
@@ -263,8 +269,12 @@ def _without_keys(
     changes: _Changes, release: Any, attributes: Sequence[str] | None, chosen: tuple[str, ...]
 ) -> tuple[tuple[str, ...], Source]:
     """The attributes that stand in for keys where none are declared, and where they come from."""
-    if attributes is not None or isinstance(release, Release):
-        return chosen, "masked" if attributes is None else "compared"
+    if attributes is not None:
+        return chosen, "compared"
+    if isinstance(release, Release) and release.provenance.attributes:
+        return chosen, "masked"
+    if not chosen:
+        return (), "links"
     if changes.differing:
         return changes.in_whole_series(changes.differing), "changed"
     return tuple(changes.columns) or chosen, "all"

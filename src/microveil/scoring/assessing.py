@@ -7,7 +7,8 @@ that apply counts, and the rule `worst` takes it alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from microveil.attacks.correspondence import Correspondence, corresponding
 from microveil.attacks.reidentification import check_threshold, headline_of
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.battery import battery_of, variant_label
-from microveil.comparison.pairs import Pair, fitting
+from microveil.comparison.pairs import Pair, Workings, fitting
 from microveil.losses import Loss, LossMeasure
 from microveil.progress import Part, Progress, parts, silent
 from microveil.registry import find, make, names, usual_names
@@ -28,6 +29,7 @@ from microveil.units import THRESHOLD
 if TYPE_CHECKING:
     from microveil.scoring.rules.base import Scenario, ScoreRule
 
+_LINKAGE = "linkage"
 Levels = tuple[tuple[str, ...], ...]  # the attributes an intruder knows, level by level
 
 
@@ -98,17 +100,21 @@ def assess_pair(
     loss_by_label, own_losses = _losses(pair, _chosen_losses(losses, pair), named, rule.losses(pair), first_half)
     scenarios = rule.scenarios(pair, known_pair)
     battery = None
+    chosen: Mapping[str, Attack] = {}
     if attacks == "all" or (attacks is None and rule.every_attack):
         until = 0.5 if scenarios else 1.0
         battery = battery_of(pair, progress=Part(second_half, 0.0, until))
         risk_by_label, own_risks = _risks(known_pair, {}, scenarios, Part(second_half, until, 1.0))
         risk_by_label = {**battery.risks, **_apart(risk_by_label, battery.risks)}
+        chosen = battery.attacks
     else:
         chosen = _usual_attacks(pair) if attacks is None else _labelled(_made("attack", attacks))
         risk_by_label, own_risks = _risks(known_pair, chosen, scenarios, second_half)
     linked = [risk for risk in risk_by_label.values() if is_linkage(risk)]
     unique = next((risk for risk in risk_by_label.values() if risk.name == Uniqueness.name), None)
-    headline = headline_of(matched.whole, pair, linked, unique, threshold=threshold, progress=last)
+    unmasked = _by_links_as_they_are(pair, chosen.values(), Part(last, 0.0, 0.5))
+    last = Part(last, 0.5, 1.0)
+    headline = headline_of(matched.whole, pair, linked, unique, unmasked=unmasked, threshold=threshold, progress=last)
     progress(1.0, "assessing")
     values = rule.values(pair, loss_by_label, risk_by_label, {**own_losses, **own_risks})
     return Assessment(
@@ -217,6 +223,19 @@ def _over_levels(pair: Pair, attack: Attack, levels: Levels, progress: Progress)
     most = max(risks, key=lambda risk: len(risk.known))
     scenario = f"{most.scenario} (Mean over {len(risks)} levels of knowledge; this is the highest.)"
     return Risk.of(attack.name, per_record, most.known, scenario, counters=counters)
+
+
+def _by_links_as_they_are(pair: Pair, attacks: Iterable[Attack], progress: Progress) -> list[Risk]:
+    """What the linkages of graphs among the attacks gain if the original is released as it is."""
+    of_links = [attack for attack in attacks if attack.of_graph and attack.family == _LINKAGE]
+    if not pair.is_graph or not of_links:
+        return []
+    as_it_is = replace(pair, masked=pair.original, recoded=(), release=None, workings=Workings())
+    stretches = parts(progress, len(of_links))
+    return [
+        attack.assess_pair(attack.facing(as_it_is), progress=part)
+        for attack, part in zip(of_links, stretches, strict=True)
+    ]
 
 
 def _made(kind: str, wanted: Sequence[Any]) -> list[Any]:

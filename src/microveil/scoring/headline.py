@@ -14,6 +14,7 @@ from microveil.registry import find
 # the general measures the literature averages: IL for numbers and for series; CTBIL, DBIL and EBIL for categories
 _NUMERIC_HEADLINE = ("il",)
 _SERIES_HEADLINE = "series-il"
+_GRAPH_HEADLINE = "structure"
 _CATEGORICAL_HEADLINE = ("ctbil", "dbil", "ebil")
 _OF_LABELS = "generalisation"
 _INTERVALS = ("interval-disclosure", "series-intervals")
@@ -22,12 +23,14 @@ HEADLINE_LOSSES = (
     _SERIES_HEADLINE,
     *_CATEGORICAL_HEADLINE,
     _OF_LABELS,
+    _GRAPH_HEADLINE,
 )  # which the one loss is made of
 
 
 def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
     """One loss: IL for numeric attributes, the mean of CTBIL, DBIL and EBIL, as far as they were measured, for the
-    others, what labels leave open, and IL of series, weighted by the numbers of attributes, where a series is one.
+    others, what labels leave open, IL of series, and the loss of a graph's structure, weighted by the numbers of
+    attributes, where a series is one, and so are the links of a graph.
     Without any loss there is none, which is not the same as 0."""
     if not losses:
         raise ParameterError("no loss was measured, so there is no score; name at least one that fits the attributes")
@@ -46,6 +49,8 @@ def headline_loss(losses: Mapping[str, Loss], pair: Pair) -> float:
     if pair.labelled and _OF_LABELS in losses:
         of_labels = [losses[_OF_LABELS].per_attribute[name] for name in pair.labelled]
         weighted.append((sum(of_labels) / len(of_labels), len(of_labels)))
+    if weighted and _GRAPH_HEADLINE in losses:
+        weighted.append((losses[_GRAPH_HEADLINE].value, 1))
     if not weighted:  # other measures were asked for: their plain mean
         weighted = [(loss.value, 1) for loss in losses.values()]
     return sum(value * weight for value, weight in weighted) / sum(weight for _, weight in weighted)

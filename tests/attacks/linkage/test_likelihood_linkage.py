@@ -23,7 +23,7 @@ from microveil.registry import find, names
 
 SEED = 2**90 + 13
 NUMBERS = ("age", "income", "wealth", "expenditure")
-LINKAGES = [name for name in names("attack") if name.endswith("linkage")]
+LINKAGES = [name for name in names("attack") if name.endswith("linkage") and not find("attack", name).of_graph]
 
 
 def likelihood(original: Any, release: Any, known: Any = None, **parameters: Any) -> mv.Risk:

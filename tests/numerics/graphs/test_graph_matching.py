@@ -45,6 +45,30 @@ def test_ten_seeds_find_most_nodes_of_a_graph_that_lost_a_tenth_of_its_edges() -
     assert found.mean() > 0.95
 
 
+def circles(seed: int, groups: int, size: int) -> Adjacency:
+    """Circles of friends, most of whom know each other, with a few links between the circles."""
+    rng = np.random.default_rng(seed)
+    first, second = np.triu_indices(size, 1)
+    ends = [(size * g + first, size * g + second) for g in range(groups)]
+    kept = [rng.random(len(first)) < 0.6 for _ in range(groups)]
+    between = rng.integers(0, groups * size, (2, groups * size))
+    source = np.concatenate([*(a[k] for (a, _), k in zip(ends, kept, strict=True)), between[0]])
+    target = np.concatenate([*(b[k] for (_, b), k in zip(ends, kept, strict=True)), between[1]])
+    return adjacency(source, target, groups * size)
+
+
+def test_revisiting_pairs_puts_right_what_the_first_marks_got_wrong_among_friends_of_friends() -> None:
+    graph = circles(1, 10, 40)
+    published, number = renumbered(graph, 0.8, 2)
+    seeds = np.random.default_rng(3).permutation(graph.nodes)[:20]
+    right = [
+        (expand_seeds(graph, published, seeds, number[seeds], revisits=revisits) == number).mean()
+        for revisits in (0, 10)
+    ]
+    assert right[1] > right[0] + 0.2
+    assert right[1] > 0.8
+
+
 def test_an_unrelated_graph_gives_hardly_any_right_match() -> None:
     graph, number = social_graph(1, 800, 8000), np.random.default_rng(5).permutation(800)
     source, target = edge_list(social_graph(9, 800, 8000))
@@ -128,7 +152,9 @@ def test_seeds_that_are_no_pairs_of_nodes_are_refused(seeds: list[int], matches:
         expand_seeds(graph, graph, np.array(seeds), np.array(matches))
 
 
-@pytest.mark.parametrize("wrong", [{"least_marks": 0}, {"eccentricity": -1.0}, {"eccentricity": float("nan")}])
+@pytest.mark.parametrize(
+    "wrong", [{"least_marks": 0}, {"eccentricity": -1.0}, {"eccentricity": float("nan")}, {"revisits": -1}]
+)
 def test_bounds_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     graph = social_graph(0, 5, 8)
     with pytest.raises(ParameterError, match=next(iter(wrong))):

@@ -52,7 +52,7 @@ class Generalisation(LossMeasure):
         left_open: list[FloatArray] = []
         per_attribute = {}
         for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-            cells = _left_open(pair, name)
+            cells = left_open_by(pair, name)
             left_open.append(cells)
             per_attribute[name] = 100 * float(cells.mean()) if len(cells) else 0.0
             part(1.0, self.name)
@@ -60,7 +60,7 @@ class Generalisation(LossMeasure):
         return Loss.of(self.name, every.mean() if len(every) else 0.0, attributes, per_attribute=per_attribute)
 
 
-def _left_open(pair: Pair, name: str) -> FloatArray:
+def left_open_by(pair: Pair, name: str) -> FloatArray:
     """For each cell that is present in the original the share of the range that its release leaves open."""
     present = pair.original.missing_states(name) == 0
     labels = labels_of(pair, name) if name in pair.recoded else None

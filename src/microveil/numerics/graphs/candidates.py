@@ -13,6 +13,16 @@ BUCKETS = ("1", "2-4", "5-10", "11-20", ">20")
 _LOWEST = np.array([1, 2, 5, 11, 21])  # candidates of each bucket
 
 
+def bucket_shares(sizes: IntArray) -> FloatArray:
+    """The share of nodes in each of the `BUCKETS`, by how many candidates each has.
+
+    >>> bucket_shares(np.array([1, 3, 30, 0])).tolist()
+    [0.25, 0.25, 0.0, 0.0, 0.25]
+    """
+    bucket = np.searchsorted(_LOWEST, sizes, side="right")
+    return np.asarray(np.bincount(bucket, minlength=len(BUCKETS) + 1)[1:] / max(1, len(sizes)))
+
+
 @dataclass(frozen=True)
 class DegreeCandidates:
     """The degrees of the same nodes before and after protection: cand(x) are the nodes y whose published degree is
@@ -43,8 +53,7 @@ class DegreeCandidates:
     def shares(self) -> FloatArray:
         """The share of nodes in each of the `BUCKETS` by their number of candidates. Nodes without a candidate are in
         none, so that the shares and that of these nodes add up to 1."""
-        bucket = np.searchsorted(_LOWEST, self.sizes, side="right")
-        return np.asarray(np.bincount(bucket, minlength=len(BUCKETS) + 1)[1:] / max(1, len(self.true)))
+        return bucket_shares(self.sizes)
 
     @property
     def without(self) -> float:

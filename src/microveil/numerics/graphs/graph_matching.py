@@ -20,23 +20,41 @@ def expand_seeds(
     *,
     least_marks: int = 2,
     eccentricity: float = 0.0,
+    revisits: int = 10,
 ) -> IntArray:
     """For each node of the first graph its match in the second, or -1, grown from a few known pairs.
 
-    A pair gets a mark from every matched pair of its neighbours (percolation graph matching, Yartseva and Grossglauser
-    2013) and may be matched from `least_marks` on. In each round every node proposes the pair with most marks, of equal
-    ones that with the least difference of degrees; proposals with more than half of the most marks are accepted, the
-    best first. A tie that is left on either side is not matched. A proposal must also be eccentric (Narayanan and
-    Shmatikov 2009): its marks exceed the next by this many standard deviations of the marks of all candidates.
+    A pair gets a mark from every matched pair of its neighbours, after Yartseva and Grossglauser (2013), and may be
+    matched from `least_marks` on. In each round every node proposes the pair with most marks, of equal ones that with
+    the least difference of degrees; proposals with more than half of the most marks are accepted, the best first. A tie
+    that is left on either side is not matched. A proposal must also be eccentric, after Narayanan and Shmatikov (2009):
+    its marks exceed the next by this many standard deviations of the marks of all candidates.
+
+    The first pairs rest on few marks, and where friends are friends of each other one wrong pair brings in others. So
+    all pairs but the seeds are then revisited up to so many times, as in Narayanan and Shmatikov (2009): by the marks
+    that all pairs of the time before give, over the root of the degree, so that hubs gain nothing by their many links,
+    two nodes are matched if each is the best for the other. What is left is grown as before, until nothing changes.
     """
     _check_seeds(first, second, seeds, seed_matches)
     if least_marks < 1:
         raise ParameterError(f"least_marks = {least_marks} is not allowed; it must be greater than or equal to 1")
     if not eccentricity >= 0:
         raise ParameterError(f"eccentricity = {eccentricity} is not allowed; it must be greater than or equal to 0")
+    if revisits < 0:
+        raise ParameterError(f"revisits = {revisits} is not allowed; it must be greater than or equal to 0")
+    rows = first.indptr, first.indices, second.indptr, second.indices
     match = np.full(first.nodes, -1, dtype=np.int64)
     match[seeds] = seed_matches
-    _expand(first.indptr, first.indices, second.indptr, second.indices, match, least_marks, eccentricity)
+    _expand(*rows, match, least_marks, eccentricity)
+    fixed = np.zeros(first.nodes, dtype=np.bool_)
+    fixed[seeds] = True
+    for _ in range(revisits):
+        again = _revisited(*rows, match, fixed, least_marks, eccentricity)
+        _drop_unmarked(*rows, again, fixed, least_marks)
+        _expand(*rows, again, least_marks, eccentricity)
+        if np.array_equal(again, match):
+            break
+        match = again
     return match
 
 
@@ -246,3 +264,110 @@ def _accept(
             accepted[count] = best[x]
             count += 1
     return accepted[:count]
+
+
+@kernel
+def _revisited(
+    indptr: IntArray,
+    indices: IntArray,
+    other_indptr: IntArray,
+    other_indices: IntArray,
+    match: IntArray,
+    fixed: BoolArray,
+    least_marks: int,
+    eccentricity: float,
+) -> IntArray:
+    """The fixed pairs, and those of other nodes that are each other's best by the marks of all pairs there are."""
+    nodes, other_nodes = len(indptr) - 1, len(other_indptr) - 1
+    taken = np.zeros(other_nodes, dtype=np.bool_)
+    for v in range(nodes):
+        if fixed[v]:
+            taken[match[v]] = True
+    wanted = np.full(nodes, -1, dtype=np.int64)
+    wanting, tied = np.full(other_nodes, -1, dtype=np.int64), np.zeros(other_nodes, dtype=np.bool_)
+    weight, gap = np.zeros(other_nodes), np.zeros(other_nodes, dtype=np.int64)  # of the best for a node of the second
+    scores, touched = np.zeros(other_nodes, dtype=np.int64), np.empty(other_nodes, dtype=np.int64)
+    for v in range(nodes):
+        if fixed[v]:
+            continue
+        count = _mark(v, indptr, indices, other_indptr, other_indices, match, taken, scores, touched)
+        degree = indptr[v + 1] - indptr[v]
+        wanted[v] = _best_by_cosine(degree, other_indptr, scores, touched[:count], least_marks, eccentricity)
+        for x in touched[:count]:
+            if scores[x] < least_marks:
+                continue
+            mine, apart = scores[x] / np.sqrt(degree), abs(other_indptr[x + 1] - other_indptr[x] - degree)
+            if wanting[x] < 0 or mine > weight[x] or (mine == weight[x] and apart < gap[x]):
+                wanting[x], weight[x], gap[x], tied[x] = v, mine, apart, False
+            elif mine == weight[x] and apart == gap[x]:
+                tied[x] = True
+        scores[touched[:count]] = 0
+    found = np.where(fixed, match, -1)
+    for v in range(nodes):
+        x = wanted[v]
+        if not fixed[v] and x >= 0 and wanting[x] == v and not tied[x]:
+            found[v] = x
+    return found
+
+
+@kernel
+def _best_by_cosine(
+    degree: int,
+    other_indptr: IntArray,
+    scores: IntArray,
+    candidates: IntArray,
+    least_marks: int,
+    eccentricity: float,
+) -> int:
+    """The candidate with most marks over the root of its degree, of equal ones that with the least difference of
+    degrees; -1 if there is none, or none that is clear enough."""
+    best, best_weight, best_gap, tied = -1, 0.0, 0, False
+    most, total, squares = 0, 0.0, 0.0
+    for x in candidates:
+        total += scores[x]
+        squares += float(scores[x]) ** 2
+        if scores[x] < least_marks:
+            continue
+        size = other_indptr[x + 1] - other_indptr[x]
+        weight, gap = scores[x] / np.sqrt(size), abs(size - degree)
+        if best < 0 or weight > best_weight or (weight == best_weight and gap < best_gap):
+            best, best_weight, best_gap, tied = x, weight, gap, False
+        elif weight == best_weight and gap == best_gap:
+            tied = True
+    if best < 0 or tied:
+        return -1
+    if eccentricity > 0.0:
+        for x in candidates:
+            if x != best:
+                most = max(most, scores[x])
+        spread = np.sqrt(max(0.0, squares / len(candidates) - (total / len(candidates)) ** 2))
+        if len(candidates) > 1 and scores[best] - most < eccentricity * spread:
+            return -1
+    return best
+
+
+@kernel
+def _drop_unmarked(
+    indptr: IntArray,
+    indices: IntArray,
+    other_indptr: IntArray,
+    other_indices: IntArray,
+    match: IntArray,
+    fixed: BoolArray,
+    least_marks: int,
+) -> None:
+    """Take back, in place, all pairs that are not fixed and have too few marks from the others."""
+    dropped = True
+    while dropped:
+        dropped = False
+        for v in range(len(match)):
+            if match[v] < 0 or fixed[v]:
+                continue
+            theirs = other_indices[other_indptr[match[v]] : other_indptr[match[v] + 1]]
+            marks = 0
+            for w in indices[indptr[v] : indptr[v + 1]]:
+                at = np.searchsorted(theirs, match[w]) if match[w] >= 0 else len(theirs)
+                marks += at < len(theirs) and theirs[at] == match[w]
+            if marks < least_marks:
+                match[v] = -1
+                dropped = True

@@ -136,13 +136,15 @@ def consistent_neighbourhoods(
     masked_locations: IntArray,
     parents: IntArray,
     *,
+    induced: bool = False,
     include_root: bool = True,
 ) -> NeighbourhoodMatches:
     """Match complete neighbourhoods with equal labels, in which a masked location may be the original one or any that
     contains it; `parents` are those of the places of a tree, -1 for a root.
 
     The neighbours with one label are matched if each masked location can have an original below it of its own. Places
-    are nested, so that this holds if no masked location contains more masked than original ones.
+    are nested, so that this holds if no masked location contains more masked than original ones. If `induced`, there
+    are also as many neighbours of each label with as many links to the others; which of them these are is not compared.
     """
     _check(original, masked, [(labels, masked_labels), (locations, masked_locations)])
     enter, leave = _intervals_of(parents)
@@ -153,7 +155,8 @@ def consistent_neighbourhoods(
     codes = _joint_codes(labels, masked_labels)
     both = _side_by_side(original, masked)
     roots = codes if include_root else np.zeros_like(codes)
-    buckets = _numbered(_star_keys(both.indptr, both.indices, codes, roots, np.zeros_like(both.indices)))
+    shared = _common_neighbours(both.indptr, both.indices) if induced else np.zeros_like(both.indices)
+    buckets = _numbered(_star_keys(both.indptr, both.indices, codes, roots, shared))
     places = np.concatenate([locations, masked_locations]).astype(np.int64)
     # the place of the whole label is its number in the walk through the tree, after that of the other labels
     low, high = codes * len(parents) + enter[places], codes * len(parents) + leave[places]
@@ -173,6 +176,23 @@ def consistent_neighbourhoods(
     candidates = counts[np.searchsorted(mine, profiles[:nodes])]
     own = _own_consistent(nested, buckets, nodes)
     return NeighbourhoodMatches(candidates > 0, own, candidates, 0)
+
+
+def node_colours(graph: Adjacency, labels: IntArray, rounds: int) -> IntArray:
+    """Numbers for the nodes that are equal where their labels are and, round by round, those of their neighbours and of
+    the neighbours of these; they do not depend on the order of the nodes (Weisfeiler and Leman 1968).
+
+    >>> from microveil.numerics.graphs.adjacency import adjacency
+    >>> path = adjacency(np.array([0, 1, 2, 3]), np.array([1, 2, 3, 4]), 5)
+    >>> colours = node_colours(path, np.zeros(5, dtype=np.int64), 3)
+    >>> [int((colours == colour).sum()) for colour in colours]
+    [2, 2, 1, 2, 2]
+    """
+    colours, nothing = labels.astype(np.int64), np.zeros_like(graph.indices)
+    for _ in range(rounds):
+        keys = _star_keys(graph.indptr, graph.indices, colours, colours, nothing)
+        colours = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return colours
 
 
 def _check(original: Adjacency, masked: Adjacency, columns: list[tuple[IntArray, IntArray]]) -> None:

@@ -48,7 +48,10 @@ class Structure:
         sources: int = SOURCES,
         progress: Progress = silent,
         label: str = "measuring the structure",
+        *,
+        laplacian: bool = True,
     ) -> Structure:
+        """Without `laplacian` its eigenvalues, which take longest, are left out."""
         clustering = Clustering.of(graph)
         return cls(
             graph,
@@ -56,7 +59,7 @@ class Structure:
             clustering.mean,
             clustering.transitivity,
             largest_eigenvalues(graph, eigenvalues),
-            laplacian_eigenvalues(graph, eigenvalues),
+            laplacian_eigenvalues(graph, eigenvalues) if laplacian else np.empty(0),
             communities(graph, rng),
         )
 

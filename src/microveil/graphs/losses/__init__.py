@@ -1,0 +1,5 @@
+"""Losses of graphs."""
+
+from microveil.entries import offer
+
+__getattr__, __dir__ = offer(globals())
