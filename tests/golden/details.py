@@ -38,9 +38,9 @@ from microveil.progress import silent
 from microveil.registry import describe, find, make, names
 
 try:
-    from .releases import REFUSED, SEED, differences, digest, edges, graph_releases, labelled, machine, settings
+    from .releases import REFUSED, SEED, differences, digest, edges, graph_releases, labelled, linked, machine, settings
 except ImportError:  # run as a script
-    from releases import REFUSED, SEED, differences, digest, edges, graph_releases, labelled, machine, settings  # type: ignore[no-redef]
+    from releases import REFUSED, SEED, differences, digest, edges, graph_releases, labelled, linked, machine, settings  # type: ignore[no-redef]
 
 RECORDED = Path(__file__).resolve().parent / "details.json"
 Case = tuple[str, str]
@@ -482,7 +482,7 @@ def recorded(label: str, made: Callable[[], Any]) -> Case:
 def masked(people: mv.Microdata, name: str, parameters: Mapping[str, Any]) -> mv.Release:
     method = make("method", name, parameters)
     attributes = [key for key in people.schema.keys if people[key].kind in method.takes]
-    return method.mask(people, attributes, seed=SEED)
+    return method.mask(linked(people) if method.structural else people, attributes, seed=SEED)
 
 
 def released_details(people: mv.Microdata, name: str, parameters: Mapping[str, Any]) -> Any:

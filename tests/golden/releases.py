@@ -92,7 +92,8 @@ def rounded(found: Any) -> Any:
 def content(data: mv.Microdata) -> list[Any]:
     """The names and cells of a table, numbers rounded."""
     columns = {name: data.arrow(name).to_pylist() for name in data.names}
-    return [
+    links = [] if data.edges is None else [["edges", data.edges.source.tolist(), data.edges.target.tolist()]]
+    return links + [
         [name, [rounded(cell) if isinstance(cell, float) else str(cell) for cell in cells]]
         for name, cells in columns.items()
     ]
@@ -151,10 +152,20 @@ TABLES = {"": table, " (edges)": edges}
 
 
 def released(people: mv.Microdata, name: str, parameters: dict[str, Any]) -> mv.Release:
-    """The release of the keys that the method can treat."""
+    """The release of the keys that the method can treat; of a graph for a method that changes links."""
     method = make("method", name, parameters)
+    if method.structural:
+        people = linked(people)
     attributes = [key for key in people.schema.keys if people[key].kind in method.takes]
     return method.mask(people, attributes, seed=SEED)
+
+
+def linked(people: mv.Microdata) -> mv.Microdata:
+    """The same records as the nodes of a graph."""
+    number = np.arange(3 * len(people))
+    return replace(
+        people, edges=mv.graphs.Edges.of(number % len(people), (number * number + 1) % len(people), len(people))
+    )
 
 
 def labelled(name: str, parameters: dict[str, Any]) -> str:

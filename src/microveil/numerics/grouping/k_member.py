@@ -28,6 +28,7 @@ from microveil.typing import FloatArray, IntArray
 _STEPS_BETWEEN_REPORTS = 1.0e8
 _NEAR_GROUPS = 4  # whose members are tried for an exchange
 _MOST_PASSES = 8
+_MOST_COMPARED = 4.0e9  # pairs of records and groups in all passes; the first passes gain most
 _GAIN = 1e-9  # a change that gains less is none
 
 
@@ -56,11 +57,12 @@ def refined_k_member(profiles: Profiles, k: int, rng: np.random.Generator, progr
     _list_members(profiles, labels, members, sizes, common, tally)
     _place_rest(profiles, labels, members, sizes, common, tally)
     rounds = max(1, int(_STEPS_BETWEEN_REPORTS / max(1, groups)))
-    for turn in range(_MOST_PASSES):
+    passes = max(1, min(_MOST_PASSES, int(_MOST_COMPARED / (n * groups))))
+    for turn in range(passes):
         gained, order = 0.0, rng.permutation(n)
         for start in range(0, n, rounds):
             gained += _exchange(profiles, k, order[start : start + rounds], labels, members, sizes, common, tally)
-            done = (turn + min(1.0, (start + rounds) / n)) / _MOST_PASSES
+            done = (turn + min(1.0, (start + rounds) / n)) / passes
             progress(0.5 + 0.5 * done, label)
         if gained <= _GAIN * n:
             break
