@@ -70,20 +70,23 @@ def only_random_methods_depend_on_the_seed(cls: Class) -> None:
 
 @_about_attributes
 def its_records_are_seen_to_correspond_unless_they_are_shuffled(cls: Class) -> None:
-    """Without provenance; beside attributes that were left alone, and without any."""
+    """Without provenance; beside attributes that were left alone, and without any. In one order of three an attribute
+    may have to do with itself by chance."""
     attributes = fitting(people(), cls.kinds)
     for data in (people(), people().select(attributes)):
         release = _quick(cls).mask(data, attributes, seed=5, keep_household_ids=True)
         original = _of_the_same_records(data, release)
         expect(disorder_of(original, release.data) is None, "its records are taken for shuffled ones")
         if data is people():
-            shuffled = release.data.take(np.random.default_rng(1).permutation(len(original)))
-            found = disorder_of(original, shuffled)
-            if found is None:
-                raise AssertionError("shuffled records are not noticed")
-            health = [data.arrow("health").to_pylist() for data in (original, original.take(found.order), shuffled)]
-            as_it_is, matched = (sum(map(eq, one, health[2])) for one in health[:2])
-            expect(matched > as_it_is, "shuffled records are not matched")
+            orders = (np.random.default_rng(seed).permutation(len(original)) for seed in (1, 2, 3))
+            shuffled = [release.data.take(order) for order in orders]
+            found = [(one, disorder) for one in shuffled if (disorder := disorder_of(original, one)) is not None]
+            expect(len(found) >= 2, "shuffled records are not noticed")
+            for one, disorder in found:
+                tables = (original, original.take(disorder.order), one)
+                health = [table.arrow("health").to_pylist() for table in tables]
+                as_it_is, matched = (sum(map(eq, cells, health[2])) for cells in health[:2])
+                expect(matched > as_it_is, "shuffled records are not matched")
 
 
 def a_seed_that_was_not_given_is_drawn_and_recorded(cls: Class) -> None:
