@@ -18,7 +18,14 @@ def declared() -> dict[str, tuple[int, ...]]:
     """The floors of the installed packages and of the tests; documentation and linters are no part of a release."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    named = [*project["dependencies"], *extras["files"], *extras["frames"], *extras["forecasts"], *extras["dev"]]
+    named = [
+        *project["dependencies"],
+        *extras["files"],
+        *extras["frames"],
+        *extras["forecasts"],
+        *extras["graphs"],
+        *extras["dev"],
+    ]
     floors = [re.fullmatch(r"([A-Za-z0-9-]+)>=([0-9.]+)", entry) for entry in named]
     return {floor[1]: padded(floor[2]) for floor in floors if floor and floor[1] not in ("mypy", "ruff")}
 

@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from microveil.errors import DataError
 from microveil.graphs.crawling.crawler import UserRecord
 from microveil.graphs.crawling.sources import PageProvider, Post, TopicProvider
+from microveil.microdata import Microdata
+from microveil.microdata.edges import Edges
 from microveil.progress import Progress, silent
 from microveil.typing import IntArray
 
@@ -97,6 +101,21 @@ class CrawledGraph:
 
     def __repr__(self) -> str:
         return f"CrawledGraph({len(self.ids):,} nodes, {len(self.first):,} edges)"
+
+    def to_microdata(self, **roles_and_kinds: Any) -> Microdata:
+        """A record for each node with its location, whose hierarchy is that of the gazetteer, and its topics, and the
+        links between them; roles and kinds go to `Microdata.of`."""
+        columns = {
+            "id": pa.array(self.ids, pa.string()),
+            "location": pa.array(self.locations, pa.string()),
+            **{
+                f"topic{rank + 1}": pa.array([topics[rank] for topics in self.topics], pa.string())
+                for rank in range(len(self.topics[0]) if self.topics else 0)
+            },
+        }
+        edges = Edges.of(self.first, self.second, len(self.ids))
+        given = {"location": ["location"], "node": "id", **roles_and_kinds}
+        return Microdata.of(columns, graph=edges, **given)
 
 
 def crawled_graph(records: Sequence[UserRecord], profiles: Sequence[Profile]) -> CrawledGraph:
