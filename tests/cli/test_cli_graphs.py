@@ -141,6 +141,13 @@ def test_structure_without_links_and_graphs_in_one_table_are_refused(folder: Pat
     assert "a graph is written to a folder" in " ".join(done.stderr.split())
 
 
+def test_nothing_is_left_where_a_graph_is_refused(folder: Path, run: Run) -> None:
+    done = protect(folder, run, *KEYS, "--method", "graph-profiles", "--set", "k=500")
+    assert done.status == 1
+    assert "120 records" in done.stderr
+    assert not (folder / "safe").exists()
+
+
 def test_self_loops_repetitions_and_weights_are_said(folder: Path, run: Run) -> None:
     (folder / "edges.csv").write_text("from,to,weight\n1,2,5\n2,1,3\n4,4,1\n")
     done = protect(folder, run, "--method", "k-degree", "--set", "k=2")

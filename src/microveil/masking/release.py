@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from html import escape
 from importlib import metadata
+from os.path import isdir
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -324,7 +325,7 @@ class Release(HasMicrodata):
     def save(self, path: str | Path, *, force: bool = False, **dialect: Any) -> SavedRelease:
         """Write the masked file, its manifest and, where there is something to write in it, its private file, all of
         them or none; return their paths. What an earlier release of this name has left there goes in the same step."""
-        from microveil.microdata.files.atomic import Writer, text_writer, write_together
+        from microveil.microdata.files.atomic import Writer, make_folder, text_writer, write_together
         from microveil.microdata.files.writing import writers
 
         check_path(path, "save", "such as release.save('safe.csv')")
@@ -351,6 +352,8 @@ class Release(HasMicrodata):
                 manifest["output"]["edges_sha256"] = digests[1]
             text_writer(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")(unfinished)
 
+        if len(tables) > 1:
+            make_folder(path.parent)
         files = {file: with_digest(write) for file, write in tables.items()} | {beside: put_manifest}
         edges = next((file for file in tables if file != path), None)
         if content is None:
@@ -421,7 +424,7 @@ def check_destination(
     path: str | Path, *, force: bool = False, inputs: Iterable[str | Path | None] = (), graph: bool = False
 ) -> Path:
     """Where a release is written, over none of the inputs, of which the first is the original; worth asking before any
-    long work starts. A graph is written to a folder, which is made, and the path is that of its nodes."""
+    long work starts. A graph is written to a folder, which need not be there yet, and the path is that of its nodes."""
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_writable
     from microveil.microdata.files.graph_files import edges_file, graph_destination
@@ -430,6 +433,8 @@ def check_destination(
     path = Path(path)
     if graph:
         path = graph_destination(path, next(iter(inputs), None))
+        if not isdir(path.parent):
+            return path
     check_output(path, force=force, inputs=inputs)
     check_writable(path)
     for beside in (manifest_path(path), private_path(path), *([edges_file(path)] if graph else [])):

@@ -250,6 +250,12 @@ def test_the_extracted_table_has_profiles_and_degrees_and_no_ids() -> None:
         mv.graphs.extract_microdata(three_users(), "place")
 
 
+def test_a_search_tries_it_on_the_nodes_of_graphs_only() -> None:
+    network = mv.datasets.social_network(20)
+    assert [name for name in network.names if mv.GraphProfiles.suits(network, name)] == [*network.names[1:]]
+    assert not mv.GraphProfiles.suits(mv.Microdata.of({"x": [1, 2]}), "x")
+
+
 def test_too_few_nodes_are_refused() -> None:
     with pytest.raises(DataError, match="3 records"):
         mv.GraphProfiles(k=4).mask(three_users(), seed=1)

@@ -102,6 +102,11 @@ class GraphProfiles(Method):
         "one holds it",
     )
 
+    @classmethod
+    def suits(cls, data: Microdata, name: str) -> bool:
+        """In a search, nodes of graphs: for other tables there are quicker methods of its kind."""
+        return super().suits(data, name) and data.edges is not None and name != data.schema.node
+
     def __post_init__(self) -> None:
         if self.strict and self.partition != "k-member":
             raise ParameterError(f"{self.name}: strict = True is allowed with partition = 'k-member' only")

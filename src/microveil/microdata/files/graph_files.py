@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from microveil.errors import DataError, FileError
 from microveil.microdata.edges import Edges
-from microveil.microdata.files.atomic import make_folder
+from microveil.microdata.files.atomic import check_folder_path
 from microveil.microdata.files.formats import FORMATS, ending_of
 from microveil.microdata.files.optional import need
 from microveil.microdata.microdata import Microdata
@@ -61,7 +61,7 @@ def graph_in(folder: Path) -> tuple[Path, Path]:
 
 
 def graph_destination(path: Path, original: str | Path | None) -> Path:
-    """Where a graph is written: the file that holds it, or the table of nodes in the folder, which is made.
+    """Where a graph is written: the file that holds it, or the table of nodes in the folder.
 
     The name of a table is refused, for a graph is two.
     """
@@ -73,7 +73,7 @@ def graph_destination(path: Path, original: str | Path | None) -> Path:
             "a graph is written to a folder, as nodes.csv and edges.csv, or to a file that ends in .graphml or .gml; "
             "name one of these",
         )
-    return new_nodes_file(make_folder(path), original)
+    return new_nodes_file(check_folder_path(path), original)
 
 
 def edge_table(data: Microdata) -> Microdata:

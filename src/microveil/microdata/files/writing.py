@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from microveil.errors import check_path
-from microveil.microdata.files.atomic import Writer, check_output, write_together
+from microveil.microdata.files.atomic import Writer, check_output, make_folder, write_together
 from microveil.microdata.files.delimited.writer import dialect_for, write_delimited
 from microveil.microdata.files.formats import check_writable
 from microveil.microdata.files.graph_files import (
@@ -55,6 +55,8 @@ def write(
         decimal=decimal,
         neutralise_formulas=neutralise_formulas,
     )
+    if edges_file(path) in made:
+        make_folder(path.parent)
     for one in made:
         check_output(one, force=force, inputs=[origin])
     write_together(made, force=force, private=list(made) if private else ())
