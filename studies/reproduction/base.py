@@ -150,13 +150,24 @@ class Quick:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """Figures of some curves over a parameter, drawn together; the lines bear what tells them apart."""
+
+    name: str
+    title: str
+    curves: tuple[str, ...]
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """A published table, or a part of one, that can be computed again.
 
     `rows` computes it, whole or (if there is one) in its quick form; `length` is how many rows there are, `seconds`
     about how long that takes; `needs` are the reference files; `why` explains what does not come out; `in_full` if the
     page shows every row and not only those that are not as printed; `judges` if the printed values of its tables get
-    their verdict here and not in another reproduction.
+    their verdict here and not in another reproduction. `over` names the parameter of curves: labels of rows are then
+    such as "curve, K=5: figure", and the page shows a grid of all figures and these `pictures`.
     """
 
     name: str
@@ -170,6 +181,8 @@ class Reproduction:
     why: str = ""
     in_full: bool = False
     judges: bool = True
+    over: str = ""
+    pictures: tuple[Picture, ...] = ()
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ MODULES = (
     "evolved_categories",
     "evolved_matrices",
     "pram_formulas",
+    "social_graphs",
 )
 
 

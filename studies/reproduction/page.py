@@ -19,6 +19,7 @@ from reproduction.base import (
     Verdict,
 )
 from reproduction.catalogue import reproductions
+from reproduction.curves import FOLDER, grid
 from reproduction.running import Outcome, counted
 
 _SHOWN = 15  # rows of one verdict that are listed of a table
@@ -184,6 +185,11 @@ def _section(outcome: Outcome) -> Iterator[str]:
         yield f"Run in its quick form, which leaves out {made.quick.leaves_out}.\n"
     if made.why:
         yield f"{made.why[0].upper()}{made.why[1:]}.\n"
+    if made.over:
+        yield from grid(outcome.rows, made.over)
+        for picture in made.pictures:
+            yield f"![{picture.title}]({FOLDER}/{picture.name}.svg)\n"
+        return
     if made.in_full:
         yield from _listed("value", outcome.rows, made.name, len(outcome.rows))
         return

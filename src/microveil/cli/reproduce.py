@@ -141,6 +141,13 @@ def _show(outcome: Outcome, differing: bool) -> None:
 
 def _write(out: Path, outcomes: Sequence[Outcome], force: bool) -> None:
     from microveil.microdata.files.atomic import write_text
+    from reproduction.curves import FOLDER, drawings
     from reproduction.page import as_csv, as_page
 
-    write_text(out, as_csv(outcomes) if out.suffix == ".csv" else as_page(outcomes), force=force)
+    if out.suffix == ".csv":
+        write_text(out, as_csv(outcomes), force=force)
+        return
+    write_text(out, as_page(outcomes), force=force)
+    for name, drawing in drawings(outcomes).items():
+        (out.parent / FOLDER).mkdir(exist_ok=True)
+        write_text(out.parent / FOLDER / f"{name}.svg", drawing, force=force)
