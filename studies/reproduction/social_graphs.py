@@ -201,12 +201,11 @@ def point(name: str, partition: Partitioner, k: int, runs: int = RUNS) -> Figure
 
 @cache
 def real_point(name: str, k: int, runs: int) -> Figures:
-    """The same of a real graph, with all its attributes known and with each alone; groups are refined."""
+    """The same of a real graph with all its attributes known; groups are refined."""
     data = real(name)
     keys = data.schema.keys
     made = [protected(data, "refined", k, seed) for seed in range(1, runs + 1)]
-    known = {"all": keys, **{key: (key,) for key in keys}}
-    return averaged([{**losses_of(data, one), **risks_of(data, one, known)} for one in made])
+    return averaged([{**losses_of(data, one), **risks_of(data, one, {"all": keys})} for one in made])
 
 
 def table_of(form: Form, data: Microdata, k: int, seed: int) -> Microdata:
@@ -325,7 +324,7 @@ def real_rows(quick: bool) -> Rows:
 
 
 def real_findings(quick: bool) -> Rows:
-    """Q1, Q5 and Q7 on the real graphs."""
+    """Q1 and Q5 on the real graphs."""
     for name, (_, runs) in list(REAL.items())[: 1 if quick else 3]:
         curve = {k: real_point(name, k, 1 if quick else runs) for k in (QUICK_SIZES if quick else REAL_SIZES)}
         for part in PARTS:
@@ -334,9 +333,6 @@ def real_findings(quick: bool) -> Rows:
         fall = curve[max(curve)]["DR all"] - curve[min(curve)]["DR all"]
         note = f"K={max(curve)} less K={min(curve)}; {told(curve, 'DR all')}"
         yield claim(f"Q5 {name}: DR all falls with K", fall < 0, fall, note, 3)
-        single = [f"DR {key}" for key in real(name).schema.keys]
-        excess = max(one["DR all"] - min(one[figure] for figure in single) for one in curve.values())
-        yield claim(f"Q7 {name}: DR all is the lowest", excess <= 0, excess, "a theorem", 3)
 
 
 def table_rows(quick: bool) -> Rows:
@@ -379,7 +375,8 @@ def graph_findings(curves: Mapping[str, Curve]) -> Rows:
         f"Q3 {small}: CDIL grows fastest", rate["CDIL"] > others, rate["CDIL"], f"K={last} over K={first}: {rates}"
     )
     slow = (others - 1) / (rate["CDIL"] - 1)
-    yield claim(f"Q3 {small}: the others grow at a much lower rate", slow < 0.5, slow, "growth, as a share of CDIL's")
+    note = "growth of the faster of the others, as a share of CDIL's; the source does not say how much lower is much"
+    yield Row(f"Q3 {small}: the others grow at a much lower rate", None, slow, note=note)
     lowest = {
         form: sum(two[k][form] < min(two[k]["CDIL"], two[k]["DBIL"]) for k in two)
         for form in ("AAMIL", "AAMIL, printed form")
@@ -420,7 +417,9 @@ def table_findings(curves: Mapping[str, Curve]) -> Rows:
         fall = 1 - curve[last]["DR"] / curve[first]["DR"]
         yield claim(f"Q9 {name}: IL of the table rises with K", rise > 0, rise, f"share; {told(curve, 'IL')}")
         yield claim(f"Q9 {name}: DR of the table falls with K", fall > 0, fall, f"share; {told(curve, 'DR')}")
-        yield claim(f"Q9 {name}: DR falls faster than IL rises", fall > rise, fall, f"share; IL {rise:.2f}")
+        up, down = curve[last]["IL"] - curve[first]["IL"], curve[first]["DR"] - curve[last]["DR"]
+        note = f"share; IL {rise:.2f}. As differences DR falls by {down:.3f} and IL rises by {up:.3f}"
+        yield claim(f"Q9 {name}: DR falls faster than IL rises", fall > rise, fall, note)
     one, two = curves.values()
     for figure in ("IL", "DR"):
         most = max(two[k][figure] - one[k][figure] for k in one)
@@ -552,10 +551,10 @@ TABLES = (
         "Loss and risk of protected attributes over K, real graphs",
         "after Marés (2013), section 6.5.1",
         real_rows,
-        162,
+        108,
         60,
         NEEDED,
-        Quick(16, 2, "Twitch, Facebook, four values of K and all runs but one"),
+        Quick(12, 2, "Twitch, Facebook, four values of K and all runs but one"),
         "attributes take the place of profiles: of political blogs their leaning and the directory that lists them, of "
         "streamers on Twitch (England) their days and views in ten classes and two marks, of persons on Facebook three "
         "coded attributes. Groups are refined; there are five runs on blogs, two on Twitch and one on Facebook",
@@ -608,10 +607,10 @@ TABLES = (
         "What is said of protected social graphs, on real graphs",
         "claims of Marés (2013), section 6.5.1",
         real_findings,
-        15,
+        12,
         60,
         NEEDED,
-        Quick(5, 2, "Twitch, Facebook, four values of K and all runs but one"),
+        Quick(4, 2, "Twitch, Facebook, four values of K and all runs but one"),
         "attributes of real graphs take the place of the profiles of the crawls, which are not available",
         in_full=True,
     ),
