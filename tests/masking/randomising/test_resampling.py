@@ -74,6 +74,13 @@ def test_a_table_is_resampled_by_records() -> None:
     np.testing.assert_array_equal(counts, again)
 
 
+def test_the_table_of_a_single_sample_counts_whole_records() -> None:
+    people = Microdata.of({"sex": ["f"] * 6 + ["m"] * 4})
+    counts = resampled_table(people, ["sex"], t=1, seed=3)[1]
+    assert counts.sum() == 10
+    assert (counts == np.round(counts)).all()
+
+
 def test_at_least_one_sample_is_drawn() -> None:
     with pytest.raises(ParameterError, match="t = 0 is not allowed"):
         Resampling(t=0)
