@@ -361,6 +361,15 @@ def test_an_emptied_label_could_be_any_value_but_one_that_fits_is_nearer() -> No
         DistanceLinkage(missing_cells="left out").assess(people(), release, ["age", "job"])
 
 
+def test_an_emptied_label_costs_what_the_labels_of_nearest_records_that_have_one_are_off() -> None:
+    """All labels fit, so an emptied one costs nothing, and a difference of 1 elsewhere decides."""
+    known = Microdata.of({"age": [20, 22, 60, 70, 20], "x": [1.0, 2.0, 50.0, 90.0, 500.0]})
+    labels = ["[20, 30]", None, "[60, 70]", "[60, 70]", None]
+    release = Microdata.of({"age": labels, "x": [1.0, 2.0, 50.0, 90.0, 500.0]}, nominal=["age"])
+    risk = DistanceLinkage(metric="manhattan", standardisation="none").assess(known, release, ["age", "x"])
+    assert risk.per_record.tolist() == [1] * 5
+
+
 @pytest.mark.parametrize(
     ("ages", "emptied"),
     [(["[20, 30]"] * 5, False), (["[20, 30]"] * 4 + [None], True), ([None] * 5, True)],
