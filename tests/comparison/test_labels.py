@@ -472,6 +472,14 @@ def test_levels_of_knowledge_blocking_and_interactions_work_with_labels() -> Non
     assert 0 < ProbabilisticLinkage(interactions="different").assess(data, release).value <= 100 / 3 + 1e-9
 
 
+def test_who_has_no_record_in_the_block_is_linked_to_none() -> None:
+    known = Microdata.of({"age": [20, 22], "job": ["judge", "cook"]})
+    release = released(["[20, 30]", "[20, 30]"], ["cook", "cook"])
+    risk = DistanceLinkage(block=("job",)).assess(known, release, ["age", "job"])
+    assert risk.per_record.tolist() == [0, 0.5]
+    assert risk.counters["first"] == 0  # the first cook is not the second person, and there is no judge
+
+
 def test_the_battery_runs_both_linkages_on_intervals() -> None:
     from microveil.battery import run_battery
 

@@ -49,6 +49,10 @@ def test_more_samples_move_the_values_less() -> None:
     assert moved[0] > 1.5 * moved[1] > 2 * moved[2]
 
 
+def test_a_search_begins_with_a_single_sample_which_moves_the_values_most() -> None:
+    assert Resampling.searched["t"].spread(2)[0] == 1
+
+
 def test_one_sample_publishes_values_of_the_original_only() -> None:
     values = np.random.default_rng(1).normal(size=50)
     after = Resampling(t=1).mask(Microdata.of({"x": values}), seed=2).data.numbers("x").values
