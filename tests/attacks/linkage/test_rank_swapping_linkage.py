@@ -266,7 +266,7 @@ def test_of_long_files_records_are_drawn_unless_candidates_are_propagated(monkey
 
 
 def test_looking_at_every_record_of_each_window_is_all_the_work_of_a_union(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "_AFFORDABLE_STEPS", 1150.0 * 2 * 1200)  # two windows of the whole file, 1,150 times
+    monkeypatch.setattr(candidates, "_AFFORDABLE_STEPS", 1150.0 * 2 * 1200)  # two whole files, 1,150 times
     data = table(np.random.default_rng(5).normal(size=(1200, 2)))
     risk = AnnotatedUnionLinkage().assess(data, RankSwapping(p=6).mask(data, seed=1))
     assert risk.attacked == 1150
