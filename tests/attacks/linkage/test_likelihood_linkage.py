@@ -207,6 +207,12 @@ def test_values_that_keep_their_order_are_found_by_their_ranks() -> None:
     assert likelihood(data, release).value == pytest.approx(100 * len(ties) / 80)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_little_noise_hides_nobody_whatever_the_unit(unit: float) -> None:
+    data = Microdata.of({"x": unit * np.arange(20.0)})
+    assert likelihood(data, mv.method("noise", alpha=1e-6).mask(data, seed=SEED)).value == 100
+
+
 def test_one_to_one_uses_every_person_once() -> None:
     data = Microdata.of({"x": [0.0, 1.0, 5.0]})
     release = mv.method("noise", alpha=0.0001).mask(data, seed=SEED)
