@@ -73,7 +73,9 @@ def test_an_attack_that_needs_the_matrix_says_that_the_private_file_is_missing(t
     Path(f"{place}.private.json").unlink()
     back = mv.read_release(place, people())
     reason = "it needs the private file 'safe.csv.private.json', which is missing"
-    assert mv.run_battery(people(), back).passed_over["expected-ratio"] == reason
+    passed_over = mv.run_battery(people(), back).passed_over
+    assert passed_over["expected-ratio"] == reason
+    assert passed_over["rank-swapping-linkage"] == "not applicable to this release"  # with the file or without it
     assert back.incomplete in ExpectedRatio().assess(people(), back, ["zip"]).scenario
 
 
@@ -215,3 +217,11 @@ def test_a_release_says_what_to_look_at_before_it_is_published() -> None:
     assert any("column 'email' is released as it was" in caution for caution in release.cautions(data))
     assert release.provenance.seed_is_guessable
     assert not mv.MDAV(k=3).mask(data, ["age"]).provenance.seed_is_guessable
+
+
+def test_a_release_says_which_codes_were_masked_like_amounts() -> None:
+    data = mv.Microdata.of({"zip": [8010 + 7 * (i % 9) for i in range(60)], "age": [20 + i % 40 for i in range(60)]})
+    told = mv.MDAV(k=3).mask(data, seed=7).cautions(data)
+    assert [caution.partition(";")[0] for caution in told if "amount" in caution] == [
+        "column 'zip' was masked like an amount"
+    ]

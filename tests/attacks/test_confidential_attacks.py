@@ -227,6 +227,12 @@ def test_the_confidential_attribute_can_be_named_and_is_not_known(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ATTACKS)
+def test_a_list_of_confidential_attributes_has_at_least_one(name: str) -> None:
+    with pytest.raises(ParameterError, match=r"confidential = \(\) is not allowed"):
+        make("attack", name, {"confidential": ()})
+
+
+@pytest.mark.parametrize("name", ATTACKS)
 def test_they_suit_releases_with_a_confidential_attribute(name: str) -> None:
     attack: type[ConfidentialAttack] = type(make("attack", name))
     data = patients(40)

@@ -129,6 +129,12 @@ def test_a_sample_has_the_risk_of_who_may_be_in_it_and_a_linkage_that_of_who_is(
     assert "for an intruder who does, 50 records have a risk above 0.09 by linkage" in found.headline.assumption
 
 
+def test_the_headline_counts_the_records_that_every_attack_was_tried_on() -> None:
+    data = mv.Microdata.of({"x": np.random.default_rng(1).normal(size=40)}, keys=["x"])
+    found = mv.assess(data, mv.Noise().mask(data, seed=1), attacks=[mv.DistanceLinkage(records=10)])
+    assert found.headline.after.attacked == 10
+
+
 def test_a_printed_risk_says_what_the_intruder_knows_and_why_and_how_many_are_below_k() -> None:
     told = str(mv.risk_of_file(mv.Microdata.of({**TOWN, "w": [2.0] * 6}, keys=["sex", "job"], weight="w")))
     assert "the intruder is assumed to know sex, job (the declared keys)" in " ".join(told.split())

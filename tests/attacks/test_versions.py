@@ -304,7 +304,7 @@ def test_records_of_versions_are_matched_by_an_identifier_if_one_is_named() -> N
         attack_versions(numbered, tables, ["age", "income"], match_by="id") for tables in (shuffled, releases)
     )
     assert by_id.to_plain() == in_order.to_plain()
-    fewer = [releases[0], releases[1].take(np.arange(40))]
+    fewer = [*releases, releases[1].take(np.arange(40))]
     with pytest.raises(DataError, match="different records of the file"):
         attack_versions(numbered, fewer, ["age", "income"], match_by="id")
 

@@ -361,6 +361,15 @@ def test_an_emptied_label_could_be_any_value_but_one_that_fits_is_nearer() -> No
         DistanceLinkage(missing_cells="left out").assess(people(), release, ["age", "job"])
 
 
+def test_an_emptied_label_costs_what_the_labels_of_nearest_records_that_have_one_are_off() -> None:
+    """All labels fit, so an emptied one costs nothing, and a difference of 1 elsewhere decides."""
+    known = Microdata.of({"age": [20, 22, 60, 70, 20], "x": [1.0, 2.0, 50.0, 90.0, 500.0]})
+    labels = ["[20, 30]", None, "[60, 70]", "[60, 70]", None]
+    release = Microdata.of({"age": labels, "x": [1.0, 2.0, 50.0, 90.0, 500.0]}, nominal=["age"])
+    risk = DistanceLinkage(metric="manhattan", standardisation="none").assess(known, release, ["age", "x"])
+    assert risk.per_record.tolist() == [1] * 5
+
+
 @pytest.mark.parametrize(
     ("ages", "emptied"),
     [(["[20, 30]"] * 5, False), (["[20, 30]"] * 4 + [None], True), ([None] * 5, True)],
@@ -461,6 +470,14 @@ def test_levels_of_knowledge_blocking_and_interactions_work_with_labels() -> Non
     blocked = ProbabilisticLinkage(block=("job",)).assess(data, release)
     assert blocked.per_record.max() <= 1 / 3 + 1e-12
     assert 0 < ProbabilisticLinkage(interactions="different").assess(data, release).value <= 100 / 3 + 1e-9
+
+
+def test_who_has_no_record_in_the_block_is_linked_to_none() -> None:
+    known = Microdata.of({"age": [20, 22], "job": ["judge", "cook"]})
+    release = released(["[20, 30]", "[20, 30]"], ["cook", "cook"])
+    risk = DistanceLinkage(block=("job",)).assess(known, release, ["age", "job"])
+    assert risk.per_record.tolist() == [0, 0.5]
+    assert risk.counters["first"] == 0  # the first cook is not the second person, and there is no judge
 
 
 def test_the_battery_runs_both_linkages_on_intervals() -> None:

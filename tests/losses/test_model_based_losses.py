@@ -273,6 +273,13 @@ def test_a_response_that_was_suppressed_teaches_nothing() -> None:
     assert loss.details["error_release"] == 100
 
 
+def test_where_the_response_of_nobody_is_known_nobody_is_guessed_wrong() -> None:
+    data = Microdata.of({"x": [1.0, 2.0, 3.0, 4.0], "y": np.full(4, np.nan)})
+    loss = Classification(target=("y",)).measure(data, data)
+    errors = {name: share for name, share in loss.details.items() if name.startswith("error")}
+    assert errors == {"error_original": 0, "error_release": 0, "error_guess": 0}
+
+
 def test_iris_is_classified_as_well_as_is_known(reference: Reference) -> None:
     data = reference("iris")
     response = next(name for name in data.names if data[name].is_categorical)

@@ -149,6 +149,12 @@ def test_records_without_any_weight_have_nothing_to_be_close_to() -> None:
     assert found.diversity["s"].closeness == 0
 
 
+def test_a_class_without_weight_is_at_no_distance_from_the_whole() -> None:
+    table = {"g": ["a", "a", "b", "b"], "s": ["x", "y", "x", "x"], "w": [1.0, 1.0, 0.0, 0.0]}
+    found = guarantees_of(Microdata.of(table, keys=["g"], confidential=["s"], weight="w"))
+    assert found.diversity["s"].per_class["t"].tolist() == [0, 0]
+
+
 # --- what k is without wildcards -----------------------------------------------------------------------------------
 
 
@@ -287,6 +293,12 @@ def test_a_population_that_is_too_small_is_counted_in_classes_and_records() -> N
     )
     with pytest.raises(GuaranteeError, match=r"1 of 2 equivalence classes has a population below 5 \(1 record\)"):
         found.check({"population": 5})
+
+
+def test_k_is_about_records_whatever_their_weights() -> None:
+    data = Microdata.of({"g": ["a", "a", "b"], "w": [3.0, 4.0, 2.5]}, keys=["g"], weight="w")
+    with pytest.raises(GuaranteeError, match=r"1 of 2 equivalence classes has fewer than 2 records \(1 record\)"):
+        guarantees_of(data).check({"k": 2})
 
 
 def test_guarantees_print_as_a_table_that_fits_the_screen() -> None:

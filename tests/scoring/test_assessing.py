@@ -150,6 +150,17 @@ def test_the_text_form_names_every_number_and_its_direction() -> None:
     assert list(frame.columns) == ["kind", "measure", "percent", "low", "high", "meaning"]
 
 
+def test_the_numbers_of_the_summary_stand_under_the_ends_of_their_titles() -> None:
+    data = survey(100, seed=4)
+    result = assess(data, MDAV(k=5).mask(data, ["age"]))
+    lines = str(result).splitlines()
+    titles = next(line for line in lines if line.split() == ["before", "after"])
+    for name, before, after in result.headline.rows():
+        line = next(line for line in lines if line.startswith(f"{name}  "))
+        assert line[: titles.index("before") + len("before")].endswith(f" {before}")
+        assert line.endswith(f" {after}")
+
+
 @pytest.mark.spec("02:LM20")
 def test_the_index_weighs_loss_against_risk() -> None:
     made = Score(loss=28.61, risk=31.34739)

@@ -114,10 +114,8 @@ class IntervalDisclosure(Attack):
         if self.mode == "cells":
             counted = cases.sum(axis=(0, 1))
             per_record = np.where(counted > 0, hits.sum(axis=(0, 1)) / np.maximum(counted, 1), np.nan)
-            share = float(hits.sum() / max(1, cases.sum()))
         else:
             per_record = np.where(cases.any(axis=(0, 1)), (hits | ~cases).all(axis=0).mean(axis=0), np.nan)
-            share = float(np.nanmean(per_record)) if not np.isnan(per_record).all() else 0.0
         scenario = (
             f"An intruder who has found a person's released record guesses that the true values of "
             f"{', '.join(moving)} lie in an interval around the released ones.{_left_out_text(left_out, moving)}"
@@ -126,6 +124,7 @@ class IntervalDisclosure(Attack):
         # records with missing cells weigh less in the share of values than in the mean over records
         if self.mode == "records":
             return risk
+        share = float(hits.sum() / max(1, cases.sum()))
         # the cells of a record are not independent, so the interval is that of as many draws as there are records
         low, high = wilson_interval(share * risk.attacked, risk.attacked)
         return replace(risk, value=100 * share, low=100 * low, high=100 * high)

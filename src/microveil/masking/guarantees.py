@@ -303,8 +303,8 @@ class Guarantees:
         return " and ".join(told)
 
     def _told(self, short: BoolArray, what: str) -> str:
-        records = int(self.members[short].sum()) if len(short) == len(self.members) else 0
-        return f"{_some(int(short.sum()), self.classes)} {what} ({count(records, 'record')})"
+        records = count(int(self.members[short].sum()), "record")
+        return f"{_some(int(short.sum()), self.classes)} {what} ({records})"
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Name, value and meaning of every guarantee, in words."""

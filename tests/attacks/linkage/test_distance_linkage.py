@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from microveil.attacks.linkage.base import columns_of
 from microveil.attacks.linkage.distance import DistanceLinkage, _mean_distance, _over_common_range, mean_square
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.microdata import Microdata
 from reproduction import swapping
@@ -372,6 +374,20 @@ def test_the_first_attributes_as_levels_of_knowledge() -> None:
     apart = [DistanceLinkage().assess(table(cells), table(noisy), names[:c]).value for c in (1, 2)]
     levels = DistanceLinkage(known_sizes=(1, 2), choose="first").assess(table(cells), table(noisy))
     assert levels.value == pytest.approx(np.mean(apart))
+
+
+def test_more_choices_of_attributes_than_are_tried_are_refused() -> None:
+    data = table(np.arange(80.0).reshape(4, 20))
+    with pytest.raises(ParameterError, match="it means 15,504 choices, and at most 10,000 are tried"):
+        DistanceLinkage(known_sizes=(5,)).assess(data, data)
+
+
+def test_a_missing_cell_is_laid_out_as_0_with_its_state() -> None:
+    data = Microdata.of({"x": [7.0, None, 3.0]})
+    values = np.array([7.0, np.nan, 3.0])
+    for side in columns_of(Pair.of(data, data), ["x"], [(values, values)]):
+        assert side.cells.tolist() == [[7, 0, 3]]
+        assert (side.states > 0).tolist() == [[False, True, False]]
 
 
 def test_the_worst_choice_of_attributes_lies_between_the_mean_and_each_records_worst() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microveil as mv
+from microveil.attacks.linkage import evidence
 from microveil.attacks.linkage.likelihood import LikelihoodLinkage
 from microveil.battery import run_battery
 from microveil.comparison.pairs import Pair
@@ -206,6 +207,12 @@ def test_values_that_keep_their_order_are_found_by_their_ranks() -> None:
     assert likelihood(data, release).value == pytest.approx(100 * len(ties) / 80)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_little_noise_hides_nobody_whatever_the_unit(unit: float) -> None:
+    data = Microdata.of({"x": unit * np.arange(20.0)})
+    assert likelihood(data, mv.method("noise", alpha=1e-6).mask(data, seed=SEED)).value == 100
+
+
 def test_one_to_one_uses_every_person_once() -> None:
     data = Microdata.of({"x": [0.0, 1.0, 5.0]})
     release = mv.method("noise", alpha=0.0001).mask(data, seed=SEED)
@@ -246,6 +253,19 @@ def test_labels_are_what_masking_again_gives() -> None:
     assert whole.value >= mv.attack("distance-linkage").assess(data, release).value
     some = likelihood(data, release, ["a"])
     assert 0 < some.value < whole.value
+
+
+def test_a_table_of_categories_may_have_as_many_cells_as_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Microdata.of({"c": list("aaabbcabca"), "x": np.arange(10.0)})
+
+    def believed(most: int) -> float:
+        monkeypatch.setattr(evidence, "_MOST_CELLS", most)
+        release = mv.Synthetic(leaf=1).mask(data, ["c"], seed=1)
+        return LikelihoodLinkage().assess(data, release, ["c"]).counters["believed"]
+
+    learnt = believed(4_000_000)
+    assert believed(16) == learnt  # three categories and what is missing, before and after
+    assert believed(15) != learnt
 
 
 def test_missing_cells_that_stay_missing_give_records_away() -> None:

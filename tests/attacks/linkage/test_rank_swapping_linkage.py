@@ -16,7 +16,7 @@ from microveil.attacks.linkage.candidates import steps_of
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.rank_swapping import RankSwappingLinkage
 from microveil.attacks.linkage.scenarios import first_attributes
-from microveil.attacks.linkage.windows import reaches, shares_of
+from microveil.attacks.linkage.windows import reaches, shares_of, window
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.masking.coarsening.sampling import Sampling
@@ -27,6 +27,7 @@ from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.reference import COLUMNS
+from microveil.numerics.neighbours.range_search import Order
 from reproduction.measuring import linked, risks
 
 from .test_distance_linkage import SWAPPED, X, table
@@ -264,6 +265,13 @@ def test_of_long_files_records_are_drawn_unless_candidates_are_propagated(monkey
         assert (~np.isnan(risk.per_record)).sum() == attacked
 
 
+def test_looking_at_every_record_of_each_window_is_all_the_work_of_a_union(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "_AFFORDABLE_STEPS", 1150.0 * 2 * 1200)  # two whole files, 1,150 times
+    data = table(np.random.default_rng(5).normal(size=(1200, 2)))
+    risk = AnnotatedUnionLinkage().assess(data, RankSwapping(p=6).mask(data, seed=1))
+    assert risk.attacked == 1150
+
+
 def brute_force(before: np.ndarray, after: np.ndarray, reach: int) -> list[set[int]]:
     """The candidates by the definition, record by record."""
     made = []
@@ -332,6 +340,13 @@ def test_a_missing_cell_says_nothing() -> None:
     assert risk.counters["lost"] == 0
     alone = RankSwappingLinkage().assess(data, release, ["a"])
     assert alone.per_record[2] == 0  # nothing known of this one
+
+
+def test_where_nothing_is_known_every_released_value_is_within_reach() -> None:
+    order = Order.of(np.array([3.0, 1.0, np.nan, 2.0]))
+    for column, reach in ((np.array([np.nan, np.nan]), 1), (np.array([1.0, 2.0]), None)):
+        first, behind = window(order, column, reach)
+        assert (first.tolist(), behind.tolist()) == ([0, 0], [len(order.values)] * 2)
 
 
 def test_a_sample_of_the_records_estimates_the_same_risk() -> None:

@@ -12,6 +12,7 @@ import pytest
 from microveil.attacks.linkage.chance import chance_of_links
 from microveil.attacks.linkage.representatives import RepresentativeLinkage, _linked_by_rank
 from microveil.battery import run_battery
+from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError, UnknownNameError
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata
@@ -116,6 +117,11 @@ def test_the_battery_passes_over_a_single_attribute() -> None:
     data = Microdata.of({"x": [1.0, 2.0, 4.0, 5.0, 9.0, 11.0]})
     named = ["distance-linkage", "representative-linkage"]
     assert "representative-linkage" in run_battery(data, MDAV(k=2).mask(data), attacks=named).passed_over
+
+
+def test_two_attributes_are_enough_for_a_split() -> None:
+    data = Microdata.of({"x": [1.0, 2.0, 4.0, 5.0], "y": [2.0, 1.0, 5.0, 7.0]})
+    assert RepresentativeLinkage.suited(Pair.of(data, data)) == (RepresentativeLinkage(split=True),)
 
 
 @pytest.mark.parametrize("operator", ["owa", "sugeno", "twofold", "structure", "component", "z-sum"])

@@ -55,6 +55,11 @@ def test_an_attribute_without_any_original_value_loses_nothing() -> None:
     assert found.details == {"accuracy": 0, "completeness": 0, "consistency": 0}
 
 
+def test_the_only_value_of_an_attribute_can_be_lost() -> None:
+    found = Quality().measure(Microdata.of({"x": [4.0, None]}), Microdata.of({"x": np.array([np.nan, np.nan])}))
+    assert found.details == {"accuracy": 0, "completeness": 100, "consistency": 0}
+
+
 def test_several_attributes_are_averaged_share_by_share() -> None:
     before = Microdata.of({"x": [1.0, 2.0], "job": ["cook", "smith"]})
     after = Microdata.of({"x": [1.0, None], "job": ["cook", "cook"]})

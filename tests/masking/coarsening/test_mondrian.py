@@ -223,3 +223,9 @@ def test_a_set_of_the_only_category_there_is() -> None:
     released = Mondrian(k=2, publish="set").mask(data, ["town", "age"]).data
     assert released.arrow("town").to_pylist() == ["{x}"] * 4
     assert released.arrow("age").to_pylist() == ["{20, 21}"] * 2 + ["{60, 61}"] * 2
+
+
+def test_a_group_without_any_value_has_no_set_and_takes_none_from_the_next() -> None:
+    data = Microdata.of({"town": [None, None, "x", "y"], "age": [20.0, 21.0, 60.0, 61.0]}, nominal=["town"])
+    released = Mondrian(k=2, publish="set").mask(data, ["town", "age"]).data
+    assert released.arrow("town").to_pylist() == [None, None, "{x, y}", "{x, y}"]

@@ -111,6 +111,12 @@ def test_numbers_become_intervals_of_equal_width_or_frequency_or_at_cuts() -> No
     assert values(data, Recode(by="cuts", cuts=2.0, publish="label"), "x") == ["< 2"] * 2 + [">= 2"] * 3
 
 
+def test_only_an_attribute_whose_values_are_all_equal_is_a_single_interval() -> None:
+    for cells in ([1.0, 1.0, 9.0], [1.0, 9.0, 9.0]):
+        assert values(Microdata.of({"x": cells}), Recode(by="width", groups=2), "x") == cells
+    assert values(Microdata.of({"x": [7.0, 7.0]}), Recode(by="width", groups=2, publish="label"), "x") == ["*"] * 2
+
+
 def test_intervals_of_equal_width_do_not_depend_on_where_zero_is() -> None:
     spread = np.array([0.0, 1.0, 2.0, 3.0, 10.0])
     for moved_by in (10.0, -4.0, -30.0):
@@ -140,6 +146,13 @@ def test_labels_turn_numbers_into_ordered_categories_with_their_missing_codes() 
     described = release.data["x"]
     assert (described.kind, described.domain, described.missing_codes) == ("ordinal", ("< 20", ">= 20"), ("-9", "901"))
     assert (release.data.missing_states("x") > 0).tolist() == [False, False, True, True, True]
+
+
+def test_value_labels_stay_with_the_codes_that_are_still_there() -> None:
+    named = {-9: "refused", 5: "five", 25: "twenty-five"}
+    schema = Schema([Attribute(name="x", kind="numeric", missing_codes=(-9,), value_labels=named)])
+    release = Recode(by="cuts", cuts=(20,), publish="label").mask(Microdata.of({"x": [5, 25, -9]}, schema))
+    assert release.data["x"].value_labels == {"-9": "refused"}
 
 
 @pytest.mark.spec("01:MK-8")
@@ -262,3 +275,9 @@ def test_more_that_is_refused() -> None:
         Recode(by="width", groups=1_000_000)
     with pytest.raises(ParameterError, match="map must be given"):
         Recode(by="map")
+
+
+def test_a_category_without_a_place_in_the_hierarchy_is_refused() -> None:
+    undeclared = Attribute(name="t", kind="nominal", hierarchy=PLACES)
+    with pytest.raises(DataError, match=r"1 value that its hierarchy has no place for \(the first in record 2\)"):
+        Recode(by="hierarchy").mask(Microdata.of({"t": ["Graz", "Rome"]}, Schema([undeclared])))

@@ -246,6 +246,10 @@ def test_nothing_is_released_that_falls_short(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Suppress, "_cells_to_suppress", lambda *arguments: np.zeros((3, 2), dtype=bool))
     with pytest.raises(GuaranteeError, match="k at least 2"):
         Suppress(k=2).mask(data)
+    weighed = Microdata.of({"a": ["x", "x", "y"], "w": [3.0, 3.0, 3.0]}, keys=["a"], weight="w")
+    monkeypatch.setattr(Suppress, "_cells_to_suppress", lambda *arguments: np.zeros((3, 1), dtype=bool))
+    with pytest.raises(GuaranteeError, match="population at least 4"):
+        Suppress(k=1, risk=0.25, weighted=True).mask(weighed)
 
 
 def test_many_keys_are_treated_too() -> None:

@@ -112,6 +112,14 @@ def test_moments_of_two_attributes_are_kept_from_four_complete_records_on(comple
     assert np.allclose(np.cov(after.T), np.cov(x[:complete], y[:complete])) == kept
 
 
+def test_a_stratum_with_too_few_records_for_its_moments_is_joined_whatever_is_asked_for() -> None:
+    x, y = np.random.default_rng(1).normal(size=(2, 23))
+    data = Microdata.of({"region": ["north"] * 20 + ["isle"] * 3, "x": x, "y": y}, keys=["x", "y"], strata=["region"])
+    release = NoiseSwapping(smallest=3).mask(data, seed=1)
+    assert "too few complete records" not in "".join(release.provenance.notes)
+    np.testing.assert_allclose(np.cov(values(release.data).T), np.cov(x, y))
+
+
 def test_strata_must_be_declared_to_be_used() -> None:
     data = Microdata.of({"x": np.arange(30.0)})
     with pytest.raises(ParameterError, match="no attribute has the role stratum"):

@@ -49,6 +49,10 @@ def test_more_samples_move_the_values_less() -> None:
     assert moved[0] > 1.5 * moved[1] > 2 * moved[2]
 
 
+def test_a_search_begins_with_a_single_sample_which_moves_the_values_most() -> None:
+    assert Resampling.searched["t"].spread(2)[0] == 1
+
+
 def test_one_sample_publishes_values_of_the_original_only() -> None:
     values = np.random.default_rng(1).normal(size=50)
     after = Resampling(t=1).mask(Microdata.of({"x": values}), seed=2).data.numbers("x").values
@@ -72,6 +76,13 @@ def test_a_table_is_resampled_by_records() -> None:
     assert (counts != table.counts).any()
     again = resampled_table(people, ["sex", "job"], t=50, seed=1)[1]
     np.testing.assert_array_equal(counts, again)
+
+
+def test_the_table_of_a_single_sample_counts_whole_records() -> None:
+    people = Microdata.of({"sex": ["f"] * 6 + ["m"] * 4})
+    counts = resampled_table(people, ["sex"], t=1, seed=3)[1]
+    assert counts.sum() == 10
+    assert (counts == np.round(counts)).all()
 
 
 def test_at_least_one_sample_is_drawn() -> None:

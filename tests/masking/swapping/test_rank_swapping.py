@@ -214,6 +214,13 @@ def test_weights_must_make_a_distribution(weights: tuple[float, ...]) -> None:
         RankSwappingBuckets(bucket_weights=weights)
 
 
+def test_weights_need_not_add_up_to_one() -> None:
+    up = moves(RankSwappingDistribution(p=20, unit="positions", shift=(0.0, 0.5)), 300, seed=1)
+    assert set(np.abs(up[up != 0])) <= set(range(11, 21))
+    within = moves(RankSwappingBuckets(buckets=10, bucket_weights=(0.25,)), 300, seed=1)
+    assert 0 < np.abs(within).max() < 30  # each stays in its own bucket of 30
+
+
 @pytest.mark.spec("04:RS-PD")
 def test_p_zero_and_single_values_change_nothing() -> None:
     for method in (RankSwappingDistribution(p=0), RankSwappingBuckets()):

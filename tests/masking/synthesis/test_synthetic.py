@@ -270,6 +270,15 @@ def test_attributes_that_stay_are_conditioned_on_unless_told_otherwise(model: st
     assert abs(np.corrcoef(alone.T)[0, 1]) < 4.5 / np.sqrt(n)
 
 
+def test_who_is_expected_beyond_all_others_gets_the_largest_value() -> None:
+    """The difference of a and b tells y; that of the first record is far larger than any other."""
+    a, y = np.random.default_rng(1).normal(size=(2, 1000))
+    b = a - 0.2 * y
+    a[0], b[0] = 9.0, -9.0
+    release = Synthetic(model="copula", smooth=False).mask(Microdata.of({"a": a, "b": b, "y": y}), ["y"], seed=1)
+    assert numbers(release, "y")[0] == y.max()
+
+
 def test_what_is_given_must_stay_and_be_released() -> None:
     data = Microdata.of({"x": np.arange(30.0), "y": np.arange(30.0), "who": range(30)}, identifiers=["who"])
     with pytest.raises(DataError, match="given names 'x', which is to be masked"):

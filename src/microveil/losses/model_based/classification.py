@@ -190,7 +190,7 @@ class Classification(LossMeasure):
             apart[fold == number] = np.abs(one - other).sum(axis=1) / 2
             progress((number + 1) / self.folds, self.name)
         classes = response.before[records].astype(np.int64)
-        guess = 1.0 - np.bincount(classes, minlength=1).max() / max(1, len(records))
+        guess = 1.0 - np.bincount(classes).max() / len(records) if len(records) else 0.0
         return _Tested(original, release, float(apart.mean()) if len(apart) else 0.0, guess, fold)
 
     def _named(
