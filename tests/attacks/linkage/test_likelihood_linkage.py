@@ -345,7 +345,7 @@ def _strongest(data: Microdata, release: Any, known: Any) -> tuple[mv.Risk, str,
     return own, label, best
 
 
-@pytest.mark.parametrize("name", list(METHODS))
+@pytest.mark.parametrize("name", [name for name in METHODS if not find("method", name).structural])
 def test_it_is_at_least_as_strong_as_every_other_linkage(people: Microdata, name: str) -> None:
     cls = find("method", name)
     method = cls(**cls.quick)
