@@ -549,7 +549,7 @@ TABLES = (
     Reproduction(
         "social-graphs-real",
         "Loss and risk of protected attributes over K, real graphs",
-        "after Marés (2013), section 6.5.1",
+        "Marés (2013), section 6.5.1, on other graphs",
         real_rows,
         108,
         60,
