@@ -181,6 +181,14 @@ def mean_over(columns: Sequence[FloatArray] | FloatArray) -> FloatArray:
     return np.where(counted > 0, np.nansum(cells, axis=0) / np.maximum(counted, 1), np.nan)
 
 
+def beside_baseline(share: float, chance: float) -> dict[str, float]:
+    """The counters of an attack that is right in so many per cent, where guesses without it are in `chance`."""
+    return {
+        "baseline": chance,
+        "gain": 100 * max(0.0, (share - chance) / (100 - chance)) if chance < 100 else 0.0,
+    }
+
+
 def percent(values: FloatArray) -> float:
     """The mean of what was attacked, in per cent; 0 if nothing was."""
     return 100 * float(np.nanmean(values)) if not np.isnan(values).all() else 0.0

@@ -12,6 +12,7 @@ from microveil.attacks.confidential import (
     WIDTH,
     ConfidentialAttack,
     Target,
+    beside_baseline,
     mean_over,
     percent,
 )
@@ -77,10 +78,7 @@ class Inference(ConfidentialAttack):
             part(1.0, f"{self.name}: {target.name}")
         per_record = mean_over(list(right.values()))
         share, chance = percent(per_record), percent(mean_over(baseline))
-        counters = {
-            "baseline": chance,
-            "gain": 100 * max(0.0, (share - chance) / (100 - chance)) if chance < 100 else 0.0,
-        }
+        counters = beside_baseline(share, chance)
         if explained:
             counters["explained"] = 100 * float(np.mean(np.maximum(explained, 0.0)))
         scenario = (

@@ -44,6 +44,10 @@ def graphs_of(pair: Pair) -> tuple[Adjacency, Adjacency]:
 
 def cells_of(pair: Pair, name: str) -> Cells:
     """The cells of an attribute as they are compared; every way to be missing is a category of its own."""
+    return pair.workings.once(("cells of nodes", name), lambda: _read(pair, name))
+
+
+def _read(pair: Pair, name: str) -> Cells:
     known = pair.original[name]
     if known.kind == "numeric" and name not in pair.recoded:
         return _numbers(pair, name)

@@ -36,18 +36,6 @@ class Ancestry:
         above = self.paths[np.arange(len(self.paths)), np.maximum(self.depth - 1, 0)]
         return np.where(self.depth > 0, above, -1)
 
-    @cached_property
-    def walk(self) -> tuple[IntArray, IntArray]:
-        """For each node the first and the last number, in a walk from the root, of all that it holds: a node holds
-        another if its numbers include the other's."""
-        order = np.lexsort(self.paths.T[::-1])  # a shorter path, which ends in -1, comes before those through its end
-        first = np.empty(len(order), dtype=np.int64)
-        first[order] = np.arange(len(order))
-        last = first.copy()
-        for column in self.paths.T:
-            np.maximum.at(last, column[column >= 0], first[column >= 0])
-        return first, last
-
     def is_within(self, first: IntArray, second: IntArray) -> BoolArray:
         """Whether each second node lies on the path from the first to the root; every node is within itself."""
         return np.asarray(self.paths[first, self.depth[second]] == second)

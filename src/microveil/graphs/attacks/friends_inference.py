@@ -7,7 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.confidential import CONFIDENTIAL, WIDTH, ConfidentialAttack, Target, mean_over, percent
+from microveil.attacks.confidential import (
+    CONFIDENTIAL,
+    WIDTH,
+    ConfidentialAttack,
+    Target,
+    beside_baseline,
+    mean_over,
+    percent,
+)
 from microveil.comparison.pairs import Pair
 from microveil.graphs.cells import graphs_of
 from microveil.microdata.schema import KINDS
@@ -76,10 +84,7 @@ class FriendsInference(ConfidentialAttack):
             part(1.0, f"{self.name}: {target.name}")
         per_record = mean_over(list(right.values()))
         share, chance = percent(per_record), percent(mean_over(baseline))
-        counters = {
-            "baseline": chance,
-            "gain": 100 * max(0.0, (share - chance) / (100 - chance)) if chance < 100 else 0.0,
-        }
+        counters = beside_baseline(share, chance)
         scenario = (
             f"An intruder who knows which released node a person is infers {', '.join(right)} from the released values "
             "of the friends."

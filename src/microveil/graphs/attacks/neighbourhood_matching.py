@@ -199,9 +199,6 @@ def _found_by_label(pair: Pair, name: str) -> tuple[IntArray, IntArray]:
 def _parents(cell: Cells) -> IntArray:
     """The parent of each node of a tree, and of each text that is none of its nodes; -1 where there is none."""
     assert cell.tree is not None
-    paths, depth = cell.tree.paths, cell.tree.depth
-    size = int(max(cell.before.max(initial=-1), cell.after.max(initial=-1), len(depth) - 1)) + 1
-    parents = np.full(size, -1, dtype=np.int64)
-    below = np.flatnonzero(depth > 0)
-    parents[below] = paths[below, depth[below] - 1]
-    return parents
+    known = cell.tree.parent
+    size = int(max(cell.before.max(initial=-1), cell.after.max(initial=-1), len(known) - 1)) + 1
+    return np.append(known, np.full(size - len(known), -1, dtype=np.int64))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from microveil.comparison.pairs import Pair
 from microveil.graphs.cells import MISSING, cells_of, graphs_of
-from microveil.losses.base import Loss, LossMeasure
+from microveil.graphs.losses.base import MeanOverAttributes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress, parts
 
 Form = Literal["masked", "printed"]
 FORM = (
@@ -21,7 +18,7 @@ FORM = (
 
 
 @parameterised
-class AAMIL(LossMeasure):
+class AAMIL(MeanOverAttributes):
     """Information loss by attribute adjacency matrices: for each attribute, x_ij counts the links from nodes with the
     category i to nodes with the category j, each link in both directions; the loss is the sum of |x_ij - x'_ij| over
     twice the sum of x_ij, in the mean over the attributes.
@@ -51,19 +48,10 @@ class AAMIL(LossMeasure):
 
     form: Form = parameter(default="masked", help=FORM)
 
-    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+    def _lost(self, pair: Pair, name: str) -> float:
         from microveil.numerics.graphs.mixing import aamil
 
         before, after = graphs_of(pair)
         rows: Literal["masked_masked", "orig_masked"] = "masked_masked" if self.form == "masked" else "orig_masked"
-        losses = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-            cells = cells_of(pair, name)
-            losses[name] = aamil(before, cells.before, cells.after, after, rows)
-            part(1.0, self.name)
-        return Loss.of(
-            self.name,
-            float(np.mean(list(losses.values()))),
-            attributes,
-            per_attribute={name: 100 * loss for name, loss in losses.items()},
-        )
+        cells = cells_of(pair, name)
+        return aamil(before, cells.before, cells.after, after, rows)

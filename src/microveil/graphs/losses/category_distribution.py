@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from microveil.comparison.pairs import Pair
 from microveil.graphs.cells import MISSING, cells_of
-from microveil.losses.base import Loss, LossMeasure
+from microveil.graphs.losses.base import MeanOverAttributes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameterised
-from microveil.progress import Progress, parts
 
 
 @parameterised
-class CDIL(LossMeasure):
+class CDIL(MeanOverAttributes):
     """Information loss of the category distribution: the sum of |freq_j - freq'_j| over all categories j of both files,
     over twice the number of nodes; in the mean over the attributes.
 
@@ -40,17 +37,8 @@ class CDIL(LossMeasure):
     missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Marés (2013), section 6.3.2, Eq. 6.5 and 6.6"
 
-    def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
+    def _lost(self, pair: Pair, name: str) -> float:
         from microveil.numerics.graphs.mixing import cdil
 
-        losses = {}
-        for name, part in zip(attributes, parts(progress, len(attributes)), strict=True):
-            cells = cells_of(pair, name)
-            losses[name] = cdil(cells.before, cells.after)
-            part(1.0, self.name)
-        return Loss.of(
-            self.name,
-            float(np.mean(list(losses.values()))),
-            attributes,
-            per_attribute={name: 100 * loss for name, loss in losses.items()},
-        )
+        cells = cells_of(pair, name)
+        return cdil(cells.before, cells.after)

@@ -16,6 +16,7 @@ from microveil.microdata.ancestry import HierarchyTree
 from microveil.microdata.distances import category_distance
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.schema import Category, category_key
+from microveil.numerics.core.trees import nested_intervals
 from microveil.numerics.grouping.profiles import Profiles
 from microveil.typing import FloatArray, IntArray
 
@@ -86,26 +87,19 @@ class _Forest:
 
     def __init__(self) -> None:
         self.parent: list[int] = []
-        self.first: list[int] = []
-        self.last: list[int] = []
         self.height: list[float] = []
 
     def add_categories(self, many: int) -> int:
         """So many nominal categories; the number of the first of them."""
         start = len(self.parent)
         self.parent += [-1] * many
-        self.first += range(start, start + many)
-        self.last += range(start, start + many)
         self.height += [0.0] * many
         return start
 
     def add_tree(self, tree: HierarchyTree) -> int:
         """The nodes of a tree; the number of the first of them."""
         start = len(self.parent)
-        first, last = tree.walk
         self.parent += np.where(tree.parent < 0, -1, start + tree.parent).tolist()
-        self.first += (start + first).tolist()
-        self.last += (start + last).tolist()
         self.height += (tree.level / tree.top).tolist()
         return start
 
@@ -169,6 +163,8 @@ def profiles_of(
     others = [name for name in attributes if name not in listed and name not in lines]
     forest, n = _Forest(), len(data)
     nodes = [_nodes(data, name, forest) for name in others]
+    parent = np.array(forest.parent, dtype=np.int64)
+    first, last = nested_intervals(parent)
     positions = np.cumsum([0, *(len(one.names) for one in lists)])
     topics = np.cumsum([0, *(len(one.topics) for one in lists)])
     ranked = [np.where(one.codes < 0, -1, one.codes + start) for one, start in zip(lists, topics[:-1], strict=True)]
@@ -179,9 +175,9 @@ def profiles_of(
         nodes=np.array(nodes, dtype=np.int64).reshape(-1, n),
         weight=np.array([place_weight if data[name].kind == "location" else 1.0 for name in others], dtype=np.float64),
         common=np.array([is_place(data, name) for name in others], dtype=np.bool_),
-        parent=np.array(forest.parent, dtype=np.int64),
-        first=np.array(forest.first, dtype=np.int64),
-        last=np.array(forest.last, dtype=np.int64),
+        parent=parent,
+        first=first,
+        last=last,
         height=np.array(forest.height, dtype=np.float64),
         ranked=np.concatenate([*ranked, np.empty((0, n), dtype=np.int64)]),
         lists=positions.astype(np.int64),

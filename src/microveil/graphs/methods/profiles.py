@@ -16,7 +16,7 @@ from microveil.masking.notes import NO_PLACE_IN_COMMON, Note
 from microveil.masking.partition import Partition
 from microveil.masking.preparation.missing_patterns import rows_by_pattern
 from microveil.masking.publishing.aggregate import aggregate_columns
-from microveil.masking.publishing.missing_cells import Emptied, cells_to_empty
+from microveil.masking.publishing.publishing import cells_not_published
 from microveil.masking.publishing.span import label_column
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, ranges
 from microveil.microdata import Attribute, Hierarchy, Microdata
@@ -27,7 +27,7 @@ from microveil.numerics.grouping.profiles import Profiles
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts
 from microveil.randomness import Streams
-from microveil.typing import BoolArray, IntArray
+from microveil.typing import IntArray
 
 
 @parameterised
@@ -165,13 +165,7 @@ class GraphProfiles(Method):
         self, data: Microdata, single: list[str], partition: Partition
     ) -> tuple[dict[str, pa.Array], list[Attribute], list[Note]]:
         """The columns of attributes that are no ranked lists."""
-        suppressed: dict[str, BoolArray] = {}
-        emptied = Emptied()
-        for name in single:
-            states = data.missing_states(name)
-            matches = data[name].missing == "wildcard"
-            suppressed[name] = cells_to_empty(states, partition, self.k, missing_matches=matches)
-            emptied += Emptied.of(suppressed[name], states)
+        suppressed, emptied = cells_not_published(data, single, partition, self.k)
         others = {name: cells for name, cells in suppressed.items() if not is_place(data, name)}
         columns = aggregate_columns(data, partition, others, "mean")
         if self.numbers == "lower-median":

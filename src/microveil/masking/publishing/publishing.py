@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import ClassVar
@@ -88,12 +88,7 @@ class Publishing(Settings):
         label: str,
     ) -> Published:
         """What the groups publish of some attributes; `fewest` members must have a value for it to be published."""
-        suppressed, emptied = {}, Emptied()
-        for name in attributes:
-            states = data.missing_states(name)
-            matches = data[name].missing == "wildcard"
-            suppressed[name] = cells_to_empty(states, partition, fewest, missing_matches=matches)
-            emptied += Emptied.of(suppressed[name], states)
+        suppressed, emptied = cells_not_published(data, attributes, partition, fewest)
         return replace(self._published(data, partition, suppressed, streams, label), emptied=emptied)
 
     @abstractmethod
@@ -101,6 +96,19 @@ class Publishing(Settings):
         self, data: Microdata, partition: Partition, suppressed: Mapping[str, BoolArray], streams: Streams, label: str
     ) -> Published:
         """The columns of some attributes, given which of their cells may not be published."""
+
+
+def cells_not_published(
+    data: Microdata, attributes: Iterable[str], partition: Partition, fewest: int
+) -> tuple[dict[str, BoolArray], Emptied]:
+    """The cells of some attributes that groups may not publish, as fewer than so many members have a value."""
+    suppressed, emptied = {}, Emptied()
+    for name in attributes:
+        states = data.missing_states(name)
+        matches = data[name].missing == "wildcard"
+        suppressed[name] = cells_to_empty(states, partition, fewest, missing_matches=matches)
+        emptied += Emptied.of(suppressed[name], states)
+    return suppressed, emptied
 
 
 def publishings() -> Mapping[str, type[Publishing]]:

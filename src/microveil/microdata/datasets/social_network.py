@@ -13,10 +13,8 @@ import pyarrow as pa
 
 from microveil.errors import ParameterError
 from microveil.microdata.edges import Edges
-from microveil.microdata.locations.resolving import GazetteerProvider, location_tree
 from microveil.microdata.microdata import Microdata
 from microveil.microdata.schema import Attribute, Schema
-from microveil.numerics.graphs.adjacency import adjacency, degrees
 from microveil.randomness import PublicStreams, check_seed
 from microveil.typing import FloatArray, IntArray
 
@@ -84,6 +82,8 @@ def social_network(persons: int = 1000, *, seed: int = 1, friends: float = 8.0, 
 
 def network_schema() -> Schema:
     """The schema of `social_network`."""
+    from microveil.microdata.locations.resolving import GazetteerProvider, location_tree
+
     places = location_tree(HOMES, GazetteerProvider())
     return Schema(
         [
@@ -129,6 +129,8 @@ def _distinct(persons: int, shares: FloatArray, rng: np.random.Generator) -> Int
 
 def _friendships(traits: IntArray, friends: float, streams: PublicStreams) -> tuple[IntArray, IntArray]:
     """Pairs of friends: some of persons who resemble each other, and some of persons with a friend in common."""
+    from microveil.numerics.graphs.adjacency import adjacency, degrees
+
     persons = len(traits)
     rng = streams.generator("friendships")
     if persons < 2:

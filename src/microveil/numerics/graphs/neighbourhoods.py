@@ -17,6 +17,7 @@ import numpy.typing as npt
 from microveil.errors import DataError, ParameterError
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.splitmix import INCREMENT, finished
+from microveil.numerics.core.trees import nested_intervals
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.graphs.adjacency import Adjacency, degrees
 from microveil.typing import BoolArray, IntArray
@@ -147,7 +148,7 @@ def consistent_neighbourhoods(
     are also as many neighbours of each label with as many links to the others; which of them these are is not compared.
     """
     _check(original, masked, [(labels, masked_labels), (locations, masked_locations)])
-    enter, leave = _intervals_of(parents)
+    enter, leave = nested_intervals(parents)
     nodes = original.nodes
     for places in (locations, masked_locations):
         if len(places) and (places.min() < 0 or places.max() >= len(parents)):
@@ -578,53 +579,6 @@ def _contained(
         row = rows[masked_indptr[v] : masked_indptr[v + 1]]
         found[v] = roots[v] == masked_roots[v] and _contains(row, drawn[indptr[v] : indptr[v + 1]])
     return found
-
-
-def _intervals_of(parents: IntArray) -> tuple[IntArray, IntArray]:
-    """Numbers of the places in a walk through the tree: those of a place and all below it are one interval."""
-    if len(parents) and (parents.min() < -1 or parents.max() >= len(parents)):
-        raise DataError("the tree of locations names a parent that does not exist; -1 stands for none")
-    enter, leave = _walk(parents.astype(np.int64))
-    if len(parents) and enter.min() < 0:
-        raise DataError("the tree of locations has a cycle; every place must lead to a root")
-    return enter, leave
-
-
-@kernel
-def _walk(parents: IntArray) -> tuple[IntArray, IntArray]:
-    """Where the interval of each place begins and ends; -1 is the beginning of those on a cycle."""
-    size = len(parents)
-    child, sibling = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
-    order, count = np.empty(size, dtype=np.int64), 0
-    for p in range(size):
-        if parents[p] >= 0:
-            sibling[p], child[parents[p]] = child[parents[p]], p
-        else:
-            order[count] = p
-            count += 1
-    at = 0
-    while at < count:
-        p = child[order[at]]
-        while p >= 0:
-            order[count] = p
-            count += 1
-            p = sibling[p]
-        at += 1
-    below = np.ones(size, dtype=np.int64)  # places of a subtree, its top among them
-    for p in order[:count][::-1]:
-        if parents[p] >= 0:
-            below[parents[p]] += below[p]
-    enter, free = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    total = 0
-    for p in order[:count]:
-        if parents[p] >= 0:
-            enter[p] = free[parents[p]]
-            free[parents[p]] += below[p]
-        else:
-            enter[p] = total
-            total += below[p]
-        free[p] = enter[p] + 1
-    return enter, enter + below
 
 
 @kernel

@@ -20,7 +20,7 @@ class Profiles(NamedTuple):
     differ are `offset` further apart, and a group has their mean or, where `median` says so, their lower median.
 
     `nodes` are places and other categories as nodes of one forest with the arrays `parent` (-1 for a root), `first` and
-    `last`, the numbers of a walk through it, and `height`, the level over that of its root. Two nodes are apart by the
+    `last`, intervals of a walk through it, and `height`, the level over that of its root. Two nodes are apart by the
     difference of their heights if one holds the other, else by 1, times `weight`; a group has their closest common
     ancestor or, where `common` is false, the most frequent.
 
