@@ -24,6 +24,8 @@ def declared() -> dict[str, tuple[int, ...]]:
         *extras["frames"],
         *extras["forecasts"],
         *extras["graphs"],
+        *extras["queries"],
+        *extras["differential-privacy"],
         *extras["dev"],
     ]
     floors = [re.fullmatch(r"([A-Za-z0-9-]+)>=([0-9.]+)", entry) for entry in named]
