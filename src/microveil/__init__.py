@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from microveil.numerics.grouping.ward import ward_groups
     from microveil.numerics.perturbing.swapping import is_valid_rank_swap
     from microveil.protection import protect
+    from microveil.queries import Answer, QueryServer, Question
     from microveil.registry import attack, loss, method
     from microveil.release_files import read_release
     from microveil.reporting import risk_utility
@@ -97,6 +98,7 @@ _HOMES = {
     "numerics.grouping.ward": ("ward_groups",),
     "numerics.perturbing.swapping": ("is_valid_rank_swap",),
     "protection": ("protect",),
+    "queries": ("Answer", "Question", "QueryServer"),
     "registry": ("method", "attack", "loss"),
     "release_files": ("read_release",),
     "reporting.report": ("report",),
@@ -112,7 +114,7 @@ _MODULES = {
     for name, module in {
         "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions", "graphs": "graphs",
         "hierarchies": "microdata.hierarchies", "locations": "microdata.locations", "losses": "losses",
-        "masking": "masking", "registry": "registry",
+        "masking": "masking", "queries": "queries", "registry": "registry",
         "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "series": "series",
         "toolbox": "search.toolbox",
     }.items()
@@ -135,6 +137,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
     "Disclosure",
     "search", "Found", "toolbox", "series", "graphs", "locations",
+    "QueryServer", "Question", "Answer", "queries",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
     "decisions", "report", "risk_utility",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",

@@ -1,4 +1,4 @@
-"""Every built-in method, attack, loss and score by its short name, with the module and the class it is.
+"""Every built-in method, attack, loss, score and control by its short name, with the module and the class it is.
 
 To add one, write its file and one line here: registry, command line, documentation and the families' modules follow.
 The tables are text alone, above all rooms, so that a room can offer its classes without importing them.
@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-Kind = Literal["method", "attack", "loss", "score"]
+Kind = Literal["method", "attack", "loss", "score", "control"]
 
 METHODS = {
     "best": "microveil.masking.microaggregation.best:Best",
@@ -172,7 +172,25 @@ SCORES = {
     "clustering": "microveil.scoring.rules.categorical:Clustering",
     "time-series": "microveil.scoring.rules.series:TimeSeries",
 }
-ENTRIES: dict[str, dict[str, str]] = {"method": METHODS, "attack": ATTACKS, "loss": LOSSES, "score": SCORES}
+CONTROLS = {
+    "set-size": "microveil.queries.controls.set_size:SetSize",
+    "overlap": "microveil.queries.controls.overlap:Overlap",
+    "audit": "microveil.queries.controls.audit:Audit",
+    "interval-audit": "microveil.queries.controls.interval_audit:IntervalAudit",
+    "statistics": "microveil.queries.controls.statistics:Statistics",
+    "partition": "microveil.queries.controls.partition:Partitioned",
+    "lattice": "microveil.queries.controls.lattice:Lattice",
+    "access": "microveil.queries.controls.access:Access",
+    "random-sample": "microveil.queries.controls.random_sample:RandomSample",
+    "output-noise": "microveil.queries.controls.output_noise:OutputNoise",
+    "rounding": "microveil.queries.controls.rounding:RoundedAnswers",
+    "intervals": "microveil.queries.controls.intervals:IntervalAnswers",
+    "proxy": "microveil.queries.controls.proxy:Proxy",
+    "differential-privacy": "microveil.queries.controls.differential_privacy:DifferentialPrivacy",
+}
+ENTRIES: dict[str, dict[str, str]] = {
+    "method": METHODS, "attack": ATTACKS, "loss": LOSSES, "score": SCORES, "control": CONTROLS,
+}  # fmt: skip
 # Scores are not among them: they are asked for by name, and `mv.Mean` or `mv.Max` would be taken for something else.
 OFFERED: tuple[Kind, ...] = ("method", "attack", "loss")
 

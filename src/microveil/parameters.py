@@ -456,6 +456,8 @@ def _read_parameter(text: str, hint: Any) -> Any:
     if elements == [str]:  # a column may be named 2024
         unset = type(None) in forms and _WORDS.get(text.strip().lower(), text) is None
         return None if unset else _read_list(text, str.strip)
+    if str in forms and set(forms) <= {str, type(None)}:  # a text is one, whatever stands in it
+        return None if type(None) in forms and text.strip().lower() in ("none", "null") else text
     value = text.strip() if text.strip() in choices_of(hint) else _read_text(text)  # "none" may be a choice
     named = isinstance(value, str) and choices_of(hint)
     alone = not elements or named or value is None or isinstance(value, list) or float in forms

@@ -1,4 +1,4 @@
-"""Methods, attacks, losses and scores of other packages, which declare them as entry points.
+"""Methods, attacks, losses, scores and controls of other packages, which declare them as entry points.
 
 They are looked for when all names are asked for, or one that is not built in; never when Microveil is imported.
 """
@@ -21,6 +21,7 @@ GROUPS = {
     "attack": "microveil.attacks",
     "loss": "microveil.losses",
     "score": "microveil.scores",
+    "control": "microveil.controls",
 }
 
 

@@ -1,4 +1,4 @@
-"""Every method, attack, loss and score by its short name."""
+"""Every method, attack, loss, score and control by its short name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
-_DOES = {"method": "mask", "attack": "assess", "loss": "measure", "score": "combine"}  # what a class of the kind can do
+# what a class of the kind can do
+_DOES = {"method": "mask", "attack": "assess", "loss": "measure", "score": "combine", "control": "guard"}
 _USUAL = {"attack": "general", "loss": "usual"}
 
 

@@ -14,6 +14,7 @@ from microveil.errors import ParameterError, UnknownNameError
 from microveil.losses import LossMeasure
 from microveil.masking import Method
 from microveil.parameters import Parameterised
+from microveil.queries.controls import Control
 from microveil.scoring import ScoreRule
 
 Check = Callable[[Any], None]
@@ -23,12 +24,14 @@ _MODULES: dict[str, tuple[ModuleType, ...]] = {
     "attack": (declarations, measures, attacks),
     "loss": (declarations, measures, losses),
     "score": (declarations,),
+    "control": (declarations,),
 }
 _BASES: dict[str, type[Parameterised]] = {
     "method": Method,
     "attack": Attack,
     "loss": LossMeasure,
     "score": ScoreRule,
+    "control": Control,
 }
 
 

@@ -14,7 +14,7 @@ from microveil.display import number
 from microveil.errors import UnknownNameError
 
 EXAMPLE = "Example: microveil methods suppress\n\nAll attacks: microveil methods --kind attack"
-_TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores"}
+_TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores", "control": "Controls"}
 _WIDTH = 79
 _KINDS = 4  # numeric, ordinal, nominal and location
 _LIMITS = {"minimum": "at least", "above": "above", "maximum": "at most", "below": "below"}
@@ -24,6 +24,7 @@ _EXAMPLES = {
     "attack": "microveil assess people.csv safe.csv --attacks {name}",
     "loss": "microveil assess people.csv safe.csv --losses {name}",
     "score": "microveil assess people.csv safe.csv --score {name}",
+    "control": 'microveil query people.csv --ask "SELECT COUNT(*) FROM data" --control "{name}"',
 }
 # of what is about series: a file with a row for every series and time
 _SERIES = "meters.csv", " --series id=meter,time=time,value=load"
@@ -37,10 +38,12 @@ def methods(
     name: Annotated[
         str | None, typer.Argument(help="Show this entry in full, with its parameters.", metavar="[NAME]")
     ] = None,
-    kind: Annotated[str | None, typer.Option(help="What to list: method (the default), attack, loss or score.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="What to list: method (the default), attack, loss, score or control.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List methods, attacks, losses or scores, or show one of them."""
+    """List methods, attacks, losses, scores or controls, or show one of them."""
     from microveil import registry
     from microveil.entries import ENTRIES
 
@@ -56,7 +59,7 @@ def methods(
     found = {each: registry.describe(each, name) for each in kinds if registry.is_known(each, name)}
     if not found:
         known = [entry for each in kinds for entry in registry.names(each)]
-        raise UnknownNameError(kind or "method, attack, loss or score", name, known)
+        raise UnknownNameError(kind or "method, attack, loss, score or control", name, known)
     if as_json:
         print_json([{"kind": each, **entry} for each, entry in found.items()])
         return

@@ -1,0 +1,16 @@
+"""The guarded statistical database: questions, controls, engines, the log, and the red team that attacks it."""
+
+from __future__ import annotations
+
+from microveil.entries import offered
+
+__all__ = ["Answer", "Control", "QueryServer", "Question", "control_of"]
+
+_HOMES = {
+    "Answer": "microveil.queries.answers",
+    "Control": "microveil.queries.controls",
+    "Question": "microveil.queries.questions",
+    "QueryServer": "microveil.queries.server",
+    "control_of": "microveil.queries.controls",
+}
+__getattr__, __dir__ = offered(globals(), _HOMES, __all__)

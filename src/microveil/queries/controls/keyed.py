@@ -1,0 +1,25 @@
+"""Random numbers that belong to a query set: who asks again, in whatever words, gets the same ones."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+from microveil.queries.controls.base import Asked
+
+Keying = Literal["set and attribute", "set"]
+KEYING = (
+    "what the random numbers belong to: with the set alone, as printed, what is known of one attribute takes them out "
+    "of the others"
+)
+
+
+def label_of(asked: Asked, keying: Keying) -> str:
+    """The query set, with the attribute that is measured unless the set alone is meant."""
+    value = asked.question.value
+    return asked.fingerprint if keying == "set" or value is None else f"{asked.fingerprint}|{value}"
+
+
+def hashed(*parts: str) -> int:
+    """64 bits of SHA-256 over the parts with bars between them."""
+    return int.from_bytes(hashlib.sha256("|".join(parts).encode()).digest()[:8], "big")

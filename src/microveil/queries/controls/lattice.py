@@ -1,0 +1,66 @@
+"""The lattice model: tables by sets of attributes are released as a whole or not at all."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from microveil.numerics.counting.distinct_rows import number_rows
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
+from microveil.queries.conditions import attributes_of
+from microveil.queries.controls.base import Asked, Control, Guard
+from microveil.queries.database import Database
+from microveil.typing import IntArray
+
+
+class LatticeGuard(Guard):
+    """Knows the smallest cell of every table that was asked about."""
+
+    control: Lattice
+
+    def __init__(self, control: Lattice, database: Database, key: str) -> None:
+        super().__init__(control, database, key)
+        self.smallest: dict[frozenset[str], int] = {}
+
+    def smallest_cell(self, attributes: frozenset[str]) -> int:
+        """The records of the smallest cell of a table by some attributes that is not empty."""
+        if attributes not in self.smallest:
+            if not attributes:
+                self.smallest[attributes] = self.database.records
+            else:
+                cells, first = number_rows([self._codes(name) for name in sorted(attributes)])
+                self.smallest[attributes] = int(np.bincount(cells, minlength=len(first)).min())
+        return self.smallest[attributes]
+
+    def _codes(self, name: str) -> IntArray:
+        column = self.database.values(name)
+        if column.dtype.kind == "f":
+            return np.unique(column, return_inverse=True)[1].astype(np.int64)
+        return np.asarray(column, dtype=np.int64) + 1
+
+    def objection(self, asked: Asked) -> str | None:
+        attributes = attributes_of(asked.public)
+        if self.smallest_cell(attributes) >= self.control.k:
+            return None
+        return f"the table by {', '.join(sorted(attributes))} has a cell of fewer than {self.control.k} records"
+
+
+@parameterised
+class Lattice(Control):
+    """Answers questions with conditions on a set of attributes only if every cell of the table by them that is not
+    empty has at least k records.
+
+    A table that is finer than an unsafe one is unsafe. Sums over cells of several released tables can still be
+    subtracted from each other; `audit` beside it looks at all of them jointly.
+    """
+
+    name: ClassVar[str] = "lattice"
+    family: ClassVar[str] = "conceptual"
+    summary: ClassVar[str] = "answers by sets of attributes whose table has no small cell"
+    source: ClassVar[str] = "Denning 1983; Adam and Wortmann 1989"
+
+    k: int = parameter(default=3, ge=1, le=MOST_RECORDS, help="fewest records of a cell")
+
+    def guard(self, database: Database, key: str) -> Guard:
+        return LatticeGuard(self, database, key)

@@ -1,0 +1,69 @@
+"""Query-set overlap control: a question may share only so many records with each that was answered before."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
+from microveil.queries.answers import Answer
+from microveil.queries.controls.base import Asked, Control, Guard
+from microveil.queries.database import Database
+
+Memory = Literal["all", "each"]
+ALONE_OR_TOGETHER = "whether the questions of all analysts count together, who may tell each other, or of each alone"
+
+
+class _OverlapGuard(Guard):
+    control: Overlap
+
+    def __init__(self, control: Overlap, database: Database, key: str) -> None:
+        super().__init__(control, database, key)
+        self.before: list[tuple[str, npt.NDArray[np.uint8], int]] = []
+
+    def objection(self, asked: Asked) -> str | None:
+        members = asked.query_set
+        for analyst, packed, size in self.before:
+            if self.control.analysts == "each" and analyst != asked.analyst:
+                continue
+            inside = np.unpackbits(packed, count=self.database.records).view(bool)
+            shared = int(np.count_nonzero(inside[members]))
+            if shared == size == len(members):
+                continue  # the same question once more tells nothing new
+            limit = self.control.limit
+            if limit < 1:
+                limit = limit * min(size, len(members))
+            if shared > limit:
+                return "the query set has too many records in common with one that was answered before"
+        return None
+
+    def noted(self, asked: Asked, answer: Answer) -> None:
+        inside = np.zeros(self.database.records, dtype=bool)
+        inside[asked.query_set] = True
+        self.before.append((asked.analyst, np.packbits(inside), len(asked.query_set)))
+
+
+@parameterised
+class Overlap(Control):
+    """Answers only if the query set shares at most `limit` records with every query set that was answered before.
+
+    The same query set again is answered again. It stops trackers whose questions overlap much, and the difference of
+    two means; with sets of s records and overlaps of r, (s + r - 1) / r questions still find a value (Dobkin, Jones and
+    Lipton 1979).
+    """
+
+    name: ClassVar[str] = "overlap"
+    family: ClassVar[str] = "restriction"
+    summary: ClassVar[str] = "answers only where few records are shared with each former question"
+    source: ClassVar[str] = "Dobkin, Jones and Lipton 1979; Adam and Wortmann 1989"
+    has_memory: ClassVar[bool] = True
+
+    limit: float = parameter(
+        default=1.0, ge=0, le=MOST_RECORDS, help="most records in common; below 1, the share of the smaller query set"
+    )
+    analysts: Memory = parameter(default="all", help=ALONE_OR_TOGETHER)
+
+    def guard(self, database: Database, key: str) -> Guard:
+        return _OverlapGuard(self, database, key)

@@ -1,0 +1,130 @@
+"""The statistical database: the attributes that may be asked about, and the engine that holds their values."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from microveil.errors import ParameterError
+from microveil.microdata.microdata import Microdata, as_microdata
+from microveil.microdata.schema import CATEGORICAL
+from microveil.queries.conditions import Formula, all_of, attributes_of, conjuncts
+from microveil.queries.engines import ColumnArrays, Counted, Engine
+from microveil.queries.engines.arrays import ArrayEngine
+from microveil.queries.questions import Field, Fields, Question
+from microveil.typing import FloatArray, IntArray
+
+EngineName = Literal["duckdb", "arrays"]
+_HIDDEN_ROLES = ("identifier", "household", "series", "node")
+
+
+class Database:
+    """A table that is asked about.
+
+    Identifiers, household numbers and the like cannot be asked about. `confidential` attributes are what the controls
+    protect; the others count as known to everybody, so that what a control decides by them tells nothing.
+    """
+
+    def __init__(self, data: Any, *, engine: EngineName = "duckdb", proxies: Sequence[ProxyMaker] = ()) -> None:
+        self.data: Microdata = as_microdata(data)
+        self.records = len(self.data)
+        offered = [a.name for a in self.data.schema if not set(a.roles) & set(_HIDDEN_ROLES)]
+        if not offered:
+            raise ParameterError("there is no attribute that may be asked about; identifiers never are")
+        self.fields = Fields([_field(self.data, name) for name in offered])
+        self.confidential = frozenset(self.data.schema.confidential) & set(self.fields)
+        columns = {name: _column(self.data, self.fields[name]) for name in self.fields}
+        for proxy in proxies:
+            columns = proxy(self.data, columns)
+        self.columns: ColumnArrays = columns
+        self.engine: Engine = _engine(engine, columns, self.records)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The names of the records: the identifier where there is exactly one without repetition, else their numbers
+        from 1."""
+        identifiers = self.data.schema.identifiers
+        if len(identifiers) == 1:
+            found = tuple(map(str, self.data.arrow(identifiers[0]).to_pylist()))
+            if len(set(found)) == self.records:
+                return found
+        return tuple(map(str, range(1, self.records + 1)))
+
+    def fingerprint(self, members: IntArray) -> str:
+        """The SHA-256 of the sorted names of some records: two questions about the same records have the same one."""
+        names = [self.ids[member] for member in members]
+        ordered = sorted(names, key=int) if all(map(str.isdecimal, names)) else sorted(names)
+        return hashlib.sha256(",".join(ordered).encode()).hexdigest()
+
+    @cached_property
+    def _deviations(self) -> dict[str, float]:
+        return {}
+
+    def deviation(self, value: str) -> float:
+        """The standard deviation of an attribute in the whole table."""
+        if value not in self._deviations:
+            self._deviations[value] = float(np.nanstd(np.asarray(self.columns[value], dtype=float)))
+        return self._deviations[value]
+
+    def values(self, name: str) -> FloatArray | IntArray:
+        """The column as it is asked about."""
+        return self.columns[name]
+
+    def counted(self, where: Formula, value: str | None) -> Counted:
+        return self.engine.counted(where, value)
+
+    def members(self, where: Formula, value: str | None) -> IntArray:
+        return self.engine.members(where, value)
+
+    def public_part(self, question: Question) -> tuple[Formula, Formula]:
+        """The conditions of a question in two parts: on what everybody may know, and on confidential attributes."""
+        secret = self.secret_attributes(question)
+        parts = conjuncts(question.where)
+        hidden = [part for part in parts if attributes_of(part) & secret]
+        return all_of(part for part in parts if part not in hidden), all_of(hidden)
+
+    def secret_attributes(self, question: Question) -> frozenset[str]:
+        """What is protected in a question: the confidential attributes or, where none is declared, what it measures."""
+        if self.data.schema.confidential:
+            return self.confidential
+        return frozenset() if question.value is None or question.statistic == "count" else frozenset([question.value])
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+Arrays: TypeAlias = dict[str, FloatArray | IntArray]
+ProxyMaker: TypeAlias = Callable[[Microdata, Arrays], Arrays]
+
+
+def _engine(name: EngineName, columns: ColumnArrays, records: int) -> Engine:
+    if name == "arrays":
+        return ArrayEngine(columns, records)
+    if name != "duckdb":
+        raise ParameterError("the engine is duckdb or arrays")
+    from microveil.queries.engines.duckdb import DuckDBEngine
+
+    return DuckDBEngine(columns, records)
+
+
+def _field(data: Microdata, name: str) -> Field:
+    attribute = data[name]
+    if attribute.kind not in CATEGORICAL:
+        return Field(name, range=attribute.range, hierarchy=attribute.hierarchy)
+    domain = tuple(c for c in data.domain(name) if c is not None and c not in attribute.missing_codes)
+    return Field(
+        name,
+        domain,
+        is_numeric=False,
+        is_ordered=attribute.has_order,
+        is_declared=attribute.domain is not None,
+        hierarchy=attribute.hierarchy,
+    )
+
+
+def _column(data: Microdata, field: Field) -> FloatArray | IntArray:
+    return data.numbers(field.name).values if field.is_numeric else data.categories(field.name, field.domain).codes
