@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 import microveil
-from microveil.cli import assess, demo, describe, methods, protect, report, reproduce, risk, search, study
+from microveil.cli import assess, demo, describe, methods, protect, query, report, reproduce, risk, search, study
 from microveil.cli.printing import (
     BAD_USAGE,
     CANCELLED,
@@ -110,6 +110,8 @@ app.command(epilog=f"{protect.EXAMPLE}\n\n{protect.MORE}")(protect.protect)
 app.command(epilog=assess.EXAMPLE)(assess.assess)
 app.command(epilog=study.EXAMPLE)(study.study)
 app.command(epilog=search.EXAMPLE)(search.search)
+app.command(epilog=query.EXAMPLE)(query.query)
+app.command(epilog=query.SERVE_EXAMPLE)(query.serve_queries)
 app.command(epilog=report.EXAMPLE)(report.report)
 app.command(epilog=reproduce.EXAMPLE)(reproduce.reproduce)
 app.command(epilog=demo.EXAMPLE)(demo.demo)

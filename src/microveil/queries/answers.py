@@ -33,9 +33,9 @@ class Answer:
         if self.cells:
             inside = [{"categories": list(names), **cell.to_plain()} for names, cell in self.cells]
             return {"question": self.question, "refused": self.is_refused, "cells": inside}
-        plain: dict[str, Any] = {"question": self.question, "answer": self.value, "refused": self.is_refused}
+        plain: dict[str, Any] = {"question": self.question, "answer": _shortest(self.value), "refused": self.is_refused}
         if self.interval is not None:
-            plain["interval"] = list(self.interval)
+            plain["interval"] = list(map(_shortest, self.interval))
         if self.deviation is not None:
             plain["standard_deviation"] = self.deviation
         if self.is_refused:
@@ -51,6 +51,11 @@ class Answer:
         if self.interval is not None:
             shown = f"{shown} [{self.interval[0]:.12g}, {self.interval[1]:.12g}]".strip()
         return shown if self.deviation is None else f"{shown} (standard deviation of the noise {self.deviation:.4g})"
+
+
+def _shortest(number: float | None) -> float | int | None:
+    """A whole number without a decimal point."""
+    return int(number) if number is not None and number.is_integer() and abs(number) < 2**53 else number
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ class Condition:
             values, missing = self.values | other.values, self.or_missing or other.or_missing  # type: ignore[operator]
         return Condition(self.attribute, values, missing)
 
-    def holds(self, columns: Columns) -> BoolArray:
+    def holds(self, columns: Columns, records: int) -> BoolArray:
         found = columns(self.attribute)
         held = self.values.holds(found)
         if self.or_missing:
@@ -232,11 +232,10 @@ class AllOf:
 
     parts: tuple[Formula, ...] = ()
 
-    def holds(self, columns: Columns) -> BoolArray | None:
-        held: BoolArray | None = None
+    def holds(self, columns: Columns, records: int) -> BoolArray:
+        held = np.ones(records, dtype=bool)
         for part in self.parts:
-            found = part.holds(columns)
-            held = found if held is None else held if found is None else held & found
+            held &= part.holds(columns, records)
         return held
 
     def to_sql(self, columns: Mapping[str, str]) -> str:
@@ -252,13 +251,10 @@ class AnyOf:
 
     parts: tuple[Formula, ...] = ()
 
-    def holds(self, columns: Columns) -> BoolArray | None:
-        held: BoolArray | None = None
+    def holds(self, columns: Columns, records: int) -> BoolArray:
+        held = np.zeros(records, dtype=bool)
         for part in self.parts:
-            found = part.holds(columns)
-            if found is None:
-                return None
-            held = found if held is None else held | found
+            held |= part.holds(columns, records)
         return held
 
     def to_sql(self, columns: Mapping[str, str]) -> str:

@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from microveil.errors import ParameterError
+from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import Microdata, as_microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.queries.conditions import Formula, all_of, attributes_of, conjuncts
@@ -73,6 +75,13 @@ class Database:
     def values(self, name: str) -> FloatArray | IntArray:
         """The column as it is asked about."""
         return self.columns[name]
+
+    def cells(self, name: str) -> npt.NDArray[np.object_]:
+        """The cells of an attribute as texts, to be compared with those of another table."""
+        field, column = self.fields[name], self.columns[name]
+        if field.is_numeric:
+            return np.array([repr(float(value)) for value in column], dtype=object)
+        return np.array([*map(node_text, field.domain), ""], dtype=object)[np.asarray(column, dtype=np.int64)]
 
     def counted(self, where: Formula, value: str | None) -> Counted:
         return self.engine.counted(where, value)

@@ -29,18 +29,26 @@ class Log:
         self.entries: list[dict[str, Any]] = []
         self._chain = ""
         self._file: BinaryIO | None = None
-        if self.path is not None:
-            self._open()
+        try:
+            if self.path is not None:
+                self._open()
+            self.key = self._begun(data, key)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begun(self, data: str, key: str | None) -> str:
+        """The key of this log, which begins here if it is new."""
         head = self._head()
         if head is None:
-            self.key = secrets.token_hex(32) if key is None else key
-            self.append({"log": _KIND, "version": _VERSION, "data": data, "key": self.key})
-            return
-        if head.get("data") != data:
+            drawn = secrets.token_hex(32) if key is None else key
+            self.append({"log": _KIND, "version": _VERSION, "data": data, "key": drawn})
+            return drawn
+        if [entry["data"] for entry in self.entries if "data" in entry][-1] != data:
             raise FileError(self.path, "this log belongs to another table; questions about two tables have two logs")
         if key is not None and key != head["key"]:
             raise FileError(self.path, "this log belongs to another key")
-        self.key = head["key"]
+        return str(head["key"])
 
     def _head(self) -> dict[str, Any] | None:
         if not self.entries:
@@ -103,9 +111,19 @@ class Log:
                     self.path, f"the log cannot be written ({problem.strerror}), so nothing is answered"
                 ) from None
 
+    def changed(self, data: str) -> None:
+        """From here on, questions are about a table that has changed."""
+        self.append({"data": data})
+
+    @property
+    def version(self) -> str:
+        """The digest of the table that questions are about, if it has changed; else an empty text."""
+        return next((entry["data"] for entry in reversed(self.entries[1:]) if "data" in entry), "")
+
     def questions(self) -> Iterator[dict[str, Any]]:
-        """The lines about questions."""
-        return (entry for entry in self.entries if "asked" in entry)
+        """The lines about questions on the table as it is now."""
+        begin = max(number for number, entry in enumerate(self.entries) if "data" in entry)
+        return (entry for entry in self.entries[begin:] if "asked" in entry)
 
     def close(self) -> None:
         if self._file is not None:

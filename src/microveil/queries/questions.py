@@ -80,6 +80,17 @@ class Field:
     range: tuple[float, float] | None = None
     hierarchy: Hierarchy | Intervals | None = None
 
+    def to_plain(self) -> dict[str, Any]:
+        """What everybody may know; categories only where the owner has published them."""
+        plain: dict[str, Any] = {"name": self.name, "kind": "numeric" if self.is_numeric else "categorical"}
+        if self.range is not None:
+            plain["range"] = list(self.range)
+        if not self.is_numeric and self.is_declared:
+            plain["categories"] = list(self.domain)
+        if self.hierarchy is not None:
+            plain["levels"] = self.hierarchy.levels
+        return plain
+
     def places(self, values: Sequence[Value]) -> list[int]:
         """The places of categories in the domain; those that are not in it are left out, or refused if it is public."""
         known = {category_key(category): place for place, category in enumerate(self.domain)}
@@ -254,6 +265,38 @@ class Fields(Mapping[str, Field]):
         formula = self._formula({"all": where} if isinstance(where, list | tuple) else where)
         return self.checked(Question(statistic, value, formula, tuple(by)))
 
+    def told(self, question: Question) -> str:
+        """A question in the words of SQL, as an analyst reads it."""
+        name = {"mean": "AVG"}.get(question.statistic, question.statistic.upper())
+        where = "" if question.where == EVERYBODY else f" WHERE {self._told(question.where)}"
+        by = f" GROUP BY {', '.join(question.by)}" if question.by else ""
+        return f"{name}({'*' if question.value is None else question.value}){where}{by}"
+
+    def _told(self, formula: Formula, *, inside: bool = False) -> str:
+        if isinstance(formula, Condition):
+            return self._told_condition(formula)
+        if not formula.parts:
+            return "TRUE" if isinstance(formula, AllOf) else "FALSE"
+        joined = (" AND " if isinstance(formula, AllOf) else " OR ").join(
+            self._told(part, inside=True) for part in formula.parts
+        )
+        return f"({joined})" if inside else joined
+
+    def _told_condition(self, condition: Condition) -> str:
+        name, values = condition.attribute, condition.values
+        if values.is_everything:
+            told = [f"{name} IS NOT NULL"]
+        elif isinstance(values, CategorySet):
+            chosen = [self[name].domain[place] for place in sorted(values.places)]
+            quoted = [f"'{c}'" if isinstance(c, str) else node_text(c) for c in chosen]
+            told = (
+                [f"{name} = {quoted[0]}" if len(quoted) == 1 else f"{name} IN ({', '.join(quoted)})"] if quoted else []
+            )
+        else:
+            told = [_told_span(name, span) for span in values.spans]
+        told += [f"{name} IS NULL"] if condition.or_missing else []
+        return told[0] if len(told) == 1 else f"({' OR '.join(told)})" if told else "FALSE"
+
     def to_plain(self, question: Question) -> dict[str, Any]:
         """The JSON form of a question, from which `from_plain` makes it again."""
         plain: dict[str, Any] = {"statistic": question.statistic, "where": self._plain_formula(question.where)}
@@ -305,6 +348,14 @@ class Fields(Mapping[str, Field]):
         if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
             raise QuestionError("a level is a whole number")
         return self.condition(plain["attribute"], str(plain.get("is", "=")), plain.get("than"), level=level, not_=not_)
+
+
+def _told_span(name: str, span: Span) -> str:
+    if span.low == span.high:
+        return f"{name} = {span.low:.12g}"
+    ends = [f"{name} {'>=' if span.with_low else '>'} {span.low:.12g}"] if span.low > -math.inf else []
+    ends += [f"{name} {'<=' if span.with_high else '<'} {span.high:.12g}"] if span.high < math.inf else []
+    return " AND ".join(ends)
 
 
 def _single(value: object) -> Value:

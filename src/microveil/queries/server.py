@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from microveil.errors import MicroveilError, ParameterError
-from microveil.microdata.microdata import as_microdata
+from microveil.errors import DataError, MicroveilError, ParameterError, brief
+from microveil.microdata.microdata import Microdata, as_microdata
 from microveil.queries.answers import Answer, Estimate
 from microveil.queries.controls import Control, control_of
-from microveil.queries.controls.base import Asked, refused_statistic
+from microveil.queries.controls.base import Asked, Change, Guard, refused_statistic
 from microveil.queries.database import Database, EngineName
 from microveil.queries.log import Log
 from microveil.queries.questions import ORDER_STATISTICS, Question
@@ -55,20 +56,51 @@ class QueryServer:
         self.controls: tuple[Control, ...] = tuple(map(control_of, chosen))
         table = as_microdata(data)
         self.log = Log(log, data=table.digest(), key=key)
+        self.engine: EngineName = engine
+        self._lock = threading.Lock()
         try:
-            proxies = [proxy for control in self.controls for proxy in control.proxies(self.log.key)]
-            self.database = Database(table, engine=engine, proxies=proxies)
-            self.guards = [control.guard(self.database, self.log.key) for control in self.controls]
-            self._lock = threading.Lock()
+            self.database, self.guards = self._opened(table, self.log.version)
             self._remember()
         except BaseException:
             self.close()
             raise
 
+    def _opened(self, table: Microdata, version: str) -> tuple[Database, list[Guard]]:
+        """The database of a table, and the controls at work on it; a changed table has random numbers of its own."""
+        key = hashlib.sha256(f"{self.log.key}|{version}".encode()).hexdigest() if version else self.log.key
+        proxies = [proxy for control in self.controls for proxy in control.proxies(key)]
+        database = Database(table, engine=self.engine, proxies=proxies)
+        try:
+            return database, [control.guard(database, key) for control in self.controls]
+        except BaseException:
+            database.close()
+            raise
+
+    def update(self, data: Any) -> None:
+        """Answer from a changed table from now on; refused where the change itself would give somebody away.
+
+        Records are recognised by their identifier, or by their place.
+        """
+        table = as_microdata(data)
+        with self._lock:
+            database, guards = self._opened(table, table.digest())
+            try:
+                change = Change(self.database, database)
+                for guard in self.guards:
+                    reason = guard.change_objection(change)
+                    if reason is not None:
+                        raise DataError(f"{guard.control.name}: {reason}")
+                self.log.changed(table.digest())
+            except BaseException:
+                database.close()
+                raise
+            self.database.close()
+            self.database, self.guards = database, guards
+
     def ask(self, asked: str | Mapping[str, Any] | Question, analyst: str = "analyst") -> Answer:
         """Answer a question, or say why not."""
         with self._lock:
-            return self._ask(asked, _checked_name(analyst))
+            return self._ask(asked, checked_name(analyst))
 
     def _ask(self, asked: str | Mapping[str, Any] | Question, analyst: str) -> Answer:
         try:
@@ -78,7 +110,7 @@ class QueryServer:
             self._write(analyst, answer.question, None, answer)
             return answer
         answer = self._answer(question, analyst)
-        self._write(analyst, asked if isinstance(asked, str) else str(question), question, answer)
+        self._write(analyst, asked if isinstance(asked, str) else self.database.fields.told(question), question, answer)
         return answer
 
     def understood(self, asked: str | Mapping[str, Any] | Question) -> Question:
@@ -93,17 +125,18 @@ class QueryServer:
     def _answer(self, question: Question, analyst: str) -> Answer:
         if not question.by:
             return self._single(question, analyst)
+        told = self.database.fields.told(question)
         cells = [
             (names, self._single(single, analyst, table=question))
             for names, single in self.database.fields.cells(question)
         ]
         if all(cell.is_refused for _, cell in cells):
             first = cells[0][1] if cells else Answer("", reason="the table has no cells", control=_NOT_UNDERSTOOD)
-            return Answer(str(question), reason=first.reason, control=first.control)
-        return Answer(str(question), cells=tuple(cells))
+            return Answer(told, reason=first.reason, control=first.control)
+        return Answer(told, cells=tuple(cells))
 
     def _single(self, question: Question, analyst: str, table: Question | None = None) -> Answer:
-        told = str(question)
+        told = self.database.fields.told(question)
         for guard in self.guards:
             question = guard.replaced(question)
         asked = Asked(self.database, question, analyst, table)
@@ -174,6 +207,21 @@ class QueryServer:
                 for guard in self.guards:
                     guard.noted(asked, Answer(str(single), given[0], interval))
 
+    def public_facts(self) -> dict[str, Any]:
+        """What an analyst may know: the attributes, the number of records and the controls."""
+        fields = self.database.fields
+        return {
+            "records": self.database.records,
+            "attributes": [fields[name].to_plain() for name in fields],
+            "confidential": sorted(self.database.confidential),
+            "controls": [control.to_plain() for control in self.controls],
+        }
+
+    def note_rejected(self, analyst: str, request: str, reason: str) -> None:
+        """Log a request that was not a question."""
+        with self._lock:
+            self.log.append({"analyst": analyst, "request": _shortened(request), "reason": reason})
+
     def close(self) -> None:
         """Forget the data and end the process of the engine."""
         if hasattr(self, "database"):
@@ -190,11 +238,11 @@ class QueryServer:
 
 
 def _shortened(asked: object) -> str:
-    text = asked if isinstance(asked, str) else repr(asked)
+    text = asked if isinstance(asked, str) else brief(asked)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _checked_name(analyst: object) -> str:
+def checked_name(analyst: object) -> str:
     if not isinstance(analyst, str) or not analyst.strip() or len(analyst) > _LONGEST_NAME:
         raise ParameterError(f"an analyst has a name of 1 to {_LONGEST_NAME} characters")
     return analyst

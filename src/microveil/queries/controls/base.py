@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
+from microveil.errors import DataError
 from microveil.parameters import Parameterised
 from microveil.queries.answers import Answer, Estimate
 from microveil.queries.conditions import EVERYBODY, Formula
@@ -73,6 +76,28 @@ class Asked:
         return self.database.fingerprint(self.members)
 
 
+class Change:
+    """A table before and after it has changed; records are recognised by their names."""
+
+    def __init__(self, before: Database, after: Database) -> None:
+        self.before, self.after = before, after
+        if tuple(before.fields) != tuple(after.fields):
+            raise DataError("the changed table has other attributes")
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """The names of the records that were added, removed or changed."""
+        before, after = ({name: row for row, name in enumerate(table.ids)} for table in (self.before, self.after))
+        common = [name for name in before if name in after]
+        rows = np.array([[before[name], after[name]] for name in common], dtype=np.int64).reshape(-1, 2)
+        differs = np.zeros(len(common), dtype=bool)
+        for name in self.before.fields:
+            old, new = self.before.cells(name)[rows[:, 0]], self.after.cells(name)[rows[:, 1]]
+            differs |= old != new
+        changed = {name for name, other in zip(common, differs, strict=True) if other}
+        return frozenset(changed | (before.keys() ^ after.keys()))
+
+
 class Guard:
     """A control at work on one database. It changes nothing by itself; a control overrides what it does.
 
@@ -98,6 +123,14 @@ class Guard:
 
     def noted(self, asked: Asked, answer: Answer) -> None:
         """Remember a question that was answered."""
+
+    def change_objection(self, change: Change) -> str | None:
+        """Why the table may not change in this way, if it may not: a difference between two answers is one too."""
+        if self.control.has_memory:
+            return "it remembers what was asked about the table, which cannot change under it"
+        if len(change.touched) == 1:
+            return "a change must touch at least two records, or the difference of two answers tells the one"
+        return None
 
 
 class Control(Parameterised, ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from microveil.errors import ParameterError, TooFewRecordsError
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.queries.conditions import CategorySet, Condition, Formula, all_of, any_of
-from microveil.queries.controls.base import Asked, Control, Guard
+from microveil.queries.controls.base import Asked, Change, Control, Guard
 from microveil.queries.database import Database
 from microveil.queries.questions import Question
 from microveil.typing import BoolArray, IntArray
@@ -64,6 +65,21 @@ class _PartitionGuard(Guard):
             return None
         populations = f"whole populations of {', '.join(self.control.by)}"
         return f"only {populations} with at least {self.control.k} records are answered"
+
+    def change_objection(self, change: Change) -> str | None:
+        row_before = {name: row for row, name in enumerate(change.before.ids)}
+        row_after = {name: row for row, name in enumerate(change.after.ids)}
+        touched: Counter[tuple[str, ...]] = Counter()
+        for name in change.touched:
+            places = {
+                tuple(str(table.cells(by)[rows[name]]) for by in self.control.by)
+                for table, rows in ((change.before, row_before), (change.after, row_after))
+                if name in rows
+            }
+            touched.update(places)
+        if any(count == 1 for count in touched.values()):
+            return "a change must touch at least two records of each population that it touches"
+        return None
 
 
 def _joined(sizes: IntArray, k: int) -> IntArray:

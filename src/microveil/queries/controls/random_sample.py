@@ -28,7 +28,7 @@ class SampleGuard(Guard):
 
     def estimate(self, asked: Asked, estimate: Estimate) -> Estimate | None:
         kept = self.sample(asked)
-        if not kept.size:
+        if not kept.size and asked.question.statistic != "count":
             return None
         value = asked.question.value
         total = (

@@ -24,9 +24,7 @@ class ArrayEngine:
         return Counted(len(members), math.fsum(self.columns[value][members]))
 
     def members(self, where: Formula, value: str | None) -> IntArray:
-        held = where.holds(self.columns.__getitem__)
-        if held is None:
-            held = np.ones(self.records, dtype=bool)
+        held = where.holds(self.columns.__getitem__, self.records)
         if value is not None:
             column = self.columns[value]
             held = held & (~np.isnan(column) if column.dtype.kind == "f" else column >= 0)

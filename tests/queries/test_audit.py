@@ -1,0 +1,243 @@
+"""The audit never lets a compromised set of answers through: against exact arithmetic, and against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import microveil as mv
+from microveil.microdata import Microdata
+from microveil.numerics.auditing.row_space import RowSpace, prime_from
+from microveil.numerics.auditing.value_intervals import (
+    atoms_of,
+    consistent_sums,
+    intervals_of_members,
+    sums_of_atoms,
+)
+from microveil.queries import QueryServer
+from microveil.typing import BoolArray
+
+Serve = Callable[..., QueryServer]
+PRIMES = (prime_from(123_456_789), prime_from(987_654_321))
+SEQUENCES = 10_000
+
+
+def reduced(rows: list[list[int]]) -> list[list[int]]:
+    """The reduced row echelon form up to factors of its rows, in whole numbers without end."""
+    held = [list(row) for row in rows]
+    done = 0
+    for column in range(len(rows[0]) if rows else 0):
+        pivot = next((r for r in range(done, len(held)) if held[r][column]), None)
+        if pivot is None:
+            continue
+        held[done], held[pivot] = held[pivot], held[done]
+        for r in range(len(held)):
+            if r != done and held[r][column]:
+                one, other = held[done][column], held[r][column]
+                held[r] = [a * one - b * other for a, b in zip(held[r], held[done], strict=True)]
+                factor = math.gcd(*held[r]) or 1
+                held[r] = [value // factor for value in held[r]]
+        done += 1
+    return held[:done]
+
+
+def determined(rows: list[list[int]]) -> list[int]:
+    return sorted(
+        next(column for column, value in enumerate(row) if value)
+        for row in reduced(rows)
+        if sum(value != 0 for value in row) == 1
+    )
+
+
+@pytest.mark.spec("01:SDB-6", "01:SDB-4")
+def test_the_row_space_agrees_with_exact_arithmetic_in_ten_thousand_sequences() -> None:
+    rng = np.random.default_rng(5)
+    refused = answered = 0
+    for _ in range(SEQUENCES):
+        records = int(rng.integers(2, 7))
+        space, rows = RowSpace.of(records, PRIMES), []
+        for _ in range(int(rng.integers(1, 6))):
+            members = np.flatnonzero(rng.random(records) < rng.choice([0.3, 0.5, 0.8]))
+            row = [int(record in members) for record in range(records)]
+            after = space.with_answer(members)
+            truth = determined([*rows, row])
+            assert after.determined().tolist() == truth
+            if truth:
+                refused += 1
+                continue
+            space, rows, answered = after, [*rows, row], answered + 1
+        assert space.rank == len(reduced(rows))
+        assert not determined(rows)
+    assert min(refused, answered) > SEQUENCES / 4
+
+
+def test_longer_sequences_agree_too() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(40):
+        records = 14
+        space, rows = RowSpace.of(records, PRIMES), []
+        for _ in range(12):
+            members = np.flatnonzero(rng.random(records) < 0.5)
+            after = space.with_answer(members)
+            row = [int(record in members) for record in range(records)]
+            truth = determined([*rows, row])
+            assert after.determined().tolist() == truth
+            if not truth:
+                space, rows = after, [*rows, row]
+
+
+def block_determined(rows: list[list[int]], block: range) -> bool:
+    """Whether a combination of the columns of a block lies in the row space: it needs fewer rows without them."""
+    without = [[value for column, value in enumerate(row) if column not in block] for row in rows]
+    return len(reduced(without)) < len(reduced(rows))
+
+
+@pytest.mark.spec("01:SDB-6")
+def test_categories_are_determined_by_any_combination_of_their_columns() -> None:
+    rng = np.random.default_rng(7)
+    seen = {True: 0, False: 0}
+    for _ in range(1500):
+        records, width = int(rng.integers(2, 5)), int(rng.integers(2, 4))
+        space, rows = RowSpace.of(records, PRIMES, width), []
+        for _ in range(4):
+            members = np.flatnonzero(rng.random(records) < 0.6)
+            columns: BoolArray = rng.random(width) < 0.5
+            row = np.zeros((records, width), dtype=int)
+            row[members] = columns
+            space, rows = space.with_answer(members, columns), [*rows, row.ravel().tolist()]
+        told = [record for record in range(records)
+                if block_determined(rows, range(record * width, (record + 1) * width))]  # fmt: skip
+        assert space.determined().tolist() == told
+        seen[bool(told)] += 1
+    assert min(seen.values()) > 100
+
+
+def table(records: int, rng: np.random.Generator) -> Microdata:
+    columns = {
+        "a": rng.integers(0, 3, records).astype(str),
+        "b": rng.integers(0, 3, records).astype(str),
+        "income": rng.integers(10, 99, records).astype(float),
+        "illness": rng.choice(["none", "flu", "cancer"], records),
+    }
+    return Microdata.of(pa.table(columns), nominal=["a", "b", "illness"], confidential=["income", "illness"])
+
+
+@pytest.mark.spec("01:SDB-6")
+def test_no_sequence_of_questions_to_a_server_determines_an_income() -> None:
+    rng = np.random.default_rng(8)
+    conditions = [f"{name} {op} '{value}'" for name in "ab" for value in "012" for op in ("=", "<>")]
+    refused = 0
+    for _ in range(25):
+        data = table(8, rng)
+        with mv.QueryServer(data, ["audit"], engine="arrays") as server:
+            rows = []
+            for _ in range(25):
+                where = str(rng.choice([" AND ", " OR "])).join(rng.choice(conditions, 2))
+                answer = server.ask(f"SELECT SUM(income) FROM data WHERE {where}")
+                members = server.database.members(
+                    server.understood(f"SELECT COUNT(*) FROM data WHERE {where}").where, None
+                )
+                row = [int(record in members) for record in range(8)]
+                assert answer.is_refused == bool(determined([*rows, row]))
+                if not answer.is_refused:
+                    rows.append(row)
+                refused += answer.is_refused
+    assert refused > 25
+
+
+def test_counts_of_a_confidential_category_are_audited(serve: Serve) -> None:
+    rng = np.random.default_rng(9)
+    data = table(9, rng)
+    server = serve("audit", data=data)
+    places = np.array(
+        [f"{a}{b}" for a, b in zip(data.arrow("a").to_pylist(), data.arrow("b").to_pylist(), strict=True)]
+    )
+    alone = next(place for place in places if (places == place).sum() == 1)
+    person = f"a = '{alone[0]}' AND b = '{alone[1]}'"
+    for asked in (f"illness = 'flu' AND {person}", f"illness <> 'none' AND {person}"):
+        assert server.ask(f"SELECT COUNT(*) FROM data WHERE {asked}").control == "audit"
+    assert server.ask("SELECT COUNT(*) FROM data WHERE illness = 'flu'").control is None
+    assert server.ask(f"SELECT COUNT(*) FROM data WHERE illness = 'flu' AND NOT ({person})").control == "audit"
+    assert server.ask(f"SELECT COUNT(*) FROM data WHERE illness <> 'flu' AND NOT ({person})").control == "audit"
+    assert server.ask("SELECT COUNT(*) FROM data WHERE illness = 'flu' OR a = '1'").control == "audit"
+    assert server.ask("SELECT COUNT(*) FROM data WHERE income > 50").control == "audit"
+    assert server.ask(f"SELECT COUNT(*) FROM data WHERE {person}").value == 1  # what everybody may know
+    assert server.ask("SELECT SUM(income) FROM data WHERE illness = 'flu'").control == "language"
+
+
+@pytest.mark.spec("01:SDB-6")
+def test_a_refusal_depends_on_questions_and_public_attributes_only() -> None:
+    """The same questions to tables that differ in what is protected are refused alike."""
+    rng = np.random.default_rng(10)
+    data = table(12, rng)
+    other = data.with_columns({"income": pa.array(rng.integers(10, 99, 12).astype(float)),
+                               "illness": pa.array(rng.choice(["none", "flu", "cancer"], 12))})  # fmt: skip
+    values = ["SUM(income)", "AVG(income)", "COUNT(*)"]
+    conditions = [f"{name} {op} '{value}'" for name in "ab" for value in "012" for op in ("=", "<>")]
+    conditions += ["illness = 'flu'", "illness <> 'none'"]
+    for controls in (
+        ["set-size k=3", "audit"], ["overlap limit=3"], ["partition by=a k=3"], ["lattice k=2"], ["random-sample"],
+        ["set-size k=2", "output-noise", "rounding base=5"], ["differential-privacy budget=0.5"],
+    ):  # fmt: skip
+        with (
+            mv.QueryServer(data, controls, engine="arrays") as one,
+            mv.QueryServer(other, controls, engine="arrays") as two,
+        ):
+            for _ in range(60):
+                where = " AND ".join(rng.choice(conditions, 2))
+                text = f"SELECT {rng.choice(values)} FROM data WHERE {where}"
+                assert one.ask(text).reason == two.ask(text).reason, (controls, text)
+
+
+def test_intervals_by_linear_programming_agree_with_enumeration() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(12):
+        records, low, high = 5, 0, 4
+        values = rng.integers(low, high + 1, records)
+        sets = [np.flatnonzero(rng.random(records) < 0.6) for _ in range(3)]
+        totals = np.array([values[members].sum() for members in sets], dtype=float)
+        matrix, sizes, atoms = atoms_of(sets, records)
+        found = intervals_of_members(sums_of_atoms(matrix, totals, sizes, low, high), sizes, low, high)
+        agreeing = np.array([
+            candidate for candidate in itertools.product(range(low, high + 1), repeat=records)
+            if all(sum(candidate[m] for m in members) == total for members, total in zip(sets, totals, strict=True))
+        ])  # fmt: skip
+        for record in range(records):
+            inside = found[atoms[record]]
+            # whole numbers lie within what all numbers allow; a unimodular corner is reached often, not always
+            assert inside[0] <= agreeing[:, record].min() + 1e-9
+            assert inside[1] >= agreeing[:, record].max() - 1e-9
+        drawn = consistent_sums(matrix, totals, sizes, low, high, 5, rng)
+        assert np.allclose(drawn @ matrix.T, totals)
+        assert (drawn >= sizes * low - 1e-9).all()
+        assert (drawn <= sizes * high + 1e-9).all()
+
+
+def test_the_interval_audit_refuses_what_would_confine_a_value(employees: Microdata, serve: Serve) -> None:
+    ranged = employees.with_schema(employees.schema.replacing(employees["salary"].changed(range=(20.0, 100.0))))
+    server = serve("interval-audit width=0.2", data=ranged)
+    assert server.ask("SELECT SUM(salary) FROM data WHERE dept = 'B'").value == 190
+    assert server.ask("SELECT SUM(salary) FROM data WHERE sex = 'M' AND dept = 'B'").control == "interval-audit"
+    assert server.ask("SELECT COUNT(*) FROM data WHERE sex = 'M' AND dept = 'B'").value == 3
+    assert server.ask("SELECT COUNT(*) FROM data WHERE salary > 30").control == "interval-audit"
+    with pytest.raises(mv.MicroveilError, match="needs the range"):
+        serve("interval-audit")
+
+
+def test_the_interval_audit_decides_before_it_looks(employees: Microdata, serve: Serve) -> None:
+    """Another answer to the question that is refused changes nothing in the refusal."""
+    ranged = employees.with_schema(employees.schema.replacing(employees["salary"].changed(range=(20.0, 100.0))))
+    salaries = np.array(employees.arrow("salary").to_pylist(), dtype=float)
+    salaries[[5, 7]] = salaries[[7, 5]]  # records 6 and 8 of department B, a man and a woman
+    swapped = ranged.with_columns({"salary": pa.array(salaries)})
+    outcomes = []
+    for data in (ranged, swapped):
+        server = serve("interval-audit width=0.2", data=data)
+        asked = ["dept = 'B'", "sex = 'M' AND dept = 'B'", "dept = 'A'", "age = 'Y' AND dept = 'A'"]
+        outcomes.append([server.ask(f"SELECT SUM(salary) FROM data WHERE {where}").control for where in asked])
+    assert outcomes[0] == outcomes[1]
