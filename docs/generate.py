@@ -35,7 +35,13 @@ from microveil.registry import describe, find
 ROOT = Path(__file__).resolve().parents[1]
 TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores", "control": "Controls"}
 FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "scores", "control": "controls"}
-MEANING = {"method": "what it does", "attack": "what it measures", "loss": "what it measures", "score": "what it is", "control": "what it does"}
+MEANING = {
+    "method": "what it does",
+    "attack": "what it measures",
+    "loss": "what it measures",
+    "score": "what it is",
+    "control": "what it does",
+}
 
 LINKS = "links"  # what an entry of graphs is for that reads no attribute
 
@@ -53,8 +59,11 @@ def reference_page(kind: str) -> str:
         module, cls = ENTRIES[kind][name].split(":")
         doc = (find(kind, name).__doc__ or "").split(">>>")[0]
         lines += [f"## `{name}`", "", " ".join(doc.split()), ""]
-        lines += [f"- Kinds: {', '.join(entry['kinds']) or LINKS}", f"- Missing values: {entry['missing']}"]
-        lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]
+        if kind == "control":
+            lines += [f"- Family: {entry['family']}", f"- Missing values: {entry['missing']}"]
+        else:
+            lines += [f"- Kinds: {', '.join(entry['kinds']) or LINKS}", f"- Missing values: {entry['missing']}"]
+            lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]
         lines += [f"- Formula: {entry['formula']}"] if entry.get("formula") else []
         if kind == "attack":
             lines.append(f"- Looks for: {_disclosure(find(kind, name))}")
@@ -187,6 +196,8 @@ def readme_table(kind: str) -> str:
     lines = [f"| {kind} | for | {MEANING[kind]} |", "|---|---|---|"]
     for name in ENTRIES[kind]:
         entry = describe(kind, name)
+        if kind == "control":
+            entry["kinds"] = [entry["family"]]
         held = "all" if set(entry["kinds"]) == set(KINDS) else ", ".join(entry["kinds"]) or LINKS
         lines.append(f"| [`{name}`](docs/reference/{FILES[kind]}.md#{name}) | {held} | {entry['summary']} |")
     return "\n".join([*lines, ""])
@@ -266,7 +277,8 @@ def references_page() -> str:
     lines = [
         "# References",
         "",
-        "The works that methods, attacks, losses and scores name as their source. As BibTeX: `docs/references.bib`.",
+        "The works that methods, attacks, losses, scores and controls name as their source. As BibTeX: "
+        "`docs/references.bib`.",
         "",
     ]
     return "\n".join([*lines, *(f"- {work.full}" for work in sorted(works().values(), key=_alphabetical)), ""])

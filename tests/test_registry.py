@@ -18,6 +18,7 @@ ROOMS = {
     "attack": ("attacks", "series", "graphs"),
     "loss": ("losses", "series", "graphs"),
     "score": ("scoring",),
+    "control": ("queries",),
 }
 
 

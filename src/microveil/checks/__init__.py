@@ -1,4 +1,4 @@
-"""What holds for every method, attack, loss and score, as checks that any package can run on its own.
+"""What holds for every method, attack, loss, score and control, as checks that any package can run on its own.
 
 `check_method(MyMethod)` runs all of them. With pytest, each is a test of its own:
 
@@ -7,6 +7,6 @@
         check()
 """
 
-from microveil.checks.running import check_attack, check_loss, check_method, check_score, checks_of
+from microveil.checks.running import check_attack, check_control, check_loss, check_method, check_score, checks_of
 
-__all__ = ["check_attack", "check_loss", "check_method", "check_score", "checks_of"]
+__all__ = ["check_attack", "check_control", "check_loss", "check_method", "check_score", "checks_of"]

@@ -1,4 +1,4 @@
-"""What every method, attack, loss and score says about itself and its parameters."""
+"""What every method, attack, loss, score and control says about itself and its parameters."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from microveil.losses import LossMeasure
 from microveil.masking import Method
 from microveil.parameters import Parameterised, describe_parameters
 from microveil.plugins import GROUPS
+from microveil.queries.controls import Control
 from microveil.registry import describe_class, find, make_of
 
 Class = type[Parameterised]
@@ -33,7 +34,7 @@ def it_describes_itself(cls: Class) -> None:
     json.dumps(entry)
     of_links = getattr(cls, "structural", False) or getattr(cls, "of_graph", False)  # these may treat no attribute
     needed = ["name", "family", "summary", "source", "missing", *([] if of_links else ["kinds"])]
-    needed += ["weights"] if _kind(cls) == "method" else ["meaning"]
+    needed += {"method": ["weights"], "control": []}.get(_kind(cls), ["meaning"])
     for field in needed:
         expect(entry.get(field), f"it has no {field}")
     if _kind(cls) in ("attack", "loss"):
@@ -87,7 +88,9 @@ def it_is_frozen(cls: Class) -> None:
 
 
 def _kind(cls: Class) -> Kind:
-    bases: tuple[tuple[Class, Kind], ...] = ((Method, "method"), (Attack, "attack"), (LossMeasure, "loss"))
+    bases: tuple[tuple[Class, Kind], ...] = (
+        (Method, "method"), (Attack, "attack"), (LossMeasure, "loss"), (Control, "control"),
+    )  # fmt: skip
     return next((kind for base, kind in bases if issubclass(cls, base)), "score")
 
 

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from microveil.attacks import Attack
-from microveil.checks import attacks, declarations, losses, measures, methods
+from microveil.checks import attacks, controls, declarations, losses, measures, methods
 from microveil.entries import ENTRIES, Kind
 from microveil.errors import ParameterError, UnknownNameError
 from microveil.losses import LossMeasure
@@ -24,7 +24,7 @@ _MODULES: dict[str, tuple[ModuleType, ...]] = {
     "attack": (declarations, measures, attacks),
     "loss": (declarations, measures, losses),
     "score": (declarations,),
-    "control": (declarations,),
+    "control": (declarations, controls),
 }
 _BASES: dict[str, type[Parameterised]] = {
     "method": Method,
@@ -53,6 +53,11 @@ def check_loss(cls: type[LossMeasure]) -> None:
 def check_score(cls: type[ScoreRule]) -> None:
     """Run every check of a score rule."""
     _check("score", cls)
+
+
+def check_control(cls: type[Control]) -> None:
+    """Run every check of a control."""
+    _check("control", cls)
 
 
 def checks_of(kind: Kind, cls: type[Parameterised]) -> Iterator[tuple[str, Callable[[], None]]]:

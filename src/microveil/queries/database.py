@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.errors import ParameterError
 from microveil.microdata.hierarchy import node_text
@@ -58,9 +60,19 @@ class Database:
 
     def fingerprint(self, members: IntArray) -> str:
         """The SHA-256 of the sorted names of some records: two questions about the same records have the same one."""
-        names = [self.ids[member] for member in members]
-        ordered = sorted(names, key=int) if all(map(str.isdecimal, names)) else sorted(names)
-        return hashlib.sha256(",".join(ordered).encode()).hexdigest()
+        places, names = self._in_order
+        chosen = names.take(pa.array(np.sort(places[members])))
+        joined = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(chosen)], pa.int32()), chosen), ",")
+        return hashlib.sha256(joined[0].as_buffer()).hexdigest()
+
+    @cached_property
+    def _in_order(self) -> tuple[IntArray, pa.Array]:
+        """The place of every record in the order of their names, and these names in order; numbers go by size."""
+        numbers = all(map(str.isdecimal, self.ids))
+        order = sorted(range(self.records), key=lambda record: int(self.ids[record]) if numbers else self.ids[record])
+        places = np.empty(self.records, dtype=np.int64)
+        places[order] = np.arange(self.records)
+        return places, pa.array([self.ids[record] for record in order], pa.string())
 
     @cached_property
     def _deviations(self) -> dict[str, float]:

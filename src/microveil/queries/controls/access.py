@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from microveil.errors import ParameterError
 from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import EVERYBODY, Formula
 from microveil.queries.controls.base import Control, Guard
@@ -36,11 +37,13 @@ class Access(Control):
     name: ClassVar[str] = "access"
     family: ClassVar[str] = "access restriction"
     summary: ClassVar[str] = "answers about the records that an analyst may see (query modification)"
-    source: ClassVar[str] = "Stonebraker and Wong 1974"
+    source: ClassVar[str] = "Stonebraker and Wong (1974)"
     quick: ClassVar[dict[str, str]] = {"where": "age >= 18"}
 
-    where: str = parameter(help="condition that visible records meet, as after WHERE", min_length=1)
+    where: str = parameter(default="", help="condition that visible records meet, as after WHERE")
     everywhere: bool = parameter(default=False, help="whether questions without conditions are restricted too")
 
     def guard(self, database: Database, key: str) -> Guard:
+        if not self.where.strip():
+            raise ParameterError("access: say in 'where' which records are visible, such as where=\"age >= 18\"")
         return _AccessGuard(self, database, key)

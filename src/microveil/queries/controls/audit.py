@@ -99,7 +99,7 @@ class Audit(Control):
     name: ClassVar[str] = "audit"
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "refuses what would determine somebody's value together with former answers"
-    source: ClassVar[str] = "Chin and Ozsoyoglu 1982"
+    source: ClassVar[str] = "Chin and Özsoyoğlu (1982)"
     has_memory: ClassVar[bool] = True
 
     analysts: Memory = parameter(default="all", help=ALONE_OR_TOGETHER)

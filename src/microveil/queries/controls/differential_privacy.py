@@ -111,7 +111,7 @@ class DifferentialPrivacy(Control):
     name: ClassVar[str] = "differential-privacy"
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "adds Laplace noise and keeps a budget"
-    source: ClassVar[str] = "Dwork, McSherry, Nissim and Smith 2006"
+    source: ClassVar[str] = "Dwork et al. (2006)"
     has_memory: ClassVar[bool] = True
     gives_exact_answers: ClassVar[bool] = False
     decides_without_data: ClassVar[bool] = True

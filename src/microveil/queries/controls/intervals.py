@@ -72,7 +72,7 @@ class IntervalAnswers(Control):
     name: ClassVar[str] = "intervals"
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "answers with intervals that hold the truth"
-    source: ClassVar[str] = "Gopal, Garfinkel and Goes 2002"
+    source: ClassVar[str] = "Gopal, Garfinkel and Goes (2002)"
     answers_order_statistics: ClassVar[bool] = True
     gives_exact_answers: ClassVar[bool] = False
 

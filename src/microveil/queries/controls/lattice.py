@@ -58,7 +58,7 @@ class Lattice(Control):
     name: ClassVar[str] = "lattice"
     family: ClassVar[str] = "conceptual"
     summary: ClassVar[str] = "answers by sets of attributes whose table has no small cell"
-    source: ClassVar[str] = "Denning 1983; Adam and Wortmann 1989"
+    source: ClassVar[str] = "Denning and Schlörer (1983)"
 
     k: int = parameter(default=3, ge=1, le=MOST_RECORDS, help="fewest records of a cell")
 

@@ -50,14 +50,13 @@ class Overlap(Control):
     """Answers only if the query set shares at most `limit` records with every query set that was answered before.
 
     The same query set again is answered again. It stops trackers whose questions overlap much, and the difference of
-    two means; with sets of s records and overlaps of r, (s + r - 1) / r questions still find a value (Dobkin, Jones and
-    Lipton 1979).
+    two means; with sets of s records and overlaps of r, (s + r - 1) / r questions still find a value.
     """
 
     name: ClassVar[str] = "overlap"
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "answers only where few records are shared with each former question"
-    source: ClassVar[str] = "Dobkin, Jones and Lipton 1979; Adam and Wortmann 1989"
+    source: ClassVar[str] = "Dobkin, Jones and Lipton (1979)"
     has_memory: ClassVar[bool] = True
 
     limit: float = parameter(

@@ -22,11 +22,15 @@ class _PartitionGuard(Guard):
 
     def __init__(self, control: Partitioned, database: Database, key: str) -> None:
         super().__init__(control, database, key)
-        for name in control.by:
+        public = [name for name in database.fields if name not in database.confidential]
+        self.by = control.by or tuple(name for name in public if not database.fields[name].is_numeric)
+        if not self.by:
+            raise ParameterError("partition: there is no public attribute with categories")
+        for name in self.by:
             if database.fields[name].is_numeric:
                 raise ParameterError(f"partition: atomic populations are given by categories, and '{name}' has numbers")
-        codes = [np.asarray(database.values(name), dtype=np.int64) + 1 for name in control.by]
-        cells, first = number_rows(codes, [len(database.fields[name].domain) + 1 for name in control.by])
+        codes = [np.asarray(database.values(name), dtype=np.int64) + 1 for name in self.by]
+        cells, first = number_rows(codes, [len(database.fields[name].domain) + 1 for name in self.by])
         self.joined = _joined(np.bincount(cells, minlength=len(first)), control.k)  # the atom of every cell
         self.atoms: IntArray = self.joined[cells]
         self.sizes = np.bincount(self.atoms)
@@ -38,7 +42,7 @@ class _PartitionGuard(Guard):
     def _cell(self, record: int) -> Formula:
         """The conditions that the records of the cell of a record meet."""
         conditions = []
-        for name in self.control.by:
+        for name in self.by:
             field, place = self.database.fields[name], int(self.database.values(name)[record])
             chosen = CategorySet(frozenset() if place < 0 else frozenset([place]), len(field.domain))
             conditions.append(Condition(name, chosen, or_missing=place < 0))
@@ -63,7 +67,7 @@ class _PartitionGuard(Guard):
     def objection(self, asked: Asked) -> str | None:
         if self._touched(asked.public)[1]:
             return None
-        populations = f"whole populations of {', '.join(self.control.by)}"
+        populations = f"whole populations of {', '.join(self.by)}"
         return f"only {populations} with at least {self.control.k} records are answered"
 
     def change_objection(self, change: Change) -> str | None:
@@ -72,7 +76,7 @@ class _PartitionGuard(Guard):
         touched: Counter[tuple[str, ...]] = Counter()
         for name in change.touched:
             places = {
-                tuple(str(table.cells(by)[rows[name]]) for by in self.control.by)
+                tuple(str(table.cells(by)[rows[name]]) for by in self.by)
                 for table, rows in ((change.before, row_before), (change.after, row_after))
                 if name in rows
             }
@@ -109,11 +113,12 @@ class Partitioned(Control):
     name: ClassVar[str] = "partition"
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "answers only about unions of populations of at least k records"
-    source: ClassVar[str] = "Chin and Ozsoyoglu 1979; Schlorer 1983"
+    source: ClassVar[str] = "Chin and Özsoyoğlu (1981); Schlörer (1983)"
     answers_order_statistics: ClassVar[bool] = True
-    quick: ClassVar[dict[str, tuple[str, ...]]] = {"by": ("sex",)}
 
-    by: tuple[str, ...] = parameter(min_length=1, help="attributes whose combinations are the populations")
+    by: tuple[str, ...] = parameter(
+        default=(), help="attributes whose combinations are the populations; default: all public categories"
+    )
     k: int = parameter(default=3, ge=1, le=MOST_RECORDS, help="fewest records of a population")
     snap: Literal["refuse", "outer"] = parameter(
         default="refuse", help="what happens to a question that cuts through populations"

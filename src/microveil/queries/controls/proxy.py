@@ -27,7 +27,7 @@ class Proxy(Control):
     name: ClassVar[str] = "proxy"
     family: ClassVar[str] = "data perturbation"
     summary: ClassVar[str] = "answers from masked data"
-    source: ClassVar[str] = "Adam and Wortmann 1989; Liew, Choi and Liew 1985"
+    source: ClassVar[str] = "Liew, Choi and Liew (1985); Adam and Wortmann (1989)"
     answers_order_statistics: ClassVar[bool] = True
     gives_exact_answers: ClassVar[bool] = False
 

@@ -53,7 +53,7 @@ class RandomSample(Control):
     name: ClassVar[str] = "random-sample"
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "answers are computed from a fixed random sample of the query set"
-    source: ClassVar[str] = "Denning 1980"
+    source: ClassVar[str] = "Denning (1980)"
     gives_exact_answers: ClassVar[bool] = False
 
     share: float = parameter(default=0.9, gt=0, lt=1, help="probability that a record is in the sample")

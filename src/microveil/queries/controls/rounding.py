@@ -40,7 +40,7 @@ class RoundedAnswers(Control):
     name: ClassVar[str] = "rounding"
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "rounds answers to multiples of a base"
-    source: ClassVar[str] = "Adam and Wortmann 1989"
+    source: ClassVar[str] = "Adam and Wortmann (1989)"
     gives_exact_answers: ClassVar[bool] = False
 
     base: float = parameter(default=5.0, gt=0, le=LARGEST_NUMBER, help="what answers are multiples of")

@@ -30,7 +30,7 @@ class Statistics(Control):
     name: ClassVar[str] = "statistics"
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "answers only the statistics and formulas that are allowed"
-    source: ClassVar[str] = "Adam and Wortmann 1989"
+    source: ClassVar[str] = "Adam and Wortmann (1989)"
 
     allowed: tuple[str, ...] = parameter(default=("count", "sum", "mean"), min_length=1, help="statistics to answer")
     conjunctions: bool = parameter(default=False, help="whether OR between attributes is refused")
