@@ -16,6 +16,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "microveil"
 ENTRANCES = ("microveil.cli.", "microveil.checks.")
 BY_NAME = {
     "microveil.microdata.files.isolation.main": "a process that reads one file is started with it",
+    "microveil.queries.engines.duckdb_worker.main": "the process of DuckDB is started with it",
     "microveil.study.worker.main": "the worker processes of a study are started with it",
 }
 Definition = tuple[str, str]  # a module, and what is defined in it

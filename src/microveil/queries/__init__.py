@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from microveil.entries import offered
+from microveil.entries import homes, offered
 
 __all__ = ["Answer", "Control", "QueryServer", "Question", "control_of"]
 
 _HOMES = {
+    **homes("microveil.queries"),
     "Answer": "microveil.queries.answers",
     "Control": "microveil.queries.controls",
     "Question": "microveil.queries.questions",
     "QueryServer": "microveil.queries.server",
     "control_of": "microveil.queries.controls",
 }
-__getattr__, __dir__ = offered(globals(), _HOMES, __all__)
+__getattr__, __dir__ = offered(globals(), _HOMES, [*__all__, *homes("microveil.queries")])

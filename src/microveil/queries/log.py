@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -133,8 +133,3 @@ class Log:
 
 def _text(entry: Mapping[str, Any]) -> str:
     return json.dumps(entry, sort_keys=True, allow_nan=False)
-
-
-def refusals(entries: Sequence[Mapping[str, Any]]) -> int:
-    """How many questions were not answered."""
-    return sum(entry.get("outcome") != "answered" for entry in entries if "asked" in entry)

@@ -87,7 +87,7 @@ class IntervalAudit(Control):
     name: ClassVar[str] = "interval-audit"
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "refuses what would probably confine somebody's value to a narrow interval"
-    source: ClassVar[str] = "Kenthapadi, Mishra and Nissim (2005); Li et al. (2002)"
+    source: ClassVar[str] = "Kenthapadi, Mishra and Nissim (2005); Li et al. (2002b)"
     has_memory: ClassVar[bool] = True
 
     width: float = parameter(default=0.1, gt=0, le=1, help="shortest interval, as a share of the attribute's range")
