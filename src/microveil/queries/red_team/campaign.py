@@ -78,8 +78,8 @@ class Campaign:
             told.append(f"no attack has learnt {self.sought} of anybody")
         if not self.declared:
             told.append(
-                f"the schema declares nothing confidential, so counts may have conditions on {self.value} as on any "
-                "other attribute; declare it (--confidential)"
+                f"the schema does not declare {self.value} confidential, so controls take it for something that everybody "
+                "knows; declare it (--confidential)"
             )
         return told
 
@@ -157,7 +157,7 @@ def attack_queries(
 
     >>> import microveil as mv
     >>> people = mv.datasets.survey(300, seed=1)
-    >>> found = attack_queries(people, ["set-size k=5"], value="income", attacks=["singleton", "general-tracker"])
+    >>> found = attack_queries(people, ["set-size k=5"], value="benefit", attacks=["singleton", "general-tracker"])
     >>> found["singleton"].success, found["general-tracker"].success
     ('none', 'exact')
     """
@@ -182,7 +182,7 @@ def attack_queries(
         told = tuple(_told(control) for control in opened.controls)
         found = Campaign(
             tuple(outcomes), len(table), battlefield.addressable, battlefield.secret.attribute, battlefield.category,
-            battlefield.knowledge.attributes, scope, told, bool(table.schema.confidential),
+            battlefield.knowledge.attributes, scope, told, battlefield.secret.attribute in table.schema.confidential,
         )  # fmt: skip
         if quality:
             from microveil.queries.criteria import quality_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import ClassVar
 
 from microveil.parameters import parameterised
@@ -34,7 +33,8 @@ class FirstDerivativeDifference(OracleAttack):
     )
 
     def says(self, intruder: Intruder, target: int, condition: Condition) -> bool | None:
-        for c1, tracker in itertools.islice(splits(intruder, target), 3):
+        pairs = sorted(splits(intruder, target), key=lambda pair: -(intruder.size(pair[0]) or 0))
+        for c1, tracker in pairs[:3]:
             if differs_by_target(intruder, c1, tracker):
                 told = self._differ(intruder, condition, c1, tracker)
                 if told is not None:
@@ -48,7 +48,7 @@ class FirstDerivativeDifference(OracleAttack):
             first = _count(intruder, all_of([c1, chosen]))
             second = _count(intruder, all_of([tracker, chosen])) if first is not None else None
             if first is not None and second is not None:
-                return (abs(first.value - second.value) > _SAME) != bool(turned)
+                return bool(abs(first.value - second.value) > _SAME) != bool(turned)
         return None
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 from microveil.parameters import parameter, parameterised
+from microveil.queries.conditions import Formula
+from microveil.queries.questions import Question
 from microveil.queries.red_team.addressing import differs_by_target, splits
 from microveil.queries.red_team.base import QueryAttack, claimed, needs_numbers
 from microveil.queries.red_team.intruder import Intruder
-from microveil.queries.red_team.readings import Claim
+from microveil.queries.red_team.readings import Claim, Reading
 
 
 @parameterised
 class MeanDifference(QueryAttack):
     """Two groups that differ in one member, their means and their sizes: x = N_A mean_A - N_B mean_B.
 
-    Two questions for each target, four without a register. It shows that means are as telling as sums.
+    Four questions for each target: two means, and two counts of the records in which the value is not missing. Where
+    counts are refused, the register tells the sizes. It shows that means are as telling as sums.
     """
 
     name: ClassVar[str] = "mean-difference"
@@ -33,9 +36,15 @@ class MeanDifference(QueryAttack):
         for larger, smaller in pairs[: self.attempts]:
             if not differs_by_target(intruder, larger, smaller):
                 continue
-            records, fewer = intruder.size(larger), intruder.size(smaller)
+            records, fewer = _measured(intruder, larger), _measured(intruder, smaller)
             mean = intruder.mean(larger)
             other = intruder.mean(smaller) if mean is not None else None
             if mean is not None and other is not None and records and fewer:
                 return claimed(intruder, target, mean.times(records) - other.times(fewer))
         return None
+
+
+def _measured(intruder: Intruder, where: Formula) -> int | None:
+    """The number of records that a mean is taken over."""
+    counted = Reading.of(intruder.answer(Question("count", intruder.secret.attribute, where)))
+    return round(counted.value) if counted is not None and intruder.is_certain else intruder.size(where)

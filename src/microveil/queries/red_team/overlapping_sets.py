@@ -9,7 +9,7 @@ import numpy as np
 from microveil.parameters import parameter, parameterised
 from microveil.queries.red_team.addressing import Addresses
 from microveil.queries.red_team.base import QueryAttack, claimed, needs_register
-from microveil.queries.red_team.intruder import Intruder
+from microveil.queries.red_team.intruder import Intruder, shuffled
 from microveil.queries.red_team.linear_systems import weights_for
 from microveil.queries.red_team.readings import Claim, Reading
 
@@ -34,11 +34,21 @@ class OverlappingSets(QueryAttack):
         return needs_register(intruder)
 
     def on(self, intruder: Intruder, target: int) -> Claim | None:
-        addresses, size = Addresses(intruder), max(self.size, intruder.facts.smallest_set)
-        people = addresses.addressable(size * (size - 1) + 1, first=[target])
-        if len(people) < size * (size - 1) + 1 or people[0] != target:
+        size = max(self.size, intruder.facts.smallest_set)
+        # a value may be missing in others, which makes query sets smaller than they look
+        for attempt, larger in enumerate((size, size, size + 1)):
+            found = self._attempted(intruder, target, larger, in_order=attempt == 0)
+            if found is not None:
+                return claimed(intruder, target, found)
+        return None
+
+    def _attempted(self, intruder: Intruder, target: int, size: int, *, in_order: bool) -> Reading | None:
+        addresses, needed = Addresses(intruder), size * (size - 1)
+        people = addresses.addressable(needed + 1 if in_order else 4 * needed + 1, first=[target])
+        if len(people) < needed + 1 or people[0] != target:
             return None
-        grid = np.array(people[1:]).reshape(size, size - 1)
+        others = people[1:] if in_order else shuffled(intruder.rng, people[1:])[:needed]
+        grid = np.array(others).reshape(size, size - 1)
         sets = [[target, *row] for row in grid.tolist()] + grid.T.tolist()
         readings = []
         for members in sets:
@@ -47,7 +57,7 @@ class OverlappingSets(QueryAttack):
             if reading is None:
                 return None
             readings.append(reading)
-        return claimed(intruder, target, solved(intruder, sets, readings, target))
+        return solved(intruder, sets, readings, target)
 
 
 def solved(intruder: Intruder, sets: list[list[int]], readings: list[Reading], target: int) -> Reading | None:

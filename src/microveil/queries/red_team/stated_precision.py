@@ -36,5 +36,5 @@ class StatedPrecision(OracleAttack):
             if any(answer.is_refused for answer in answers):
                 continue
             told = [a.value if a.deviation is None else a.deviation for a in answers]
-            return told[0] != told[1]
+            return bool(told[0] != told[1])
         return None

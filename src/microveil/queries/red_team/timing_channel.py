@@ -41,7 +41,7 @@ class TimingChannel(OracleAttack):
         if abs(inside - outside) <= self.separation * max(spread, other):
             return None
         taken, _ = self._timed(intruder, conditions, condition)
-        return abs(taken - inside) < abs(taken - outside)
+        return bool(abs(taken - inside) < abs(taken - outside))
 
     def _timed(self, intruder: Intruder, conditions: list[Condition], condition: Condition) -> tuple[float, float]:
         """The median of the times, and their spread around it."""
