@@ -35,7 +35,13 @@ from microveil.registry import describe, find
 ROOT = Path(__file__).resolve().parents[1]
 TITLES = {"method": "Methods", "attack": "Attacks", "loss": "Losses", "score": "Scores", "control": "Controls"}
 FILES = {"method": "methods", "attack": "attacks", "loss": "losses", "score": "scores", "control": "controls"}
-MEANING = {"method": "what it does", "attack": "what it measures", "loss": "what it measures", "score": "what it is", "control": "what it does"}
+MEANING = {
+    "method": "what it does",
+    "attack": "what it measures",
+    "loss": "what it measures",
+    "score": "what it is",
+    "control": "what it does",
+}
 
 LINKS = "links"  # what an entry of graphs is for that reads no attribute
 

@@ -14,6 +14,10 @@ from microveil.queries.database import Database
 class _SetSizeGuard(Guard):
     control: SetSize
 
+    def __init__(self, control: SetSize, database: Database, key: str) -> None:
+        super().__init__(control, database, key)
+        self.populations: dict[str | None, int] = {None: database.records}
+
     def objection(self, asked: Asked) -> str | None:
         k = self.control.k
         if asked.size < k or (self.control.both_ways and asked.size > self._population(asked) - k):
@@ -24,7 +28,9 @@ class _SetSizeGuard(Guard):
     def _population(self, asked: Asked) -> int:
         """All records in which the attribute that is measured is there: the complement is taken within them."""
         value = asked.question.value
-        return self.database.records if value is None else self.database.counted(EVERYBODY, value).records
+        if value not in self.populations:
+            self.populations[value] = self.database.counted(EVERYBODY, value).records
+        return self.populations[value]
 
 
 @parameterised

@@ -31,7 +31,14 @@ ATTACKS = {
     "automatic-search": "automatic_search:AutomaticSearch",
 }
 # those that the criterion of security counts first
-CLASSIC = ("singleton", "individual-tracker", "general-tracker", "double-tracker", "overlapping-sets", "mean-difference")
+CLASSIC = (
+    "singleton",
+    "individual-tracker",
+    "general-tracker",
+    "double-tracker",
+    "overlapping-sets",
+    "mean-difference",
+)
 _HOMES = {entry.split(":")[1]: f"{_HERE}.{entry.split(':')[0]}" for entry in ATTACKS.values()}
 _HOMES |= {"Campaign": f"{_HERE}.campaign", "attack_queries": f"{_HERE}.campaign"}
 __all__ = ["ATTACKS", "CLASSIC", "QueryAttack", "attacks_of"]

@@ -125,7 +125,7 @@ def _unique(intruder: Intruder, name: str) -> BoolArray:
     column = intruder.knowledge.columns[name]
     _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
     present = ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
-    return (counts[np.ravel(place)] == 1) & present
+    return np.asarray((counts[np.ravel(place)] == 1) & present)
 
 
 def _singled_out(addresses: Addresses) -> IntArray:

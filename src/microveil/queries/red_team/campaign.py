@@ -78,8 +78,8 @@ class Campaign:
             told.append(f"no attack has learnt {self.sought} of anybody")
         if not self.declared:
             told.append(
-                f"the schema does not declare {self.value} confidential, so controls take it for something that everybody "
-                "knows; declare it (--confidential)"
+                f"the schema does not declare {self.value} confidential, so controls take it for known to "
+                "everybody; declare it (--confidential)"
             )
         return told
 

@@ -85,8 +85,8 @@ def _chain(intruder: Intruder, name: str, own: Condition) -> Iterator[tuple[Form
     steps: list[Formula] = [own]
     if field.is_numeric:
         at = own.values.spans[0].low if isinstance(own.values, NumberSet) and own.values.spans else 0.0
-        for width in (2.0**power for power in range(-2, 40)):
-            steps.append(Condition(name, NumberSet.of(Span(at - width, at + width))))
+        widths = (2.0**power for power in range(-2, 40))
+        steps += [Condition(name, NumberSet.of(Span(at - width, at + width))) for width in widths]
     else:
         assert isinstance(own.values, CategorySet)
         chosen = set(own.values.places)

@@ -20,8 +20,8 @@ class FirstDerivativeDifference(OracleAttack):
     """Counts the values of the confidential attribute, class by class, in two groups that differ by the target: the
     answers are the same in all classes but the target's.
 
-    Noise that belongs to the records that are counted does not help: where the target is not, these are the same records
-    and the answers agree to the last digit. Two questions for each class, or for each halving of a number.
+    Noise that belongs to the records that are counted does not help: where the target is not, these are the same
+    records and the answers agree to the last digit. Two questions for each class, or for each halving of a number.
     """
 
     name: ClassVar[str] = "first-derivative-difference"

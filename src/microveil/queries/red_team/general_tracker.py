@@ -72,7 +72,7 @@ def trackers(intruder: Intruder, avoided: set[str]) -> Iterator[Formula]:
     """Conditions on one attribute that hold for 2s to N - 2s records, those nearest to half of them first, and those on
     attributes that are not avoided before others."""
     smallest, records = intruder.facts.smallest_set, intruder.facts.records
-    found = []
+    found: list[tuple[bool, float, int, Formula]] = []
     for name in intruder.knowledge.attributes:
         for condition in _simple(intruder, name):
             size = intruder.size(condition)

@@ -179,4 +179,3 @@ def complement(formula: Formula) -> Formula:
 def shuffled(rng: np.random.Generator, items: Sequence[int]) -> list[int]:
     """The items in a random order."""
     return [int(items[place]) for place in rng.permutation(len(items))]
-

@@ -101,5 +101,7 @@ def fitted(sets: BoolArray, sums: FloatArray, limits: tuple[float, float] | None
     equations = hstack([csr_matrix(matrix), identity(count), -identity(count)]).tocsr()
     scale = max(1.0, float(np.abs(sums).max()))  # the solver's tolerances are absolute
     bounds = np.concatenate([np.tile([low / scale, high / scale], (people, 1)), np.tile([0.0, np.inf], (2 * count, 1))])
-    solved = linprog(cost, A_eq=equations, b_eq=sums / scale, bounds=bounds, method="highs-ds" if count < 400 else "highs-ipm")
+    solved = linprog(
+        cost, A_eq=equations, b_eq=sums / scale, bounds=bounds, method="highs-ds" if count < 400 else "highs-ipm"
+    )
     return np.full(people, np.nan) if solved.x is None else np.asarray(solved.x[:people] * scale)

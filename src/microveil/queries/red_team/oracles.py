@@ -21,8 +21,8 @@ _LARGEST = 2.0**60  # where a search without declared limits ends
 
 @parameterised
 class OracleAttack(QueryAttack):
-    """Tells by `says` whether the target's value lies in a set. Before it is believed, it must tell apart the set of all
-    values and a set that no value lies in."""
+    """Tells by `says` whether the target's value lies in a set. Before it is believed, it must tell the set of all
+    values from one that no value lies in."""
 
     precision: float = parameter(
         default=1e-7, gt=0, le=1, help="width at which a number counts as found, as a share of its size"

@@ -54,7 +54,10 @@ class RangeCreep(QueryAttack):
                 continue
             at = float(knowledge.columns[name][target])
             for others in self._surroundings(intruder, target, name):
-                for low, high in (((-np.inf, at, True), (-np.inf, at, False)), ((at, np.inf, True), (at, np.inf, False))):
+                for low, high in (
+                    ((-np.inf, at, True), (-np.inf, at, False)),
+                    ((at, np.inf, True), (at, np.inf, False)),
+                ):
                     pair = [all_of([others, _range(name, *ends)]) for ends in (low, high)]
                     sizes = [intruder.size(formula) or 0 for formula in pair]
                     if sizes[0] - sizes[1] == 1 and all(map(intruder.is_answerable, sizes)):
