@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from microveil.cli.options import Force, Input, Json, TableOptions, split, with_table_options
-from microveil.cli.printing import bar_for, console, note, print_json, say
+from microveil.cli.printing import bar_for, note, print_json, say
 from microveil.cli.tables import read_table
 
 if TYPE_CHECKING:
@@ -115,30 +115,25 @@ def attack_queries(
 
 
 def _show(found: Campaign, name: str) -> None:
-    from rich.table import Table
+    from microveil.display import text_table
 
     say(f"{name}: {found.records:,} records, {found.addressable:,} of them unlike all others in what is known")
     say(f"sought: {found.sought}; known: {', '.join(found.known)}, of {_OF[found.scope]}")
     say(f"controls: {'; '.join(found.controls) or 'none'}")
-    head, *rows = found.rows()
-    shown = Table(title="attacks", title_justify="left")
-    for place, column in enumerate(head):
-        shown.add_column(column, justify="left" if place < 2 else "right")
-    for row in rows:
-        shown.add_row(*row, style="bold" if row[1] in ("exact", "partial") else None)
-    console().print(shown)
+    say()
+    for line in text_table(found.rows(), right=set(range(2, 7))):
+        say(line)
+    say("exact: values learnt within a millionth; near: within a tenth of a standard deviation; wrong: other claims")
+    say()
     for sentence in found.findings:
         say(sentence)
     for outcome in found.outcomes:
         if outcome.why_not is not None:
             note(f"{outcome.attack} was not tried: {outcome.why_not}")
     if found.quality is not None:
-        criteria = Table(title="quality of the controls", title_justify="left", show_header=False)
-        criteria.add_column("")
-        criteria.add_column("")
-        for row in found.quality.rows():
-            criteria.add_row(*row)
-        console().print(criteria)
+        say()
+        for line in text_table(found.quality.rows()):
+            say(line)
 
 
 _OF = {"register": "everybody", "target": "the targets alone"}

@@ -12,7 +12,16 @@ import numpy as np
 
 from microveil.display import number
 from microveil.queries.answers import Answer
-from microveil.queries.conditions import EVERYBODY, CategorySet, Condition, Formula, NumberSet, Span, all_of
+from microveil.queries.conditions import (
+    EVERYBODY,
+    CategorySet,
+    Condition,
+    Formula,
+    NumberSet,
+    Span,
+    all_of,
+    attributes_of,
+)
 from microveil.queries.database import Database
 from microveil.queries.questions import Question, Statistic
 from microveil.queries.server import QueryServer
@@ -242,6 +251,11 @@ def usual_questions(database: Database, value: str, category: int | None = None)
     groups: list[Formula] = [EVERYBODY]
     for name in names[:_MOST_ATTRIBUTES]:
         groups += _classes(database, name)
+    parted = [name for name in names if 1 < len(database.fields[name].domain) <= _MOST_CATEGORIES]
+    if parted:  # crossed, so that there are sums that must add up
+        fewest = min(parted, key=lambda name: len(database.fields[name].domain))
+        others = [group for group in groups[1:] if fewest not in attributes_of(group)]
+        groups += [all_of([group, part]) for part in _classes(database, fewest) for group in others]
     if category is not None:
         held = Condition(value, CategorySet(frozenset([category]), len(database.fields[value].domain)))
         return {"count": [Question("count", None, all_of([group, held])) for group in groups]}

@@ -41,6 +41,12 @@ def identifying(intruder: Intruder, target: int) -> list[Condition] | None:
 def splits(intruder: Intruder, target: int) -> Iterator[tuple[Formula, Formula]]:
     """Pairs of query sets that differ by the target alone and are large enough to be answered: C1, and C1 and not C2,
     where C1 and C2 identify the target. The smallest first where answers are noisy, else the largest."""
+    if target not in intruder.pairs:
+        intruder.pairs[target] = list(_split(intruder, target))
+    yield from intruder.pairs[target]
+
+
+def _split(intruder: Intruder, target: int) -> Iterator[tuple[Formula, Formula]]:
     found = identifying(intruder, target)
     if not found:
         return

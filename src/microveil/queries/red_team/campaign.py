@@ -104,12 +104,12 @@ class Campaign:
 
     def rows(self) -> list[tuple[str, ...]]:
         """The table of outcomes as texts, with its heading."""
-        head = ("attack", "success", "exactly", "partially", "wrongly", "targets", "questions", "refused", "for each")
+        head = ("attack", "success", "exact", "near", "wrong", "asked", "refused")
         return [head, *map(_row, self.outcomes)]
 
     def __str__(self) -> str:
         lines = [f"controls: {'; '.join(self.controls) or 'none'}", ""]
-        lines += text_table(self.rows(), right=set(range(2, 9)))
+        lines += text_table(self.rows(), right=set(range(2, 7)))
         return "\n".join([*lines, "", *self.findings])
 
     def to_html(self, title: str = "Red team") -> str:
@@ -121,12 +121,9 @@ class Campaign:
 
 def _row(outcome: Outcome) -> tuple[str, ...]:
     if outcome.why_not is not None:
-        return (outcome.attack, "not tried", *[""] * 7)
-    return (
-        outcome.attack, outcome.success if outcome.success != "none" else "no", str(outcome.exact),
-        str(outcome.partial), str(outcome.wrong), str(outcome.targets), f"{outcome.questions:,}",
-        f"{outcome.refused:,}", number(outcome.questions_for_each),
-    )  # fmt: skip
+        return (outcome.attack, "not tried", *[""] * 5)
+    counts = outcome.exact, outcome.partial, outcome.wrong, outcome.questions, outcome.refused
+    return outcome.attack, "no" if outcome.success == "none" else outcome.success, *(f"{n:,}" for n in counts)
 
 
 def attack_queries(

@@ -109,6 +109,8 @@ class Intruder:
         self.questions, self.rng, self.clock = questions, rng, clock
         self.asked = self.refused = 0
         self.known: dict[Question, Answer] = {}
+        self.sizes: dict[Formula, int] = {}  # of sets in the register
+        self.pairs: dict[int, list[tuple[Formula, Formula]]] = {}  # of sets that differ by a target
 
     def ask(self, question: Question) -> Answer:
         """Ask, whether or not the answer is known."""
@@ -140,7 +142,9 @@ class Intruder:
     def size(self, where: Formula) -> int | None:
         """How many records meet a formula: known from the register, or asked for."""
         if self.knowledge.scope == "register":
-            return len(self.knowledge.members(where))
+            if where not in self.sizes:
+                self.sizes[where] = len(self.knowledge.members(where))
+            return self.sizes[where]
         counted = Reading.of(self.answer(Question("count", None, where)))
         return None if counted is None else round(counted.value)
 

@@ -32,8 +32,8 @@ class LinearReconstruction(QueryAttack):
     summary: ClassVar[str] = "fits all values to noisy sums over random sets, by linear programming"
     source: ClassVar[str] = "Dinur and Nissim (2003); Cohen and Nissim (2020b)"
 
-    records: int = parameter(default=60, ge=2, le=10_000, help="people whose values are reconstructed")
-    oversampling: float = parameter(default=4.0, gt=0, le=1000, help="questions for each of them")
+    records: int = parameter(default=30, ge=2, le=10_000, help="people whose values are reconstructed")
+    oversampling: float = parameter(default=33.0, gt=0, le=1000, help="questions for each of them")
     solver: Literal["linear program", "least squares"] = parameter(
         default="linear program", help="how values are fitted to the answers"
     )
