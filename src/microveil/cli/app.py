@@ -11,7 +11,20 @@ import typer
 from typer.exceptions import TyperException
 
 import microveil
-from microveil.cli import assess, demo, describe, methods, protect, query, report, reproduce, risk, search, study
+from microveil.cli import (
+    assess,
+    attack_queries,
+    demo,
+    describe,
+    methods,
+    protect,
+    query,
+    report,
+    reproduce,
+    risk,
+    search,
+    study,
+)
 from microveil.cli.printing import (
     BAD_USAGE,
     CANCELLED,
@@ -110,6 +123,7 @@ app.command(epilog=f"{protect.EXAMPLE}\n\n{protect.MORE}")(protect.protect)
 app.command(epilog=assess.EXAMPLE)(assess.assess)
 app.command(epilog=study.EXAMPLE)(study.study)
 app.command(epilog=search.EXAMPLE)(search.search)
+app.command(name="attack-queries", epilog=attack_queries.EXAMPLE)(attack_queries.attack_queries)
 app.command(epilog=query.EXAMPLE)(query.query)
 app.command(epilog=query.SERVE_EXAMPLE)(query.serve_queries)
 app.command(epilog=report.EXAMPLE)(report.report)

@@ -15,9 +15,15 @@ KEYING = (
 
 
 def label_of(asked: Asked, keying: Keying) -> str:
-    """The query set, with the attribute that is measured unless the set alone is meant."""
-    value = asked.question.value
-    return asked.fingerprint if keying == "set" or value is None else f"{asked.fingerprint}|{value}"
+    """The records, with the attribute that is measured unless the set alone is meant.
+
+    Under a condition on a confidential attribute the query set without that condition belongs to it, too: two sets that
+    differ by one person would else have the same noise in all classes but that person's, which tells the class.
+    """
+    value, label = asked.question.value, asked.fingerprint
+    if asked.has_secret:
+        label = f"{asked.database.fingerprint(asked.query_set)}|{label}"
+    return label if keying == "set" or value is None else f"{label}|{value}"
 
 
 def hashed(*parts: str) -> int:

@@ -22,7 +22,8 @@ class _NoiseGuard(Guard):
     def estimate(self, asked: Asked, estimate: Estimate) -> Estimate:
         from scipy.special import ndtri
 
-        question, records = asked.question, max(len(asked.members), 1)
+        # by the query set, which everybody may know: the stated deviation must not tell how many meet what is secret
+        question, records = asked.question, max(len(asked.query_set), 1)
         counts = question.statistic == "count"
         spread = _OF_A_COUNT if counts or question.value is None else self.database.deviation(question.value)
         deviation = self.control.c * spread * np.sqrt(records)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from microveil.errors import ParameterError
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
+from microveil.queries.conditions import EVERYBODY
 from microveil.queries.controls.base import Asked, Control, Guard
 from microveil.queries.database import Database
 
@@ -13,12 +14,23 @@ from microveil.queries.database import Database
 class _SetSizeGuard(Guard):
     control: SetSize
 
+    def __init__(self, control: SetSize, database: Database, key: str) -> None:
+        super().__init__(control, database, key)
+        self.populations: dict[str | None, int] = {None: database.records}
+
     def objection(self, asked: Asked) -> str | None:
         k = self.control.k
-        if asked.size < k or (self.control.both_ways and asked.size > self.database.records - k):
+        if asked.size < k or (self.control.both_ways and asked.size > self._population(asked) - k):
             end = f", and at most {k} fewer than all" if self.control.both_ways else ""
             return f"the query set must have at least {k} records{end}"
         return None
+
+    def _population(self, asked: Asked) -> int:
+        """All records in which the attribute that is measured is there: the complement is taken within them."""
+        value = asked.question.value
+        if value not in self.populations:
+            self.populations[value] = self.database.counted(EVERYBODY, value).records
+        return self.populations[value]
 
 
 @parameterised
