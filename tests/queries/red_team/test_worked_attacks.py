@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from microveil.microdata import Microdata
-from microveil.queries import Question, QueryServer
+from microveil.queries import QueryServer, Question
 from microveil.queries.conditions import Formula, all_of
 from microveil.queries.red_team import double_tracker, general_tracker
 from microveil.queries.red_team.addressing import identifying
