@@ -32,6 +32,7 @@ class Cells:
     largest: FloatArray  # contributions without their sign, a column each, the largest first; 0 where there are no more
     consents: BoolArray  # whether these contributors consent to be disclosed
     exposed: FloatArray  # the largest contribution of one who does not consent
+    waived: BoolArray  # whether all contributors consent
     absolute: FloatArray  # the contributions added without their signs
     single: IntArray  # who the only contributor is, as a number; -1 where there are none or several
     used: tuple[tuple[int, ...], ...]  # the dimensions of each table
@@ -48,7 +49,7 @@ class Cells:
 
     def take(self, cells: IntArray) -> Cells:
         """Only these cells, in this order."""
-        columns = ("values", "contributors", "largest", "consents", "exposed", "absolute", "single")
+        columns = ("values", "contributors", "largest", "consents", "exposed", "waived", "absolute", "single")
         taken = {name: getattr(self, name)[cells] for name in columns}
         keys = None if self.keys is None else self.keys[cells]
         codes = Structure(self.structure.trees, self.structure.codes[cells])
@@ -88,7 +89,7 @@ def tabulate(
         Structure(tuple(trees), codes),
         *(
             np.concatenate([getattr(part, name) for part in parts])
-            for name in ("values", "contributors", "largest", "consents", "exposed", "absolute", "single")
+            for name in ("values", "contributors", "largest", "consents", "exposed", "waived", "absolute", "single")
         ),
         used=tuple(used),
         is_count=is_count,
@@ -122,6 +123,8 @@ def _of_level(trees: Sequence[Tree], step: Sequence[int], records: Records, tops
     largest, consents = _tops(owner, sizes, consenting, count, tops)
     exposed = np.zeros(count)
     np.maximum.at(exposed, owner[~consenting], sizes[~consenting])
+    waived = np.ones(count, dtype=bool)
+    np.logical_and.at(waived, owner, consenting)
     weighted = np.bincount(cell, weights=np.abs(contributions) * weights, minlength=count)
     keys = None
     if records.keys is not None:
@@ -129,7 +132,7 @@ def _of_level(trees: Sequence[Tree], step: Sequence[int], records: Records, tops
         np.add.at(keys, cell, records.keys[inside])
     structure = Structure(tuple(trees), codes[inside][first])
     return Cells(
-        *(structure, values, contributors, largest, consents, exposed, weighted.astype(np.float64), single),
+        *(structure, values, contributors, largest, consents, exposed, waived, weighted.astype(np.float64), single),
         used=(),
         is_count=is_count,
         keys=keys,
@@ -176,7 +179,7 @@ def spread(cells: Cells, codes: IntArray) -> Cells:
     empty = at < 0
     made.values[empty] = made.absolute[empty] = made.exposed[empty] = 0.0
     made.contributors[empty], made.single[empty] = 0, NOBODY
-    made.largest[empty], made.consents[empty] = 0.0, True
+    made.largest[empty], made.consents[empty], made.waived[empty] = 0.0, True, True
     if made.keys is not None:
         made.keys[empty] = 0
     return replace(made, structure=Structure(cells.structure.trees, codes))
@@ -202,6 +205,7 @@ def completed(cells: Cells) -> Cells:
             for name in ("values", "contributors", "absolute"):
                 np.add.at(getattr(whole, name), target, getattr(cells, name)[source])
             np.maximum.at(whole.exposed, target, cells.exposed[source])
+            np.logical_and.at(whole.waived, target, cells.waived[source])
             _merge_tops(whole, cells, target, source)
             only = whole.contributors[target] == 1
             carries = cells.contributors[source] == 1

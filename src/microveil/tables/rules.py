@@ -57,7 +57,7 @@ class Frequency(Rule):
 
     def sensitive(self, cells: Cells) -> BoolArray:
         few = (cells.contributors > 0) & (cells.contributors < self.n)
-        return few & (cells.is_count | ~_all_consent(cells))
+        return few & ~cells.waived
 
 
 @parameterised
@@ -187,6 +187,3 @@ def primary_cells(rules: Sequence[Rule], cells: Cells) -> BoolArray:
         found |= rule.sensitive(cells)
     return found
 
-
-def _all_consent(cells: Cells) -> BoolArray:
-    return np.asarray((cells.exposed == 0) & cells.consents.all(axis=1) & (cells.contributors > 0))
