@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from microveil.progress import Progress, silent
 from microveil.tables.structure import Structure, cell_keys, everything, with_ancestors
@@ -207,11 +209,27 @@ def completed(cells: Cells) -> Cells:
             np.maximum.at(whole.exposed, target, cells.exposed[source])
             np.logical_and.at(whole.waived, target, cells.waived[source])
             _merge_tops(whole, cells, target, source)
-            only = whole.contributors[target] == 1
-            carries = cells.contributors[source] == 1
-            whole.single[target[only & carries]] = cells.single[source[only & carries]]
     whole.structure.check_additive(whole.values)
-    return whole
+    return replace(whole, single=same_contributors(whole.structure, whole.contributors))
+
+
+def same_contributors(structure: Structure, contributors: IntArray) -> IntArray:
+    """A number for the contributor of every cell that has only one, where nobody says who that is.
+
+    A total with one contributor has the one of the cell below it; of cells side by side each has another.
+    """
+    alone = contributors == 1
+    edges = []
+    for dimension in range(len(structure.trees)):
+        above = structure.parent(dimension)
+        linked = np.flatnonzero((above >= 0) & alone)
+        linked = linked[alone[above[linked]]]
+        edges.append(np.stack([linked, above[linked]]))
+    ends = np.concatenate(edges, axis=1) if edges else np.zeros((2, 0), dtype=np.int64)
+    size = len(structure)
+    graph = sp.coo_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(size, size))
+    labels = connected_components(graph, directed=False)[1]
+    return np.where(alone, labels, NOBODY).astype(np.int64)
 
 
 def _merge_tops(whole: Cells, cells: Cells, target: IntArray, source: IntArray) -> None:

@@ -1,15 +1,13 @@
 """What an attacker computes from a table with suppressed cells: the least and the largest value that each could have.
 
 Published cells deviate by nothing, so only suppressed ones are unknowns, and these fall into parts that no equation
-connects. Linear programs over one part are solved together, a copy of the part for each, because starting the solver
-takes longer than a small program.
+connects. Many small linear programs are solved together, because starting the solver takes longer than one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,16 +32,34 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Suppressed columns that equations connect, with the equations between them."""
+class Answer:
+    """The table that answers a question: the deviations of the columns that may deviate. The multipliers of the
+    equations prove that no other goes farther."""
 
     columns: IntArray
-    equations: sp.csr_array
+    deviations: FloatArray
     rows: IntArray
+    multipliers: FloatArray
+    reached: float
 
-    @cached_property
-    def place(self) -> dict[int, int]:
-        return {int(column): i for i, column in enumerate(self.columns)}
+
+class Surroundings:
+    """Finds the columns nearest to a column, as steps through equations go."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._mark = problem, 0
+        self._marks = (np.zeros(len(problem), dtype=np.int64), np.zeros(problem.equations.shape[0], dtype=np.int64))
+
+    def of(self, column: int, allowed: BoolArray, most: int) -> IntArray:
+        """At most so many of the allowed columns, the column itself first."""
+        from microveil.numerics.linear.regions import near
+
+        equations, by_column = self._problem.equations, self._problem.by_column
+        self._mark += 1
+        return near(
+            equations.indptr, equations.indices, by_column.indptr, by_column.indices, allowed, column, most,
+            *self._marks, self._mark,
+        )  # fmt: skip
 
 
 class Attacker:
@@ -54,103 +70,88 @@ class Attacker:
         self.problem, self.suppressed = problem, suppressed
         self.lower = problem.lower if strength is None else problem.lower * strength
         self.upper = problem.upper if strength is None else problem.upper * strength
-        self.part_of = np.full(len(problem), -1, dtype=np.int64)
-        self.parts: list[Part] = []
-        columns = np.flatnonzero(suppressed)
-        if not len(columns):
-            return
-        among = sp.csr_array(problem.by_column[:, columns])
-        touched = np.flatnonzero(np.diff(among.indptr) > 0)
-        among = sp.csr_array(among[touched])
-        labels = _parts(among)
-        self.part_of[columns] = labels
-        of_row = labels[among.indices[among.indptr[:-1]]] if len(touched) else np.zeros(0, dtype=np.int64)
-        column_order, row_order = np.argsort(labels, kind="stable"), np.argsort(of_row, kind="stable")
-        count = int(labels.max()) + 1
-        column_ends = np.searchsorted(labels[column_order], np.arange(count + 1))
-        row_ends = np.searchsorted(of_row[row_order], np.arange(count + 1))
-        for part in range(count):
-            here = column_order[column_ends[part] : column_ends[part + 1]]
-            rows = row_order[row_ends[part] : row_ends[part + 1]]
-            inside = sp.csr_array(sp.csc_array(among[rows])[:, here])
-            self.parts.append(Part(columns[here], inside, touched[rows]))
+        self.part_of, self.parts = _parts(problem, suppressed)
+        self._surroundings = Surroundings(problem)
 
-    def deviations(self, questions: Sequence[Question]) -> list[FloatArray]:
-        """For each question the deviations of all columns of the part in the table that answers it."""
-        return [deviations for deviations, _ in self.answers(questions)]
+    def answers(self, questions: Sequence[Question], most: int | None = None) -> Iterable[list[Answer]]:
+        """The answers in lists, as they come, in the order of the questions.
 
-    def answers(self, questions: Sequence[Question]) -> list[tuple[FloatArray, FloatArray]]:
-        """For each question those deviations, and the multipliers of the part's equations that prove them extreme."""
-        answers: list[tuple[FloatArray, FloatArray] | None] = [None] * len(questions)
-        waiting: dict[int, list[int]] = {}
-        for number, question in enumerate(questions):
-            waiting.setdefault(int(self.part_of[question.column]), []).append(number)
-        for part, numbers in waiting.items():
-            step = max(1, _TOGETHER // len(self.parts[part].columns))
-            for begin in range(0, len(numbers), step):
-                some = numbers[begin : begin + step]
-                found = self._solve(self.parts[part], [questions[number] for number in some])
-                for number, answer in zip(some, found, strict=True):
-                    answers[number] = answer
-        return [answer for answer in answers if answer is not None]
+        With `most` only so many columns around the one in question may deviate: such a table is possible, too, but may
+        not be the one that goes farthest.
+        """
+        waiting: list[Question] = []
+        regions: list[IntArray] = []
+        size = 0
+        for question in questions:
+            region = self.parts[self.part_of[question.column]]
+            if most is not None and len(region) > most:
+                region = self._surroundings.of(question.column, self.suppressed, most)
+            if waiting and size + len(region) > _TOGETHER:
+                yield self._solve(waiting, regions)
+                waiting, regions, size = [], [], 0
+            waiting.append(question)
+            regions.append(region)
+            size += len(region)
+        if waiting:
+            yield self._solve(waiting, regions)
 
     def farthest(self, questions: Sequence[Question]) -> FloatArray:
         """How far each question's column can go in its direction."""
-        found = self.deviations(questions)
-        at = (self.parts[self.part_of[q.column]].place[q.column] for q in questions)
-        return np.array([abs(y[i]) for y, i in zip(found, at, strict=True)])
+        return np.array([answer.reached for answers in self.answers(questions) for answer in answers])
 
-    def scale(self, part: Part) -> float:
-        """A size for numbers in the solver, whose tolerances are absolute."""
-        levels = np.maximum(self.problem.up, self.problem.down)[part.columns]
-        return float(np.median(levels[levels > 0])) if (levels > 0).any() else 1.0
-
-    def _solve(self, part: Part, questions: Sequence[Question]) -> list[tuple[FloatArray, FloatArray]]:
-        size, copies = len(part.columns), len(questions)
-        scale = self.scale(part)
-        bounds = np.tile(np.stack([self.lower[part.columns], self.upper[part.columns]], axis=1), (copies, 1, 1))
-        aim = np.zeros((copies, size))
-        for copy, question in enumerate(questions):
-            aim[copy, part.place[question.column]] = -question.sign
-            for known in question.known:
-                if known in part.place:
-                    bounds[copy, part.place[known]] = 0.0
-        equations = sp.block_diag([part.equations] * copies, format="csr")
+    def _solve(self, questions: Sequence[Question], regions: Sequence[IntArray]) -> list[Answer]:
+        matrix, origin, row_starts, starts, columns = blocks(self.problem, regions)
+        bounds = np.stack([self.lower[columns], self.upper[columns]], axis=1)
+        aim, scales = np.zeros(len(columns)), np.empty(len(columns))
+        for number, question in enumerate(questions):
+            here = slice(starts[number], starts[number + 1])
+            levels = np.maximum(self.problem.up[columns[here]], self.problem.down[columns[here]])
+            scales[here] = float(np.median(levels[levels > 0])) if (levels > 0).any() else 1.0
+            aim[here][columns[here] == question.column] = -question.sign
+            if question.known:
+                bounds[here][np.isin(columns[here], question.known)] = 0.0
+        # the tolerances of the solver are absolute, so levels should have about the size of one
         found = linprog(
-            aim.ravel(), A_eq=equations, b_eq=np.zeros(equations.shape[0]), bounds=bounds.reshape(-1, 2) / scale,
-            method="highs",
-        )  # fmt: skip
+            aim, A_eq=matrix, b_eq=np.zeros(matrix.shape[0]), bounds=bounds / scales[:, None], method="highs"
+        )
         if found.status != 0:
             raise DataError("the solver could not find the range of the suppressed cells; check the sizes of the values")
-        multipliers = found.eqlin.marginals.reshape(copies, part.equations.shape[0])
-        return list(zip(found.x.reshape(copies, size) * scale, multipliers, strict=True))
-
-    def lift(self, part: Part, wanted: IntArray, signs: IntArray, known: Sequence[int] = ()) -> FloatArray:
-        """Deviations of a part that take as many of these columns as possible to their levels, all at once."""
-        problem, size, scale = self.problem, len(part.columns), self.scale(part)
-        bounds = np.stack([self.lower[part.columns], self.upper[part.columns]], axis=1) / scale
-        bounds[[part.place[k] for k in known if k in part.place]] = 0.0
-        levels = np.where(signs > 0, problem.up[wanted], problem.down[wanted]) / scale
-        at = np.array([part.place[int(column)] for column in wanted])
-        many = len(wanted)
-        demand = sp.csr_array(
-            (np.concatenate([-signs.astype(float), levels]), (np.tile(np.arange(many), 2), np.append(at, size + np.arange(many)))),
-            shape=(many, size + many),
-        )  # fmt: skip
-        equations = sp.hstack([part.equations, sp.csr_array((part.equations.shape[0], many))], format="csr")
-        found = linprog(
-            np.append(np.zeros(size), -np.ones(many)), A_ub=demand, b_ub=np.zeros(many), A_eq=equations,
-            b_eq=np.zeros(equations.shape[0]), bounds=np.concatenate([bounds, np.tile([0.0, 1.0], (many, 1))]),
-            method="highs",
-        )  # fmt: skip
-        return found.x[:size] * scale if found.status == 0 else np.zeros(size)
+        deviations, multipliers = found.x * scales, found.eqlin.marginals
+        made = []
+        for number in range(len(questions)):
+            here, rows = slice(starts[number], starts[number + 1]), slice(row_starts[number], row_starts[number + 1])
+            reached = float(np.abs(aim[here]) @ np.abs(deviations[here]))
+            made.append(Answer(columns[here], deviations[here], origin[rows], multipliers[rows], reached))
+        return made
 
 
-def _parts(among: sp.csr_array) -> IntArray:
-    """Which columns equations connect, as labels."""
-    rows, columns = among.shape
-    coordinates = sp.coo_array(among)
-    ends = (coordinates.coords[0], rows + coordinates.coords[1])
-    graph = sp.coo_array((np.ones(coordinates.nnz), ends), shape=(rows + columns, rows + columns))
-    labels = connected_components(graph, directed=False)[1][rows:]
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+def blocks(problem: Problem, regions: Sequence[IntArray]) -> tuple[sp.csc_array, IntArray, IntArray, IntArray, IntArray]:
+    """The equations of several regions as one block matrix; which equations its rows are, where those of each region
+    start, where its columns start, and the columns."""
+    from microveil.numerics.linear.regions import side_by_side
+
+    whole = problem.by_column
+    columns = np.concatenate(regions).astype(np.int64)
+    starts = np.append(0, np.cumsum([len(region) for region in regions])).astype(np.int64)
+    column_starts, rows, values, origin, row_starts = side_by_side(
+        whole.indptr, whole.indices, whole.data, whole.shape[0], starts, columns
+    )
+    matrix = sp.csc_array((values, rows, column_starts), shape=(len(origin), len(columns)))
+    return matrix, origin, row_starts, starts, columns
+
+
+def _parts(problem: Problem, suppressed: BoolArray) -> tuple[IntArray, list[IntArray]]:
+    """The part that each suppressed column belongs to (-1 of others), and the columns of every part."""
+    part_of = np.full(len(problem), -1, dtype=np.int64)
+    columns = np.flatnonzero(suppressed)
+    if not len(columns):
+        return part_of, []
+    among = sp.coo_array(problem.by_column[:, columns])
+    rows = problem.equations.shape[0]
+    ends = (among.coords[0], rows + among.coords[1])
+    size = rows + len(columns)
+    graph = sp.coo_array((np.ones(among.nnz), ends), shape=(size, size))
+    labels = np.unique(connected_components(graph, directed=False)[1][rows:], return_inverse=True)[1]
+    part_of[columns] = labels
+    order = np.argsort(labels, kind="stable")
+    return part_of, np.split(columns[order].astype(np.int64), np.flatnonzero(np.diff(labels[order])) + 1)

@@ -7,20 +7,21 @@ once; only cells for which none was found that way are looked at one by one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from microveil.progress import Progress, silent
-from microveil.tables.attacker import NEARLY, Attacker, Part, Question
+from microveil.progress import Part, Progress, Rising, silent
+from microveil.tables.attacker import NEARLY, Attacker, Question
 from microveil.tables.problem import Problem
 from microveil.tables.relations import Relation, Solutions
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _EXACTLY = 3_000_000  # unknowns of all programs of a part, up to which every interval is computed
-_ROUNDS = 12
-_TOGETHER = 3000
+_NEIGHBOURHOODS = (100, 400, 1600, None)
+_BATCH = 3000
 
 
 @dataclass(frozen=True)
@@ -58,23 +59,17 @@ def audit(
     problem: Problem, suppressed: BoolArray, *, intervals: bool = True, progress: Progress = silent
 ) -> Audit:
     """Attack a suppression. Without `intervals` exactly those levels are proved that must be reached."""
+    progress = Rising(progress)
     attacker = Attacker(problem, suppressed)
     low, high, exact = np.zeros(len(problem)), np.zeros(len(problem)), np.zeros(len(problem), dtype=bool)
     primary = np.flatnonzero(problem.primary & suppressed)
-    by_part: dict[int, list[int]] = {}
-    for column in primary.tolist():
-        by_part.setdefault(int(attacker.part_of[column]), []).append(column)
-    done = 0
-    for part, columns in by_part.items():
-        progress(done / max(len(primary), 1), "auditing the suppressed cells")
-        done += len(columns)
-        some = np.array(columns, dtype=np.int64)
-        if intervals and 2 * len(some) * len(attacker.parts[part].columns) <= _EXACTLY:
-            exact[some] = True
-            for sign, ends in ((1, high), (-1, low)):
-                ends[some] = sign * attacker.farthest([Question(int(c), sign) for c in some])
-        else:
-            prove(attacker, attacker.parts[part], some, low, high)
+    of_part = np.array([len(part) for part in attacker.parts], dtype=np.int64)
+    effort = 2 * np.bincount(attacker.part_of[primary], minlength=len(of_part)) * of_part
+    in_full = primary[effort[attacker.part_of[primary]] <= (_EXACTLY if intervals else 0)]
+    exact[in_full] = True
+    for sign, ends, part in ((1, high, Part(progress, 0.0, 0.3)), (-1, low, Part(progress, 0.3, 0.6))):
+        _measure(attacker, in_full, sign, ends, part)
+    prove(attacker, primary[~exact[primary]], low, high, progress=Part(progress, 0.6, 1.0))
     solutions = Solutions.of(problem, suppressed)
     high = np.where(high >= problem.unbounded, np.inf, high)
     low = np.where(-low >= problem.unbounded, -np.inf, low)
@@ -85,33 +80,47 @@ def audit(
     )  # fmt: skip
 
 
-def prove(attacker: Attacker, part: Part, columns: IntArray, low: FloatArray, high: FloatArray) -> None:
-    """Widen `low` and `high` of these columns of a part until their levels are reached, or as far as they go."""
+def _measure(attacker: Attacker, columns: IntArray, sign: int, ends: FloatArray, progress: Progress) -> None:
+    """How far each of these columns can go."""
+    done = 0
+    for answers in attacker.answers([Question(int(column), sign) for column in columns]):
+        for answer in answers:
+            ends[columns[done]] = sign * answer.reached
+            done += 1
+        progress(done / len(columns), "auditing the suppressed cells")
+
+
+def prove(
+    attacker: Attacker,
+    columns: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    sizes: Sequence[int | None] = _NEIGHBOURHOODS,
+    progress: Progress = silent,
+) -> None:
+    """Widen `low` and `high` of these columns until their levels are reached, or as far as they go.
+
+    Tables are sought in which only columns near the one in question deviate; in wider and wider regions, of these
+    sizes, for those that need it.
+    """
     problem = attacker.problem
-    for sign in (1, -1):
-        for _ in range(_ROUNDS):
+    for number, size in enumerate(sizes):
+        for sign in (1, -1):
             open_ends = _open(problem, columns, low, high, sign)
-            if len(open_ends) < 2:
-                break
-            before = len(open_ends)
-            _widen(part, attacker.lift(part, open_ends, np.full(len(open_ends), sign)), low, high)
-            if len(_open(problem, columns, low, high, sign)) > 0.9 * before:
-                break
-        open_ends = _open(problem, columns, low, high, sign)
-        step = max(1, _TOGETHER // len(part.columns))
-        while len(open_ends):  # one by one, but every table that is found may prove more
-            asked, open_ends = open_ends[:step], open_ends[step:]
-            for deviations in attacker.deviations([Question(int(c), sign) for c in asked]):
-                _widen(part, deviations, low, high)
-            open_ends = _open(problem, open_ends, low, high, sign)
+            total, batch = len(open_ends), 4 * max(1, _BATCH // (size or len(problem)))
+            while len(open_ends):
+                asked, open_ends = open_ends[:batch], open_ends[batch:]
+                for answers in attacker.answers([Question(int(c), sign) for c in asked], size):
+                    for answer in answers:
+                        np.maximum.at(high, answer.columns, answer.deviations)
+                        np.minimum.at(low, answer.columns, answer.deviations)
+                open_ends = _open(problem, open_ends, low, high, sign)
+                done = (1 - len(open_ends) / total + (sign < 0)) / 2
+                progress((number + done) / len(sizes), "auditing the suppressed cells")
 
 
 def _open(problem: Problem, columns: IntArray, low: FloatArray, high: FloatArray, sign: int) -> IntArray:
     """The columns whose level in this direction is not reached."""
     reached, level = (high, problem.up) if sign > 0 else (-low, problem.down)
     return columns[reached[columns] < level[columns] * (1 - NEARLY)]
-
-
-def _widen(part: Part, deviations: FloatArray, low: FloatArray, high: FloatArray) -> None:
-    np.maximum.at(high, part.columns, deviations)
-    np.minimum.at(low, part.columns, deviations)

@@ -55,19 +55,30 @@ def _eliminated(problem: Problem, candidates: BoolArray) -> tuple[BoolArray, boo
 def _candidates(problem: Problem, per_equation: int) -> BoolArray:
     """Primary columns, and of every equation that has a candidate its cheapest others, until nothing is added."""
     candidates = problem.primary.copy()
+    cheap, pattern = _cheapest(problem, per_equation), abs(problem.equations)
+    while True:
+        touched: IntArray = np.flatnonzero(pattern @ candidates)
+        added = np.asarray(cheap[touched].sum(axis=0)).ravel() > 0
+        if not (added & ~candidates).any():
+            return candidates
+        candidates = candidates | added
+
+
+def cheapest_columns(problem: Problem) -> BoolArray:
+    """Columns that are among the cheapest of an equation, or a quarter, half or three quarters of the way up."""
+    return np.asarray(_cheapest(problem, _CHEAPEST, quarters=True).sum(axis=0)).ravel() > 0
+
+
+def _cheapest(problem: Problem, per_equation: int, *, quarters: bool = False) -> sp.csr_array:
+    """The cheapest columns of each equation that are not primary, as a matrix of ones."""
     equations = problem.equations
     sizes = np.diff(equations.indptr)
     row = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((problem.cost[equations.indices], problem.primary[equations.indices], row))
-    rank = np.arange(len(order)) - equations.indptr[:-1][row[order]]
-    cheap = sp.csr_array(
-        (np.ones(int((rank < per_equation).sum())), (row[order][rank < per_equation], equations.indices[order][rank < per_equation])),
-        shape=equations.shape,
-    )  # fmt: skip
-    pattern = abs(equations)
-    while True:
-        touched: IntArray = np.flatnonzero(pattern @ candidates)
-        added = cheap[touched].sum(axis=0) > 0
-        if not (added & ~candidates).any():
-            return candidates
-        candidates = candidates | np.asarray(added)
+    rank = np.arange(len(order)) - equations.indptr[:-1][row]
+    chosen = rank < per_equation
+    if quarters:
+        for part in (1, 2, 3):
+            chosen |= rank == part * sizes[row] // 4
+    chosen &= ~problem.primary[equations.indices[order]]
+    return sp.csr_array((np.ones(int(chosen.sum())), (row[chosen], equations.indices[order][chosen])), equations.shape)

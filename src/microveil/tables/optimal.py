@@ -8,6 +8,7 @@ cost of the master is a lower bound, and the best suppression that passed the au
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,10 +18,10 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from microveil.progress import Progress, Rising, silent
-from microveil.tables.attacker import NEARLY, Attacker, Question
+from microveil.tables.attacker import NEARLY, Answer, Attacker, Question
 from microveil.tables.audit import audit
 from microveil.tables.problem import Problem
-from microveil.tables.reinforcement import Demand, reinforced, trimmed
+from microveil.tables.reinforcement import Demand, demands_of, reinforced, trimmed
 from microveil.tables.relations import Solutions
 from microveil.typing import BoolArray, FloatArray
 
@@ -85,7 +86,7 @@ def optimal_suppression(
     began, report = time.monotonic(), Rising(progress)
     cost = np.where(problem.primary, 0.0, problem.cost)
     best, best_cost, bound = start, float(cost[start].sum()), 0.0
-    demands = _demands(problem)
+    demands = demands_of(problem)
     cuts = _Cuts(problem)
 
     def left(share: float = 1.0) -> float:
@@ -132,29 +133,23 @@ def optimal_suppression(
     return Optimum(best, best_cost, min(bound, best_cost))
 
 
-def _demands(problem: Problem) -> list[Demand]:
-    ends = ((1, problem.up), (-1, problem.down))
-    columns = np.flatnonzero(problem.primary).tolist()
-    return [Demand(c, sign, float(level[c])) for c in columns for sign, level in ends if level[c] > 0]
-
-
 def _separate(problem: Problem, chosen: FloatArray, demands: Sequence[Demand], cuts: _Cuts) -> bool:
     """Add the inequalities that a choice violates; whether there were any."""
     added = _lonely(problem, chosen, cuts)
     attacker = Attacker(problem, chosen > 0, chosen)
-    for demand, answer in zip(demands, attacker.answers([Question(d.column, d.sign) for d in demands]), strict=True):
-        part = attacker.parts[attacker.part_of[demand.column]]
-        if abs(answer[0][part.place[demand.column]]) < demand.level * (1 - NEARLY):
-            added |= cuts.add_level(_reach(problem, part.rows, answer[1], demand), demand.level)
-    if not added and (chosen % 1 == 0).all():
-        added = _insiders(problem, chosen > 0, cuts)
+    lists = attacker.answers([Question(d.column, d.sign) for d in demands])
+    for demand, answer in zip(demands, itertools.chain.from_iterable(lists), strict=True):
+        if answer.reached < demand.level * (1 - NEARLY):
+            added |= cuts.add_level(_reach(problem, answer, demand), demand.level)
+    if (chosen % 1 == 0).all():
+        added |= _insiders(problem, chosen > 0, cuts)
     return added
 
 
-def _reach(problem: Problem, rows: np.ndarray, multipliers: FloatArray, demand: Demand) -> FloatArray:  # type: ignore[type-arg]
+def _reach(problem: Problem, answer: Answer, demand: Demand) -> FloatArray:
     """How much each column, if it is suppressed, lets the demand's column deviate at most, by these multipliers."""
     weights = np.zeros(problem.equations.shape[0])
-    weights[rows] = multipliers
+    weights[answer.rows] = answer.multipliers
     reduced = -(problem.equations.T @ weights)
     reduced[demand.column] -= demand.sign
     reduced[np.abs(reduced) < 1e-9] = 0.0
@@ -185,9 +180,8 @@ def _insiders(problem: Problem, suppressed: BoolArray, cuts: _Cuts) -> bool:
         attacker = Attacker(problem, suppressed)
         sign = 1 if problem.up[column] > 0 else -1
         question = Question(column, sign, own)
-        part = attacker.parts[attacker.part_of[column]]
-        _, multipliers = attacker.answers([question])[0]
-        helps = _reach(problem, part.rows, multipliers, Demand(column, sign, 1.0)) > 1e-9
+        [[answer]] = attacker.answers([question])
+        helps = _reach(problem, answer, Demand(column, sign, 1.0)) > 1e-9
         helps[list(own)] = False
         if not (helps & suppressed).any() and helps.any():
             added |= cuts.add(np.where(helps, 1.0, 0.0))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from microveil.tables.aggregation import NOBODY, Cells
 from microveil.tables.rules import Rule
 from microveil.typing import BoolArray, FloatArray, IntArray
 
+Matrix = TypeVar("Matrix", sp.csr_array, sp.csc_array)
 Cost = Literal["cells", "value", "contributors"]
 COSTS: tuple[Cost, ...] = ("cells", "value", "contributors")
 _LEAST_COUNT = 1.0  # by which a count must stay uncertain
@@ -47,7 +48,7 @@ class Problem:
 
     @cached_property
     def by_column(self) -> sp.csc_array:
-        return sp.csc_array(self.equations)
+        return _long(sp.csc_array(self.equations))
 
     @property
     def unbounded(self) -> float:
@@ -115,7 +116,13 @@ def _contracted(equations: sp.csr_array) -> tuple[sp.csr_array, IntArray]:
     merged = sp.csr_array(equations @ onto)
     merged.eliminate_zeros()
     merged.sort_indices()
-    return sp.csr_array(merged[np.flatnonzero(np.diff(merged.indptr) > 0)]), column
+    return _long(sp.csr_array(merged[np.flatnonzero(np.diff(merged.indptr) > 0)])), column
+
+
+def _long(matrix: Matrix) -> Matrix:
+    """With numbers of rows and columns in the type that the kernels take."""
+    matrix.indptr, matrix.indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    return matrix
 
 
 def _range(cells: Cells, known: tuple[float, float] | None) -> tuple[FloatArray, FloatArray]:
