@@ -19,6 +19,7 @@ from microveil.tables.problem import Problem
 from microveil.tables.relations import Relation, Solutions
 from microveil.typing import BoolArray, FloatArray, IntArray
 
+_ALL_EXACTLY = 200_000  # unknowns up to which intervals of secondary cells are computed, too
 _EXACTLY = 3_000_000  # unknowns of all programs of a part, up to which every interval is computed
 _NEIGHBOURHOODS = (100, 400, 1600, None)
 _BATCH = 3000
@@ -64,8 +65,9 @@ def audit(
     low, high, exact = np.zeros(len(problem)), np.zeros(len(problem)), np.zeros(len(problem), dtype=bool)
     primary = np.flatnonzero(problem.primary & suppressed)
     of_part = np.array([len(part) for part in attacker.parts], dtype=np.int64)
-    effort = 2 * np.bincount(attacker.part_of[primary], minlength=len(of_part)) * of_part
-    in_full = primary[effort[attacker.part_of[primary]] <= (_EXACTLY if intervals else 0)]
+    asked = np.flatnonzero(suppressed) if of_part @ of_part <= _ALL_EXACTLY else primary
+    effort = 2 * np.bincount(attacker.part_of[asked], minlength=len(of_part)) * of_part
+    in_full = asked[effort[attacker.part_of[asked]] <= _EXACTLY] if intervals else asked[:0]
     exact[in_full] = True
     for sign, ends, part in ((1, high, Part(progress, 0.0, 0.3)), (-1, low, Part(progress, 0.3, 0.6))):
         _measure(attacker, in_full, sign, ends, part)

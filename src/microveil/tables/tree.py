@@ -108,11 +108,11 @@ class Tree:
             )
         return found
 
-    def with_leaf(self, name: str) -> Tree:
-        """The tree with one more category directly below the total, unless it is there."""
+    def with_leaf(self, name: str, parent: int = 0) -> Tree:
+        """The tree with one more category below a node, unless it is there."""
         if name in self.position:
             return self
-        return Tree(self.name, (*self.nodes, name), np.append(self.parents, 0))
+        return Tree(self.name, (*self.nodes, name), np.append(self.parents, parent))
 
 
 def _inside(hierarchy: Intervals, place: int) -> float:
