@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 import microveil
-from microveil.cli import assess, demo, describe, methods, protect, report, reproduce, risk, search, study
+from microveil.cli import assess, demo, describe, methods, protect, report, reproduce, risk, search, study, table
 from microveil.cli.printing import (
     BAD_USAGE,
     CANCELLED,
@@ -108,6 +108,7 @@ app.command(epilog=describe.EXAMPLE)(describe.describe)
 app.command(epilog=risk.EXAMPLE)(risk.risk)
 app.command(epilog=f"{protect.EXAMPLE}\n\n{protect.MORE}")(protect.protect)
 app.command(epilog=assess.EXAMPLE)(assess.assess)
+app.command(epilog=table.EXAMPLE)(table.table)
 app.command(epilog=study.EXAMPLE)(study.study)
 app.command(epilog=search.EXAMPLE)(search.search)
 app.command(epilog=report.EXAMPLE)(report.report)

@@ -193,7 +193,7 @@ class ProtectedTable:
         one, other = relation.factor, -relation.other_factor
         total = one * self.cells.values[first] + other * self.cells.values[second]
         sign, size = ("+", other) if other > 0 else ("-", -other)
-        return f"{_times(one)}({names[0]}) {sign} {_times(size)}({names[1]}) = {round(float(total), 6):g}"
+        return f"{_times(one)}({names[0]}) {sign} {_times(size)}({names[1]}) = {round(float(total), 6):.12g}"
 
     def to_plain(self) -> dict[str, Any]:
         """What was done and found, as JSON can hold it; for the owner."""
