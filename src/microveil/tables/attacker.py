@@ -6,7 +6,7 @@ connects. Many small linear programs are solved together, because starting the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +15,12 @@ from scipy.optimize import linprog
 from scipy.sparse.csgraph import connected_components
 
 from microveil.errors import DataError
+from microveil.tables.neighbourhood import Neighbourhood
 from microveil.tables.problem import Problem
 from microveil.typing import BoolArray, FloatArray, IntArray
 
+Region = Callable[[int, IntArray], IntArray]
+_SMALL = 100  # columns of a part that needs no regions
 _TOGETHER = 3000  # unknowns in one run of the solver
 NEARLY = 1e-6  # a level is reached if all but this share of it is
 
@@ -72,32 +75,47 @@ class Attacker:
         self.upper = problem.upper if strength is None else problem.upper * strength
         self.part_of, self.parts = _parts(problem, suppressed)
         self._surroundings = Surroundings(problem)
+        self._neighbourhood = Neighbourhood(problem)
 
-    def answers(self, questions: Sequence[Question], most: int | None = None) -> Iterable[list[Answer]]:
+    def answers(self, questions: Sequence[Question], region: Region | None = None) -> Iterable[list[Answer]]:
         """The answers in lists, as they come, in the order of the questions.
 
-        With `most` only so many columns around the one in question may deviate: such a table is possible, too, but may
-        not be the one that goes farthest.
+        With a region around each column only that may deviate: such a table is possible, too, but may not be the one
+        that goes farthest.
         """
         waiting: list[Question] = []
         regions: list[IntArray] = []
         size = 0
         for question in questions:
-            region = self.parts[self.part_of[question.column]]
-            if most is not None and len(region) > most:
-                region = self._surroundings.of(question.column, self.suppressed, most)
-            if waiting and size + len(region) > _TOGETHER:
+            part = self.parts[self.part_of[question.column]]
+            here = part if region is None else region(question.column, part)
+            if waiting and size + len(here) > _TOGETHER:
                 yield self._solve(waiting, regions)
                 waiting, regions, size = [], [], 0
             waiting.append(question)
-            regions.append(region)
-            size += len(region)
+            regions.append(here)
+            size += len(here)
         if waiting:
             yield self._solve(waiting, regions)
 
     def farthest(self, questions: Sequence[Question]) -> FloatArray:
         """How far each question's column can go in its direction."""
         return np.array([answer.reached for answers in self.answers(questions) for answer in answers])
+
+    def near(self, most: int) -> Region:
+        """Regions of the columns nearest to one."""
+        return lambda column, part: (
+            part if len(part) <= most else self._surroundings.of(column, self.suppressed, most)
+        )
+
+    def box(self, width: int) -> Region:
+        """Regions of boxes around a column."""
+        level = np.maximum(self.problem.up, self.problem.down)
+        return lambda column, part: (
+            part
+            if len(part) <= _SMALL
+            else self._neighbourhood.box(column, float(level[column]), self.problem.cost, width, self.suppressed)
+        )
 
     def _solve(self, questions: Sequence[Question], regions: Sequence[IntArray]) -> list[Answer]:
         matrix, origin, row_starts, starts, columns = blocks(self.problem, regions)

@@ -7,21 +7,20 @@ once; only cells for which none was found that way are looked at one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from microveil.progress import Part, Progress, Rising, silent
-from microveil.tables.attacker import NEARLY, Attacker, Question
+from microveil.tables.attacker import NEARLY, Attacker, Question, Region
 from microveil.tables.problem import Problem
 from microveil.tables.relations import Relation, Solutions
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _ALL_EXACTLY = 200_000  # unknowns up to which intervals of secondary cells are computed, too
 _EXACTLY = 3_000_000  # unknowns of all programs of a part, up to which every interval is computed
-_NEIGHBOURHOODS = (100, 400, 1600, None)
+_BOXES, _NEAR = (6, 12), (200, 1000)  # regions in which a proof is sought before the whole part
 _BATCH = 3000
 
 
@@ -98,28 +97,33 @@ def prove(
     low: FloatArray,
     high: FloatArray,
     *,
-    sizes: Sequence[int | None] = _NEIGHBOURHOODS,
+    thorough: bool = True,
     progress: Progress = silent,
 ) -> None:
     """Widen `low` and `high` of these columns until their levels are reached, or as far as they go.
 
-    Tables are sought in which only columns near the one in question deviate; in wider and wider regions, of these
-    sizes, for those that need it.
+    Tables are sought in which only columns around the one in question deviate, in wider and wider regions for those
+    that need it; only a `thorough` search ends with all.
     """
     problem = attacker.problem
-    for number, size in enumerate(sizes):
+    regions: list[tuple[int, Region | None]] = [
+        *((width**2, attacker.box(width)) for width in _BOXES),
+        *((size, attacker.near(size)) for size in (_NEAR if thorough else _NEAR[:1])),
+        *([(len(problem), None)] if thorough else []),
+    ]
+    for number, (size, region) in enumerate(regions):
         for sign in (1, -1):
             open_ends = _open(problem, columns, low, high, sign)
-            total, batch = len(open_ends), 4 * max(1, _BATCH // (size or len(problem)))
+            total, batch = len(open_ends), 4 * max(1, _BATCH // size)
             while len(open_ends):
                 asked, open_ends = open_ends[:batch], open_ends[batch:]
-                for answers in attacker.answers([Question(int(c), sign) for c in asked], size):
+                for answers in attacker.answers([Question(int(c), sign) for c in asked], region):
                     for answer in answers:
                         np.maximum.at(high, answer.columns, answer.deviations)
                         np.minimum.at(low, answer.columns, answer.deviations)
                 open_ends = _open(problem, open_ends, low, high, sign)
                 done = (1 - len(open_ends) / total + (sign < 0)) / 2
-                progress((number + done) / len(sizes), "auditing the suppressed cells")
+                progress((number + done) / len(regions), "auditing the suppressed cells")
 
 
 def _open(problem: Problem, columns: IntArray, low: FloatArray, high: FloatArray, sign: int) -> IntArray:

@@ -64,12 +64,7 @@ def _candidates(problem: Problem, per_equation: int) -> BoolArray:
         candidates = candidates | added
 
 
-def cheapest_columns(problem: Problem) -> BoolArray:
-    """Columns that are among the cheapest of an equation, or a quarter, half or three quarters of the way up."""
-    return np.asarray(_cheapest(problem, _CHEAPEST, quarters=True).sum(axis=0)).ravel() > 0
-
-
-def _cheapest(problem: Problem, per_equation: int, *, quarters: bool = False) -> sp.csr_array:
+def _cheapest(problem: Problem, per_equation: int) -> sp.csr_array:
     """The cheapest columns of each equation that are not primary, as a matrix of ones."""
     equations = problem.equations
     sizes = np.diff(equations.indptr)
@@ -77,8 +72,5 @@ def _cheapest(problem: Problem, per_equation: int, *, quarters: bool = False) ->
     order = np.lexsort((problem.cost[equations.indices], problem.primary[equations.indices], row))
     rank = np.arange(len(order)) - equations.indptr[:-1][row]
     chosen = rank < per_equation
-    if quarters:
-        for part in (1, 2, 3):
-            chosen |= rank == part * sizes[row] // 4
     chosen &= ~problem.primary[equations.indices[order]]
     return sp.csr_array((np.ones(int(chosen.sum())), (row[chosen], equations.indices[order][chosen])), equations.shape)

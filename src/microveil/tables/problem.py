@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from microveil.errors import ParameterError
 from microveil.tables.aggregation import NOBODY, Cells
 from microveil.tables.rules import Rule
+from microveil.tables.structure import Structure
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 Matrix = TypeVar("Matrix", sp.csr_array, sp.csc_array)
@@ -32,6 +33,7 @@ _BEYOND = 1e3  # times the whole table: where nothing bounds a cell
 class Problem:
     """Columns are cells, those that are always equal together; `column` says which one each cell is."""
 
+    structure: Structure
     equations: sp.csr_array
     column: IntArray
     values: FloatArray
@@ -98,7 +100,7 @@ def problem_of(
         alone = cells.single >= 0
         insider[column[alone]] = cells.single[alone]
     return Problem(
-        equations, column, values, lower, upper, forbidden, np.minimum(needed, -lower), np.minimum(needed, upper),
+        cells.structure, equations, column, values, lower, upper, forbidden, np.minimum(needed, -lower), np.minimum(needed, upper),
         _costs(cells, column, size, cost), insider,
     )  # fmt: skip
 

@@ -17,15 +17,15 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from microveil.progress import Part, Progress, silent
-from microveil.tables.attacker import NEARLY, Answer, Attacker, Question, Surroundings, blocks
+from microveil.tables.attacker import NEARLY, Answer, Attacker, Question, blocks
 from microveil.tables.audit import prove
-from microveil.tables.elimination import cheapest_columns
+from microveil.tables.neighbourhood import Neighbourhood
 from microveil.tables.problem import Problem
 from microveil.tables.relations import Solutions
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-_SURELY_NEAR = (100, 400)  # columns around a cell in which a proof is sought before more is suppressed
-_NEIGHBOURHOODS = (400, 1600, 6400)  # columns around a cell in which further ones are sought, then all
+_WHOLE = 2000  # columns of a table up to which further ones are sought everywhere
+_WIDTHS = (4, 8, 16)  # of boxes around a cell in which they are sought in a larger one, before all of it
 _ROUNDS = 20
 _TRIMMED = 1000  # suppressed columns of a part up to which each is offered once more
 _ZERO = 1e-7
@@ -59,7 +59,7 @@ def reinforced(problem: Problem, suppressed: BoolArray, progress: Progress = sil
     suppressed = suppressed.copy()
     low, high = np.zeros(len(problem)), np.zeros(len(problem))
     columns = np.flatnonzero(problem.primary)
-    prove(Attacker(problem, suppressed), columns, low, high, sizes=_SURELY_NEAR, progress=Part(progress, 0.0, 0.4))
+    prove(Attacker(problem, suppressed), columns, low, high, thorough=False, progress=Part(progress, 0.0, 0.4))
     search = _Search(problem)
     demands = demands_of(problem)
     for number, demand in enumerate(demands):
@@ -107,15 +107,15 @@ class _Search:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._surroundings = Surroundings(problem)
-        self._candidates = cheapest_columns(problem)
+        self._neighbourhood = Neighbourhood(problem)
 
     def cheapest(self, suppressed: BoolArray, demand: Demand) -> Answer | None:
         """Deviations that take a column to its level; none if there are none in the whole table."""
-        allowed = self._candidates | suppressed
-        for most in _NEIGHBOURHOODS:
-            if most < len(self.problem):
-                found = self._within(self._surroundings.of(demand.column, allowed, most), suppressed, demand)
+        if len(self.problem) > _WHOLE:
+            price = np.where(suppressed, 0.0, self.problem.cost)
+            for width in _WIDTHS:
+                box = self._neighbourhood.box(demand.column, demand.level, price, width)
+                found = self._within(box, suppressed, demand)
                 if found is not None:
                     return found
         return self._within(np.arange(len(self.problem)), suppressed, demand)
