@@ -202,3 +202,25 @@ def test_identifiers_cannot_be_asked_about_and_an_analyst_has_a_name(serve: Serv
             serve().ask(WOMEN, analyst)  # type: ignore[arg-type]
     with pytest.raises(MicroveilError, match="no attribute that may be asked about"):
         mv.QueryServer(Microdata.of(pa.table({"id": [1, 2]}), identifiers=["id"]), [])
+
+
+def test_the_cell_key_method_gives_the_same_records_the_same_answer(serve: Serve, employees: Microdata) -> None:
+    server = serve("cell-key")
+    same = [
+        server.ask(f"SELECT {statistic} FROM data WHERE {where}").value
+        for statistic in ("COUNT(*)", "SUM(salary)")
+        for where in ("sex = 'F'", "NOT sex = 'M'", "sex = 'F' AND dept IN ('A', 'B', 'C')")
+    ]
+    assert len(set(same)) == 2
+    table = server.ask("SELECT sex, COUNT(*) FROM data GROUP BY sex")
+    assert table.cells[0][1].value == same[0]
+    counts = [
+        cell.value for _, cell in server.ask("SELECT dept, sex, age, COUNT(*) FROM data GROUP BY dept, sex, age").cells
+    ]
+    assert not set(counts) & {1, 2}
+    assert server.ask("SELECT COUNT(*) FROM data WHERE sex = 'X'").value == 0
+    total = server.ask("SELECT SUM(salary) FROM data WHERE sex = 'F'").value
+    assert total is not None
+    assert 0 < abs(total - 268) <= 0.3 * 64
+    mean = server.ask("SELECT AVG(salary) FROM data WHERE sex = 'F'").value
+    assert mean == pytest.approx(total / 6)

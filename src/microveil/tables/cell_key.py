@@ -65,9 +65,17 @@ class CellKey(Parameterised):
             raise ParameterError("the cell-key method needs records; a table of cells has no keys")
         if cells.is_count:
             each = np.where(cells.contributors > 0, cells.values / np.maximum(cells.contributors, 1), 0.0)
-            return np.asarray(self.table.perturbed(cells.contributors, _uniform(cells.keys, _FOR_COUNTS)) * each)
-        deviation = self.share * cells.largest[:, 0] * _triangular(_uniform(cells.keys, _FOR_SUMS))
-        return np.asarray(np.where(cells.contributors > 0, cells.values + deviation, 0.0), dtype=np.float64)
+            return np.asarray(self.perturbed_counts(cells.contributors, cells.keys) * each)
+        made = self.perturbed_sums(cells.values, cells.largest[:, 0], cells.keys)
+        return np.asarray(np.where(cells.contributors > 0, made, 0.0), dtype=np.float64)
+
+    def perturbed_counts(self, counts: IntArray, keys: KeyArray) -> FloatArray:
+        """Counts after perturbation, by the keys of their cells."""
+        return self.table.perturbed(counts, _uniform(keys, _FOR_COUNTS))
+
+    def perturbed_sums(self, sums: FloatArray, largest: FloatArray, keys: KeyArray) -> FloatArray:
+        """Sums after perturbation, by their largest contributions and the keys of their cells."""
+        return sums + self.share * largest * _triangular(_uniform(keys, _FOR_SUMS))
 
 
 @dataclass(frozen=True)
