@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: microveil query people.csv --confidential income --control 'set-size k=5' --control audit "
-    "--log people.log --ask \"SELECT AVG(income) FROM data WHERE age >= 60 AND sex = 'female'\""
+    "--log people.log --ask \"SELECT AVG(income) FROM data WHERE age >= 60 AND sex = 'f'\""
 )
 SERVE_EXAMPLE = (
     "Example: microveil serve-queries people.csv --confidential income --analyst alice --log people.log "
