@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
 Run = Callable[..., Any]
@@ -45,6 +47,17 @@ def test_duckdb_is_the_usual_engine(run: Run, people: Path) -> None:
     done = run("query", people, "--ask", "SELECT SUM(income) FROM data WHERE sex = 'F'", "--control", "none", "--json")
     assert json.loads(done.stdout)["answer"] == sum(1000 + 37 * number % 900 for number in range(0, 200, 2))
     assert "no attribute is declared confidential" in done.stderr
+
+
+def test_parquet_is_asked_like_any_table(run: Run, people: Path, tmp_path: Path) -> None:
+    parquet = tmp_path / "people.parquet"
+    pq.write_table(csv.read_csv(people), parquet)
+    asked = ("--ask", "SELECT SUM(income) FROM data WHERE sex = 'F'", "--exact", "--json")
+    told = [run("query", path, *DECLARED, "--control", "set-size k=5", *asked).stdout for path in (people, parquet)]
+    assert told[0] == told[1]
+    assert json.loads(told[0])["answer"] is not None
+    done = run("query", people, *DECLARED, "--control", "rounding", *asked)
+    assert json.loads(done.stdout)["reason"] == "answers are not exact here (rounding)"
 
 
 def test_several_questions_and_a_table(run: Run, people: Path) -> None:

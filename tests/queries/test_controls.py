@@ -188,6 +188,21 @@ def test_a_change_of_one_record_is_refused_and_noise_changes_with_the_table(empl
         serve("audit").update(one)
 
 
+def test_whoever_needs_exact_answers_gets_none_that_are_changed(serve: Serve) -> None:
+    assert serve("set-size k=3").ask(WOMEN, exact=True).value == 268
+    for control in (
+        "output-noise",
+        "rounding",
+        "proxy",
+        "intervals",
+        "random-sample",
+        "cell-key",
+        "differential-privacy",
+    ):
+        refused = serve("set-size k=3", control).ask(WOMEN, exact=True)
+        assert (refused.control, refused.reason) == (control, f"answers are not exact here ({control})")
+
+
 def test_a_whole_table_is_refused_only_if_every_cell_is(serve: Serve) -> None:
     table = serve("set-size k=2").ask("SELECT dept, sex, COUNT(*) FROM data GROUP BY dept, sex")
     assert [cell.is_refused for _, cell in table.cells] == [False, False, True, False, False, True]

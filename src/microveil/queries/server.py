@@ -97,19 +97,26 @@ class QueryServer:
             self.database.close()
             self.database, self.guards = database, guards
 
-    def ask(self, asked: str | Mapping[str, Any] | Question, analyst: str = "analyst") -> Answer:
-        """Answer a question, or say why not."""
+    def ask(
+        self, asked: str | Mapping[str, Any] | Question, analyst: str = "analyst", *, exact: bool = False
+    ) -> Answer:
+        """Answer a question, or say why not; with `exact`, an answer that a control would change is refused."""
         with self._lock:
-            return self._ask(asked, checked_name(analyst))
+            return self._ask(asked, checked_name(analyst), exact)
 
-    def _ask(self, asked: str | Mapping[str, Any] | Question, analyst: str) -> Answer:
+    def _ask(self, asked: str | Mapping[str, Any] | Question, analyst: str, exact: bool) -> Answer:
         try:
             question = self.understood(asked)
         except MicroveilError as problem:
             answer = Answer(_shortened(asked), reason=str(problem), control=_NOT_UNDERSTOOD)
             self._write(analyst, answer.question, None, answer)
             return answer
-        answer = self._answer(question, analyst)
+        changing = [control.name for control in self.controls if not control.gives_exact_answers]
+        if exact and changing:
+            told = self.database.fields.told(question)
+            answer = Answer(told, reason=f"answers are not exact here ({', '.join(changing)})", control=changing[0])
+        else:
+            answer = self._answer(question, analyst)
         self._write(analyst, asked if isinstance(asked, str) else self.database.fields.told(question), question, answer)
         return answer
 
