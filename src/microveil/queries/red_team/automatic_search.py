@@ -31,7 +31,7 @@ class AutomaticSearch(QueryAttack):
     name: ClassVar[str] = "automatic-search"
     family: ClassVar[str] = "search"
     summary: ClassVar[str] = "composes questions until a value follows from the answers, or gives up"
-    source: ClassVar[str] = "Cretu, Houssiau, Cully and de Montjoye (2022); Stevanoski, Cretu and de Montjoye (2024)"
+    source: ClassVar[str] = "Cretu et al. (2022); Stevanoski, Cretu and de Montjoye (2024)"
 
     patience: int = parameter(default=40, ge=2, le=100_000, help="questions for a target after which it gives up")
     pool: int = parameter(default=40, ge=2, le=10_000, help="formulas of which the most promising is asked")

@@ -27,10 +27,7 @@ class FirstDerivativeDifference(OracleAttack):
     name: ClassVar[str] = "first-derivative-difference"
     family: ClassVar[str] = "noise"
     summary: ClassVar[str] = "finds the class in which counts of two groups that differ by one record change"
-    source: ClassVar[str] = (
-        "Francis, Probst-Eide, Obrok, Berneanu, Juric and Munz (2018); Gadotti, Houssiau, Rocher, Livshits and "
-        "de Montjoye (2019)"
-    )
+    source: ClassVar[str] = "Francis et al. (2018); Gadotti et al. (2019)"
 
     def says(self, intruder: Intruder, target: int, condition: Condition) -> bool | None:
         pairs = sorted(splits(intruder, target), key=lambda pair: -(intruder.size(pair[0]) or 0))

@@ -110,6 +110,7 @@ class Intruder:
         self.asked = self.refused = 0
         self.known: dict[Question, Answer] = {}
         self.sizes: dict[Formula, int] = {}  # of sets in the register
+        self.times: dict[int, tuple[float, float] | None] = {}  # of a target, with all conditions met and with none
         self.pairs: dict[int, list[tuple[Formula, Formula]]] = {}  # of sets that differ by a target
 
     def ask(self, question: Question) -> Answer:

@@ -14,6 +14,7 @@ from microveil.queries.red_team.intruder import Intruder, OutOfQuestionsError
 from microveil.queries.red_team.readings import Claim
 from microveil.typing import BoolArray, FloatArray
 
+_EXACT = 1.5  # questions for each person that are enough where answers are exact
 _REFUSALS = 25  # one after the other, after which it gives up
 
 
@@ -66,7 +67,8 @@ class LinearReconstruction(QueryAttack):
         if len(people) < 2:
             return people, np.zeros((0, len(people)), dtype=bool), np.zeros(0)
         try:
-            for _ in range(int(self.oversampling * len(people))):
+            needed = min(self.oversampling, _EXACT) if intruder.is_certain else self.oversampling
+            for _ in range(int(needed * len(people))):
                 inside = intruder.rng.random(len(people)) < 0.5
                 formula = _formula(addresses, people, inside)
                 reading = None if formula is None else intruder.total(formula)

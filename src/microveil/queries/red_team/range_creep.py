@@ -26,7 +26,7 @@ class RangeCreep(QueryAttack):
     name: ClassVar[str] = "range-creep"
     family: ClassVar[str] = "difference"
     summary: ClassVar[str] = "moves the end of a range over one record"
-    source: ClassVar[str] = "Francis, Probst-Eide, Obrok, Berneanu, Juric and Munz (2018)"
+    source: ClassVar[str] = "Francis et al. (2018)"
 
     attempts: int = parameter(default=6, ge=1, le=1000, help="ranges that are tried")
 

@@ -25,7 +25,7 @@ class SplitAveraging(QueryAttack):
     name: ClassVar[str] = "split-averaging"
     family: ClassVar[str] = "averaging"
     summary: ClassVar[str] = "averages sums over two parts of a set, cut in many ways"
-    source: ClassVar[str] = "Francis, Probst-Eide, Obrok, Berneanu, Juric and Munz (2018)"
+    source: ClassVar[str] = "Francis et al. (2018)"
 
     cuts: int = parameter(default=12, ge=1, le=100_000, help="ways to cut each set in two")
 

@@ -25,7 +25,7 @@ class StatedPrecision(OracleAttack):
     name: ClassVar[str] = "stated-precision"
     family: ClassVar[str] = "channel"
     summary: ClassVar[str] = "reads the size of a set from the standard deviation that is stated of its noise"
-    source: ClassVar[str] = "Gadotti, Houssiau, Rocher, Livshits and de Montjoye (2019)"
+    source: ClassVar[str] = "Gadotti et al. (2019)"
 
     def says(self, intruder: Intruder, target: int, condition: Condition) -> bool | None:
         pairs = sorted(itertools.islice(splits(intruder, target), 20), key=lambda pair: intruder.size(pair[0]) or 0)

@@ -35,13 +35,23 @@ class TimingChannel(OracleAttack):
         conditions = identifying(intruder, target)
         if conditions is None:
             return None
+        if target not in intruder.times:
+            intruder.times[target] = self._calibrated(intruder, conditions, condition)
+        known = intruder.times[target]
+        if known is None:
+            return None
+        inside, outside = known
+        taken, _ = self._timed(intruder, conditions, condition)
+        return bool(abs(taken - inside) < abs(taken - outside))
+
+    def _calibrated(
+        self, intruder: Intruder, conditions: list[Condition], condition: Condition
+    ) -> tuple[float, float] | None:
+        """The times where the target meets the condition for sure and where nobody does, if they can be told apart."""
         everything, nothing = _ends(condition)
         inside, spread = self._timed(intruder, conditions, everything)
         outside, other = self._timed(intruder, conditions, nothing)
-        if abs(inside - outside) <= self.separation * max(spread, other):
-            return None
-        taken, _ = self._timed(intruder, conditions, condition)
-        return bool(abs(taken - inside) < abs(taken - outside))
+        return (inside, outside) if abs(inside - outside) > self.separation * max(spread, other) else None
 
     def _timed(self, intruder: Intruder, conditions: list[Condition], condition: Condition) -> tuple[float, float]:
         """The median of the times, and their spread around it."""
