@@ -126,7 +126,7 @@ def test_missing_values_are_no_part_of_the_query_set() -> None:
     with mv.QueryServer(data, ["set-size k=2"], engine="arrays") as server:
         assert server.ask("SELECT COUNT(*) FROM data WHERE g = 'a'").value == 3
         assert server.ask("SELECT SUM(x) FROM data WHERE g = 'a'").control == "set-size"  # of one known value
-        assert server.ask("SELECT COUNT(x) FROM data WHERE g = 'a'").control == "set-size"
+        assert server.ask("SELECT COUNT(x) FROM data WHERE g = 'a'").value == 1  # of three people, as a secret count
         # all known values less these would leave one
         assert server.ask("SELECT AVG(x) FROM data WHERE g = 'b'").control == "set-size"
         assert server.ask("SELECT SUM(x) FROM data").control == "set-size"

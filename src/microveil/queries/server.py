@@ -146,7 +146,7 @@ class QueryServer:
         told = self.database.fields.told(question)
         for guard in self.guards:
             question = guard.replaced(question)
-        asked = Asked(self.database, question, analyst, table)
+        asked = Asked(self.database, self.database.normalised(question), analyst, table)
         reason = refused_statistic(question, self.controls) or self._refused_conditions(asked)
         if reason is not None:
             return Answer(told, reason=reason, control=_NOT_UNDERSTOOD)
@@ -209,6 +209,7 @@ class QueryServer:
                     continue
                 for guard in self.guards:
                     single = guard.replaced(single)
+                single = self.database.normalised(single)
                 asked = Asked(self.database, single, entry["analyst"], question if question.by else None)
                 interval = None if given[1] is None else (given[1][0], given[1][1])
                 for guard in self.guards:

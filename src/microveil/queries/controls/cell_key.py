@@ -51,6 +51,7 @@ class CellKeyPerturbation(Control):
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "perturbs answers by the cell-key method"
     source: ClassVar[str] = "Marley and Leaver (2011); Giessing (2016)"
+    assumes: ClassVar[str] = "few enough questions are asked that bounded deviations do not average out"
     gives_exact_answers: ClassVar[bool] = False
 
     variance: float = parameter(default=2.0, help="variance of the deviations of counts", gt=0, le=1e6)

@@ -72,6 +72,7 @@ class CellSuppression(Control):
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "answers about the cells of a table that are not suppressed"
     source: ClassVar[str] = "Cox (1980)"
+    assumes: ClassVar[str] = "nobody knows more of a cell than his own record"
 
     by: tuple[str, ...] = parameter(default=(), help="attributes of the table; default: all public categories")
     minimum: int = parameter(default=3, ge=1, le=MOST_RECORDS, help="fewest records of a cell")
