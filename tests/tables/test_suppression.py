@@ -32,7 +32,7 @@ def attacked(made: ProtectedTable, cell: int, fixed: dict[int, float] | None = N
     return ends[0], ends[1]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), method=st.sampled_from(["elimination", "optimal"]), three=st.booleans())
 def test_every_primary_cell_is_protected_against_a_full_linear_program(seed: int, method: str, three: bool) -> None:
     data = random_firms(seed, 40, (2, 3, 2) if three else (3, 4))
@@ -46,7 +46,7 @@ def test_every_primary_cell_is_protected_against_a_full_linear_program(seed: int
         assert high >= 1.1 * value - 1e-4
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), singletons=st.booleans())
 def test_the_optimum_costs_no_more_than_elimination(seed: int, singletons: bool) -> None:
     data = random_firms(seed, 35, (3, 4))
@@ -58,7 +58,7 @@ def test_the_optimum_costs_no_more_than_elimination(seed: int, singletons: bool)
     assert all(one.passed for one in made)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_the_audit_never_passes_a_pattern_in_which_a_primary_cell_is_pinned(seed: int, data: st.DataObject) -> None:
     """Random patterns: intervals are those of a linear program over the whole table, and so is the verdict."""
@@ -117,7 +117,7 @@ def test_no_whole_number_table_outside_the_intervals_of_a_count_table_exists() -
         assert max(possible) <= found.high
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_no_single_contributor_pins_another_primary_cell(seed: int) -> None:
     data = random_firms(seed, 22, (3, 4), whole=False)

@@ -153,7 +153,7 @@ def _levels(cells: Cells, rules: Sequence[Rule], share: float | None) -> FloatAr
     if cells.is_count:
         return np.maximum(level, _LEAST_COUNT)
     smallest = float(sizes[sizes > 0].min(initial=np.inf))
-    return np.maximum(level, 0.1 * smallest if np.isfinite(smallest) else 1.0)  # also of a cell of value zero
+    return np.where(level > 0, level, 0.1 * smallest if np.isfinite(smallest) else 1.0)  # of a cell of value zero
 
 
 def _costs(cells: Cells, column: IntArray, size: int, cost: Cost) -> FloatArray:
