@@ -41,7 +41,13 @@ def test_a_node_at_two_places_is_refused() -> None:
 
 
 def test_totals_that_lack_are_computed_and_those_there_are_checked() -> None:
-    cells = {"a": ["x", "x", "y", "y"], "b": ["u", "v", "u", "v"], "n": [5, 6, 7, 8], "v": [1.0, 2, 3, 4], "m": [1.0, 1, 1, 2]}
+    cells = {
+        "a": ["x", "x", "y", "y"],
+        "b": ["u", "v", "u", "v"],
+        "n": [5, 6, 7, 8],
+        "v": [1.0, 2, 3, 4],
+        "m": [1.0, 1, 1, 2],
+    }
     made = mv.table(cells, ["a", "b"], "v", source=Aggregated("n", ("m",)), rules=["dominance 1 85"], method="none")
     whole = dict(zip([tuple(made.name(i).values()) for i in range(9)], made.cells.values, strict=True))
     assert whole["Total", "Total"] == 10

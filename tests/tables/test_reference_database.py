@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from .business_data import SALARIES
 
 import microveil as mv
+
+from .business_data import SALARIES
 
 SUPPRESSION = [{"dept": "B", "sex": "M"}, {"dept": "C", "sex": "F"}]
 
@@ -56,9 +57,7 @@ def test_a_suppression_is_accepted_only_if_every_interval_is_wide_enough() -> No
 
 def test_the_two_single_contributors_find_each_other_out_unless_singletons_are_protected() -> None:
     """BF and CM have one contributor each and differ by 3: whoever knows one of them knows the other."""
-    naive = mv.table(
-        SALARIES, ["dept", "sex"], "salary", rules=["frequency 2"], method="none", suppressed=SUPPRESSION
-    )
+    naive = mv.table(SALARIES, ["dept", "sex"], "salary", rules=["frequency 2"], method="none", suppressed=SUPPRESSION)
     assert naive.audit is not None
     assert not naive.audit.short.any()  # an outsider learns too little
     assert len(naive.audit.found_out) == 2

@@ -33,8 +33,9 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def oracle(*more: object) -> list[object]:
     return [
         "table", published("turnover_act_size.csv"), "--by", "ACTIVITY,SIZE", "--value", "TOT", "--cells",
-        "--contributors", "N_OBS", "--largest", "MAX", "--hierarchy", f"ACTIVITY={published('activity_corr_table.csv')}",
-        "--rule", "frequency 3", "--rule", "dominance 1 85", *more,
+        "--contributors", "N_OBS", "--largest", "MAX", "--rule", "dominance 1 85",
+        "--hierarchy", f"ACTIVITY={published('activity_corr_table.csv')}",
+        "--rule", "frequency 3", *more,
     ]  # fmt: skip
 
 

@@ -187,4 +187,3 @@ def primary_cells(rules: Sequence[Rule], cells: Cells) -> BoolArray:
     for rule in rules:
         found |= rule.sensitive(cells)
     return found
-
