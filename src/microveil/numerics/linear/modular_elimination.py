@@ -2,8 +2,8 @@
 
 Equations of tables have coefficients 1 and -1, so elimination passes through fractions that floating point would have
 to round, and whether a rest is zero would be a matter of tolerance. Modulo a prime every step is exact: what is zero
-over the rational numbers is zero here. The reverse fails only where the prime divides a non-zero minor of the matrix; with a
-prime near 2^31 that does not happen by accident, and whoever needs a proof checks the result by other means.
+over the rational numbers is zero here. The reverse fails only where the prime divides a non-zero minor of the matrix;
+with a prime near 2^31 that does not happen by accident, and whoever needs a proof checks the result by other means.
 
 Rows lie in one pool, sorted by column; a row that grows moves to the end of the pool. The rows of a column are a linked
 list in which entries may be stale: whether a row has a column is looked up in the row.
