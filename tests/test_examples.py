@@ -26,6 +26,7 @@ _GUIDES = (
     "missing",
     "series",
     "graphs",
+    "tables",
     "queries",
     "studies",
     "search",

@@ -39,7 +39,9 @@ def turnover(*dimensions: str, **options: Any) -> ProtectedTable:
     return mv.table(tables, by, "TOT", rules=RULES, source=CELLS, hierarchies=hierarchies, **options)
 
 
-def random_firms(seed: int, records: int = 30, categories: Sequence[int] = (3, 3), *, whole: bool = True) -> dict[str, Any]:
+def random_firms(
+    seed: int, records: int = 30, categories: Sequence[int] = (3, 3), *, whole: bool = True
+) -> dict[str, Any]:
     """Records with categories in some dimensions and a skewed value."""
     draw = np.random.default_rng(seed)
     values = np.ceil(draw.lognormal(2, 1, records)) if whole else draw.lognormal(2, 1, records)

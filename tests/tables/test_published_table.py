@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from .business_data import turnover
 from scipy.optimize import linprog
 
 from microveil.tables import ProtectedTable
+
+from .business_data import turnover
 
 
 @pytest.fixture(scope="module")

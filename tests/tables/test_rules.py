@@ -63,7 +63,8 @@ def test_negative_contributions_count_by_their_size() -> None:
 
 
 def test_rules_are_read_from_text() -> None:
-    assert [rule_of(text).text for text in ("frequency 4", "dominance 2 75.5", "p% 15", "p-q 10 100", "(n,k) 1 80")] == [
+    texts = ("frequency 4", "dominance 2 75.5", "p% 15", "p-q 10 100", "(n,k) 1 80")
+    assert [rule_of(text).text for text in texts] == [
         "frequency 4", "dominance 2 75.5", "p-percent 15", "p-q 10 100", "dominance 1 80",
     ]  # fmt: skip
 

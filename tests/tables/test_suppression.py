@@ -32,7 +32,7 @@ def attacked(made: ProtectedTable, cell: int, fixed: dict[int, float] | None = N
     return ends[0], ends[1]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), method=st.sampled_from(["elimination", "optimal"]), three=st.booleans())
 def test_every_primary_cell_is_protected_against_a_full_linear_program(seed: int, method: str, three: bool) -> None:
     data = random_firms(seed, 40, (2, 3, 2) if three else (3, 4))
@@ -46,7 +46,7 @@ def test_every_primary_cell_is_protected_against_a_full_linear_program(seed: int
         assert high >= 1.1 * value - 1e-4
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), singletons=st.booleans())
 def test_the_optimum_costs_no_more_than_elimination(seed: int, singletons: bool) -> None:
     data = random_firms(seed, 35, (3, 4))
@@ -58,7 +58,7 @@ def test_the_optimum_costs_no_more_than_elimination(seed: int, singletons: bool)
     assert all(one.passed for one in made)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_the_audit_never_passes_a_pattern_in_which_a_primary_cell_is_pinned(seed: int, data: st.DataObject) -> None:
     """Random patterns: intervals are those of a linear program over the whole table, and so is the verdict."""
@@ -82,29 +82,28 @@ def test_the_audit_never_passes_a_pattern_in_which_a_primary_cell_is_pinned(seed
 
 
 def integer_tables(rows: list[int], columns: list[int], known: dict[tuple[int, int], int]) -> list[FloatArray]:
-    """Every table of whole numbers with these margins and these known cells."""
-    open_cells = [place for place in itertools.product(range(len(rows)), range(len(columns))) if place not in known]
+    """Every 3 x 3 table of whole numbers with these margins and these known cells."""
     found = []
-    for guess in itertools.product(range(max(rows) + 1), repeat=len(open_cells)):
-        whole = np.zeros((len(rows), len(columns)))
-        for place, value in (*known.items(), *zip(open_cells, guess, strict=True)):
-            whole[place] = value
-        if (whole.sum(axis=1) == rows).all() and (whole.sum(axis=0) == columns).all():
+    for guess in itertools.product(range(max(rows) + 1), repeat=4):
+        inner = np.reshape(guess, (2, 2))
+        whole = np.zeros((3, 3))
+        whole[:2, :2] = inner
+        whole[:2, 2] = np.array(rows[:2]) - inner.sum(axis=1)
+        whole[2] = np.array(columns) - whole[:2].sum(axis=0)
+        if (whole >= 0).all() and all(whole[place] == value for place, value in known.items()):
             found.append(whole)
     return found
 
 
 def test_no_whole_number_table_outside_the_intervals_of_a_count_table_exists() -> None:
     """All tables of counts with the published margins are listed: each primary count can still be several numbers."""
-    counts = np.array([[1, 4, 5], [3, 2, 4], [5, 4, 6]])
+    counts = np.array([[1, 4, 3], [3, 2, 4], [5, 4, 3]])
     places = [(r, c) for r, c in itertools.product(range(3), range(3)) for _ in range(counts[r, c])]
     data = {"row": [f"r{r}" for r, _ in places], "column": [f"c{c}" for _, c in places]}
     made = mv.table(data, ["row", "column"], rules=["frequency 3"], method="optimal")
     hidden = {tuple(made.name(i).values()) for i in np.flatnonzero(np.isnan(made.values))}
     known = {
-        (r, c): int(counts[r, c])
-        for r, c in itertools.product(range(3), range(3))
-        if (f"r{r}", f"c{c}") not in hidden
+        (r, c): int(counts[r, c]) for r, c in itertools.product(range(3), range(3)) if (f"r{r}", f"c{c}") not in hidden
     }
     assert len(known) <= 5
     tables = integer_tables(counts.sum(axis=1).tolist(), counts.sum(axis=0).tolist(), known)
@@ -117,7 +116,7 @@ def test_no_whole_number_table_outside_the_intervals_of_a_count_table_exists() -
         assert max(possible) <= found.high
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_no_single_contributor_pins_another_primary_cell(seed: int) -> None:
     data = random_firms(seed, 22, (3, 4), whole=False)
@@ -153,7 +152,11 @@ def test_a_table_of_one_cell_and_one_of_primary_cells_only() -> None:
 
 def test_equal_cells_have_the_same_status() -> None:
     """A total with one part is that part, so publishing one of them would disclose the other."""
-    data = {"group": ["g"] * 4 + ["h"] * 8, "leaf": ["g1"] * 4 + ["h1"] * 4 + ["h2"] * 4, "value": [95.0, 2, 2, 1, *[10.0] * 8]}
+    data = {
+        "group": ["g"] * 4 + ["h"] * 8,
+        "leaf": ["g1"] * 4 + ["h1"] * 4 + ["h2"] * 4,
+        "value": [95.0, 2, 2, 1, *[10.0] * 8],
+    }
     tree = mv.Hierarchy.of([("g1", "g"), ("h1", "h"), ("h2", "h")])
     made = mv.table(data, ["leaf"], "value", rules=["dominance 1 85"], hierarchies={"leaf": tree})
     status = {made.name(i)["leaf"]: made.status[i] for i in range(len(made.cells))}

@@ -51,7 +51,7 @@ def table(
     ],
     by: Annotated[
         list[str],
-        typer.Option(help="The dimensions; repeated for linked tables, which are protected together.", metavar="A,B,..."),
+        typer.Option(help="The dimensions; repeated for linked tables, protected together.", metavar="A,B,..."),
     ],
     value: Annotated[
         str | None, typer.Option(help="The quantity to add up; without it records are counted.", metavar="NAME")
@@ -100,7 +100,7 @@ def table(
     ] = "10%",
     known: Annotated[
         str | None,
-        typer.Option(help="Everyone knows each contribution to lie between these; default: not negative.", metavar="LOW,HIGH"),
+        typer.Option(help="Everyone knows each contribution to lie between these.", metavar="LOW,HIGH"),
     ] = None,
     singletons: Annotated[
         bool, typer.Option(help="Protect also against single contributors, who know their own value.")
@@ -132,8 +132,8 @@ def table(
 ) -> None:
     """Make a protected frequency or magnitude table and audit it.
 
-    Primary rules say which cells would disclose a contributor. These and as many others as are needed are suppressed, or
-    all cells are rounded or perturbed. The audit attacks the result: it computes what everyone could of each primary
+    Primary rules say which cells would disclose a contributor. These and as many others as are needed are suppressed,
+    or all cells are rounded or perturbed. The audit attacks the result: it computes what everyone could of each primary
     cell. Categories that are missing are one of their own; cells without contributors are zeros and are left out.
     """
     from microveil.microdata.files.atomic import check_output
@@ -162,7 +162,7 @@ def table(
             groups,
             value,
             rules=rule or ["frequency 3"],
-            method=_method(method, base, settings),  # type: ignore[arg-type]
+            method=_method(method, base, settings),
             hierarchies=files,
             source=_source(cells, contributors, largest, suppressed, total, holding, waiver, record_id),
             protection=None if protection.strip().lower() == "rule" else protection,
@@ -236,7 +236,8 @@ def _method(method: TableMethod, base: float, settings: list[str] | None) -> Any
     if method is TableMethod.rounding:
         return Rounding(base=base)
     if method is TableMethod.cell_key:
-        return CellKey(**{name: _number(name, text) for name, text in given.items()})
+        numbers: dict[str, Any] = {name: _number(name, text) for name, text in given.items()}
+        return CellKey(**numbers)
     return method.value
 
 
@@ -280,7 +281,7 @@ def _print(made: ProtectedTable) -> None:
     hidden = f", {counts['primary']:,} primary, {counts['secondary']:,} secondary" if made.audit else ""
     say(f"{counts['cells']:,} cells{hidden}, {counts['published']:,} published; method {made.method}")
     if "proved_optimal" in made.facts:
-        proved = "proved optimal" if made.facts["proved_optimal"] else f"at most {100 * made.facts['gap']:.2f} % from it"
+        proved = "proved optimal" if made.facts["proved_optimal"] else f"within {100 * made.facts['gap']:.2f} %"
         say(f"optimal: {proved}; by elimination {made.facts['secondary_by_elimination']:,} secondary cells")
     for told in made.notes:
         note(told)
@@ -290,16 +291,17 @@ def _print(made: ProtectedTable) -> None:
         if "averaging" in made.facts:
             found = made.facts["averaging"]
             say(
-                f"of {found['totals']:,} totals {found['alone']:,} are published as they are; averaging them with the sums "
-                f"of their parts finds {found['averaged']:,}"
+                f"of {found['totals']:,} totals {found['alone']:,} are published as they are; averaging them with the "
+                f"sums of their parts finds {found['averaged']:,}"
             )
         return
     if made.passed:
         say("audit: passed; every primary cell stays as uncertain as required")
     else:
+        others = len({column for _, column in made.audit.found_out})
         warn(
-            f"audit: failed; {int(made.audit.short.sum()):,} primary cells can be computed too closely, and contributors "
-            f"can find out {len({c for _, c in made.audit.found_out}):,} primary cells of others from their own value"
+            f"audit: failed; {int(made.audit.short.sum()):,} primary cells can be computed too closely, and "
+            f"contributors can find out {others:,} primary cells of others from their own value"
         )
     for relation in made.relations(5):
         say(f"exact relation between primary cells: {relation}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 KeyArray = npt.NDArray[np.uint64]
 NOBODY = -1
+COLUMNS = ("values", "contributors", "largest", "consents", "exposed", "waived", "absolute", "single")
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,7 @@ class Cells:
 
     def take(self, cells: IntArray) -> Cells:
         """Only these cells, in this order."""
-        columns = ("values", "contributors", "largest", "consents", "exposed", "waived", "absolute", "single")
-        taken = {name: getattr(self, name)[cells] for name in columns}
+        taken = {name: getattr(self, name)[cells] for name in COLUMNS}
         keys = None if self.keys is None else self.keys[cells]
         codes = Structure(self.structure.trees, self.structure.codes[cells])
         return replace(self, structure=codes, keys=keys, **taken)
@@ -87,12 +88,10 @@ def tabulate(
         parts.append(_of_level(trees, step, records, tops, is_count))
     codes = np.concatenate([part.structure.codes for part in parts])
     order = np.argsort(cell_keys(trees, codes), kind="stable").astype(np.int64)
+    together: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     made = Cells(
         Structure(tuple(trees), codes),
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("values", "contributors", "largest", "consents", "exposed", "waived", "absolute", "single")
-        ),
+        **together,
         used=tuple(used),
         is_count=is_count,
         keys=None if records.keys is None else np.concatenate([p.keys for p in parts if p.keys is not None]),
@@ -239,6 +238,4 @@ def _merge_tops(whole: Cells, cells: Cells, target: IntArray, source: IntArray) 
     if not len(owner):
         return
     among, cell = np.unique(owner, return_inverse=True)
-    whole.largest[among], whole.consents[among] = _tops(
-        cell, sizes, cells.consents[source].ravel(), len(among), tops
-    )
+    whole.largest[among], whole.consents[among] = _tops(cell, sizes, cells.consents[source].ravel(), len(among), tops)

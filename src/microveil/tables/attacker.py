@@ -104,9 +104,7 @@ class Attacker:
 
     def near(self, most: int) -> Region:
         """Regions of the columns nearest to one."""
-        return lambda column, part: (
-            part if len(part) <= most else self._surroundings.of(column, self.suppressed, most)
-        )
+        return lambda column, part: part if len(part) <= most else self._surroundings.of(column, self.suppressed, most)
 
     def box(self, width: int) -> Region:
         """Regions of boxes around a column."""
@@ -133,7 +131,7 @@ class Attacker:
             aim, A_eq=matrix, b_eq=np.zeros(matrix.shape[0]), bounds=bounds / scales[:, None], method="highs"
         )
         if found.status != 0:
-            raise DataError("the solver could not find the range of the suppressed cells; check the sizes of the values")
+            raise DataError("the solver could not find the range of the suppressed cells; check the sizes of values")
         deviations, multipliers = found.x * scales, found.eqlin.marginals
         made = []
         for number in range(len(questions)):
@@ -143,7 +141,9 @@ class Attacker:
         return made
 
 
-def blocks(problem: Problem, regions: Sequence[IntArray]) -> tuple[sp.csc_array, IntArray, IntArray, IntArray, IntArray]:
+def blocks(
+    problem: Problem, regions: Sequence[IntArray]
+) -> tuple[sp.csc_array, IntArray, IntArray, IntArray, IntArray]:
     """The equations of several regions as one block matrix; which equations its rows are, where those of each region
     start, where its columns start, and the columns."""
     from microveil.numerics.linear.regions import side_by_side

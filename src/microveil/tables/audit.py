@@ -1,4 +1,4 @@
-"""The audit of suppressed tables: what an attacker can compute of every primary cell, and whether that is little enough.
+"""The audit of suppressed tables: what an attacker can compute of every primary cell, and whether that is too much.
 
 For small parts of a table the interval of every primary cell is computed exactly. For large ones a proof is enough: a
 table that an attacker cannot exclude and in which the cell differs by its level. One such table proves many cells at
@@ -28,8 +28,8 @@ _BATCH = 3000
 class Audit:
     """What was found out about a suppression; arrays have an entry for each column of the problem.
 
-    `low` and `high` are how far the attacker's interval reaches from the true value; where it is not `exact`, it reaches
-    at least so far.
+    `low` and `high` are how far the attacker's interval reaches from the true value; where it is not `exact`, it
+    reaches at least so far.
     """
 
     problem: Problem
@@ -55,9 +55,7 @@ class Audit:
         return not self.short.any() and not self.found_out
 
 
-def audit(
-    problem: Problem, suppressed: BoolArray, *, intervals: bool = True, progress: Progress = silent
-) -> Audit:
+def audit(problem: Problem, suppressed: BoolArray, *, intervals: bool = True, progress: Progress = silent) -> Audit:
     """Attack a suppression. Without `intervals` exactly those levels are proved that must be reached."""
     progress = Rising(progress)
     attacker = Attacker(problem, suppressed)

@@ -34,7 +34,9 @@ def record_keys(names: list[str], seed: int) -> KeyArray:
     np.True_
     """
     key = check_seed(seed).to_bytes(SEED_BITS // 8, "big")
-    hashed = (hashlib.blake2b(name.encode(), digest_size=8, key=key, person=b"microveil cells").digest() for name in names)
+    hashed = (
+        hashlib.blake2b(name.encode(), digest_size=8, key=key, person=b"microveil cells").digest() for name in names
+    )
     return np.frombuffer(b"".join(hashed), dtype=">u8").astype(np.uint64)
 
 
@@ -154,7 +156,7 @@ def _triangular(uniform: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Averaging:
-    """How often totals are guessed exactly: from their own perturbed value, and from all sums that estimate them too."""
+    """How often totals are guessed exactly: from their own value, and from all sums that estimate them, too."""
 
     totals: int
     alone: int

@@ -1,9 +1,9 @@
 """Secondary suppression by Gaussian elimination, in the spirit of Langsrud (2024).
 
-Cells are offered for publication, the most valuable first. One is published unless a primary cell could then be computed
-from what is published, that is unless the primary cell's unit vector would enter the space that the equations and the
-published cells span. So the suppression protects against exact disclosure by construction, with an effort that grows
-little more than the table. Levels of protection and single contributors come afterwards (`reinforcement`).
+Cells are offered for publication, the most valuable first. One is published unless a primary cell could then be
+computed from what is published, that is unless the primary cell's unit vector would enter the space that the equations
+and the published cells span. So the suppression protects against exact disclosure by construction. Levels of protection
+and single contributors come afterwards (`reinforcement`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 
 from microveil.tables.problem import Problem
-from microveil.tables.structure import Structure
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _LARGEST_BOX = 20_000

@@ -153,7 +153,7 @@ def _reach(problem: Problem, answer: Answer, demand: Demand) -> FloatArray:
     reduced = -(problem.equations.T @ weights)
     reduced[demand.column] -= demand.sign
     reduced[np.abs(reduced) < 1e-9] = 0.0
-    return np.where(reduced > 0, reduced * -problem.lower, -reduced * problem.upper)
+    return np.asarray(np.where(reduced > 0, reduced * -problem.lower, -reduced * problem.upper), dtype=np.float64)
 
 
 def _lonely(problem: Problem, chosen: FloatArray, cuts: _Cuts) -> bool:

@@ -53,8 +53,8 @@ def _verdict(made: ProtectedTable, counts: dict[str, int]) -> dict[str, Any] | N
     if not made.audit.passed:
         others = len({column for _, column in made.audit.found_out})
         sentence = (
-            f"{int(made.audit.short.sum()):,} primary cells can be computed too closely, and {others:,} by a contributor "
-            "who knows its own value."
+            f"{int(made.audit.short.sum()):,} primary cells can be computed too closely, and {others:,} by a "
+            "contributor who knows its own value."
         )
     numbers = [(name, f"{counts[name]:,}") for name in ("primary", "secondary", "published")]
     return {"passed": made.audit.passed, "sentence": sentence, "numbers": numbers, "in_file": "", "required": []}
@@ -98,7 +98,13 @@ def _table(made: ProtectedTable, number: int) -> dict[str, Any]:
         caption += f" The first {_MOST_ROWS} of {len(places):,} rows."
     heads = [made.value or "count"] if across is None else [trees[across].nodes[c] for c in columns]
     title = f"{made.value or 'Count'} by {' and '.join(made.dimensions(number))}"
-    return {"title": title, "caption": caption, "rows_by": [trees[d].name for d in down], "columns": heads, "rows": rows}
+    return {
+        "title": title,
+        "caption": caption,
+        "rows_by": [trees[d].name for d in down],
+        "columns": heads,
+        "rows": rows,
+    }
 
 
 def _shown(made: ProtectedTable, cell: int) -> tuple[str, str]:

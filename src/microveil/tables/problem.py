@@ -100,8 +100,8 @@ def problem_of(
         alone = cells.single >= 0
         insider[column[alone]] = cells.single[alone]
     return Problem(
-        cells.structure, equations, column, values, lower, upper, forbidden, np.minimum(needed, -lower), np.minimum(needed, upper),
-        _costs(cells, column, size, cost), insider,
+        cells.structure, equations, column, values, lower, upper, forbidden, np.minimum(needed, -lower),
+        np.minimum(needed, upper), _costs(cells, column, size, cost), insider,
     )  # fmt: skip
 
 
@@ -111,8 +111,8 @@ def _contracted(equations: sp.csr_array) -> tuple[sp.csr_array, IntArray]:
     pairs = np.flatnonzero(np.diff(equations.indptr) == 2)
     ends = equations.indices[np.stack([equations.indptr[pairs], equations.indptr[pairs] + 1])]
     graph = sp.coo_array((np.ones(len(pairs)), (ends[0], ends[1])), shape=(size, size))
-    column = connected_components(graph, directed=False)[1] if size else np.zeros(0)
-    column = np.asarray(column, dtype=np.int64)
+    labels = connected_components(graph, directed=False)[1] if size else np.zeros(0)
+    column: IntArray = np.asarray(labels, dtype=np.int64)
     classes = int(column.max(initial=-1)) + 1
     onto = sp.csr_array((np.ones(size), (np.arange(size), column)), shape=(size, classes))
     merged = sp.csr_array(equations @ onto)
@@ -132,7 +132,7 @@ def _range(cells: Cells, known: tuple[float, float] | None) -> tuple[FloatArray,
     if known is not None:
         low, high = known
         if not low < high:
-            raise ParameterError("the range in which contributions are known to lie must have two ends, the lower first")
+            raise ParameterError("the range in which contributions are known to lie has a lower and an upper end")
         sizes = cells.contributors.astype(np.float64)
         if (cells.values < low * sizes - 1e-9).any() or (cells.values > high * sizes + 1e-9).any():
             raise ParameterError("a cell lies outside the range in which its contributions are said to be known to lie")
@@ -146,23 +146,25 @@ def _levels(cells: Cells, rules: Sequence[Rule], share: float | None) -> FloatAr
     sizes = np.abs(cells.values)
     if share is None:
         asked = [rule.upper_level(cells) for rule in rules]
-        level = np.maximum.reduce([*asked, np.zeros(len(cells))])
+        level: FloatArray = np.maximum.reduce([*asked, np.zeros(len(cells))])
         level = np.where(level > 0, level, 0.1 * sizes)
     else:
         level = share * sizes
     if cells.is_count:
         return np.maximum(level, _LEAST_COUNT)
     smallest = float(sizes[sizes > 0].min(initial=np.inf))
-    return np.maximum(level, 0.1 * smallest if np.isfinite(smallest) else 1.0)  # also of a cell of value zero
+    of_zero = 0.1 * smallest if np.isfinite(smallest) else 1.0
+    return np.asarray(np.where(level > 0, level, of_zero), dtype=np.float64)
 
 
 def _costs(cells: Cells, column: IntArray, size: int, cost: Cost) -> FloatArray:
     """What suppressing a column costs; never nothing, so that no cell is suppressed without need."""
     sizes = np.abs(cells.values)
+    each: FloatArray
     if cost == "cells":  # among suppressions of as many cells the one with the least value
         each = 1.0 + 0.5 * sizes / max(float(sizes.sum()), 1e-300)
     elif cost == "contributors":
-        each = cells.contributors + 1.0
+        each = cells.contributors.astype(np.float64) + 1.0
     else:
         each = sizes + 1e-6 * max(float(sizes.max(initial=0.0)), 1e-9)
         each = each / float(each.max())

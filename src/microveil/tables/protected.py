@@ -95,7 +95,9 @@ class ProtectedTable:
         self._check(table)
         here = self.cells.of_table(table)
         trees, codes = self.cells.structure.trees, self.cells.structure.codes[here]
-        columns: dict[str, Any] = {trees[d].name: [trees[d].nodes[c] for c in codes[:, d]] for d in self.cells.used[table]}
+        columns: dict[str, Any] = {
+            trees[d].name: [trees[d].nodes[c] for c in codes[:, d]] for d in self.cells.used[table]
+        }
         name = _free_name(self.value or "count", columns)
         whole = self.cells.is_count and not np.isnan(self.values).any() and (self.values % 1 == 0).all()
         shown = [None if np.isnan(v) else int(v) if whole else float(v) for v in self.values[here]]
@@ -123,7 +125,7 @@ class ProtectedTable:
         def of(read: Any) -> list[Any]:
             return [read(intervals[cell]) if cell in intervals else None for cell in here.tolist()]
 
-        made = {
+        made: dict[str, Any] = {
             "true_value": self.cells.values[here],
             "contributors": self.cells.contributors[here],
             "status": self._statuses(here),
@@ -234,7 +236,9 @@ class ProtectedTable:
         seed = None if self.seed is None else plain_seed(self.seed)
         return {"private": "keep this file private", "method": self.method, "seed": seed, **self.facts}
 
-    def write(self, path: str | Path, table: int = 0, *, private: bool = False, tell: bool = False, force: bool = False) -> None:
+    def write(
+        self, path: str | Path, table: int = 0, *, private: bool = False, tell: bool = False, force: bool = False
+    ) -> None:
         """Write a table to a file: what may be published, or, with `private`, all of it for the owner alone to read."""
         write(self.frame(table, private=private, tell=tell), path, force=force, private=private)
 

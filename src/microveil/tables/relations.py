@@ -79,8 +79,8 @@ class Solutions:
 
         insider = problem.insider[self.columns]
         own: dict[int, list[int]] = {}
-        for place in np.flatnonzero(insider >= 0):
-            own.setdefault(int(insider[place]), []).append(int(place))
+        for cell in np.flatnonzero((insider >= 0) & self.values.any(axis=1)).tolist():
+            own.setdefault(int(insider[cell]), []).append(cell)
         alone = {who: places[0] for who, places in own.items() if _is_one(self.values[places])}
         by_class = {place: group for group in self.classes() for place in group.tolist()}
         for who, place in alone.items():
@@ -90,8 +90,8 @@ class Solutions:
         for who in sorted(own.keys() - alone.keys()):
             rest = without_known(self.values, np.array(own[who], dtype=np.int64))
             given_away = ~rest.any(axis=1) & self.values.any(axis=1) & (insider != who)
-            for other in np.flatnonzero(given_away & problem.primary[self.columns]):
-                yield who, int(self.columns[other])
+            for column in self.columns[given_away & problem.primary[self.columns]].tolist():
+                yield who, column
 
     def relations(self, among: BoolArray, most: int = 1000) -> list[Relation]:
         """Pairs of these columns of which one determines the other."""

@@ -1,7 +1,8 @@
 """Controlled rounding: every cell becomes a multiple of a base next to its value, and all totals still add up.
 
-The nearest such table is found by integer programming (Cox (1987); Salazar-González (2005)). In more than two dimensions,
-or with hierarchies, there may be none; then cells may go to the multiple after the next, and the result says so.
+The nearest such table is found by integer programming (Cox (1987); Salazar-González (2005)). In more than two
+dimensions, or with hierarchies, there may be none; then cells may go to the multiple after the next, and the result
+says so.
 """
 
 from __future__ import annotations

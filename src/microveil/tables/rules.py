@@ -148,7 +148,7 @@ class Zeros(Rule):
 
 
 RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (Frequency, Dominance, PPercent, PriorPosterior, Zeros)}
-_OTHER_NAMES = {"p%": "p-percent", "(p,q)": "p-q", "pq": "p-q", "(n,k)": "dominance", "nk": "dominance", "p": "p-percent"}
+_OTHER_NAMES = {"p%": "p-percent", "p": "p-percent", "pq": "p-q", "nk": "dominance"}
 
 
 def rule_of(text: str | Rule) -> Rule:
@@ -161,8 +161,9 @@ def rule_of(text: str | Rule) -> Rule:
         return text
     if not isinstance(text, str) or not text.strip():
         raise ParameterError(f"a rule is a text such as 'frequency 3' or 'dominance 1 85', not {brief(text)}")
-    name, *given = re.split(r"[\s,=]+", text.strip().removesuffix("%").strip())
-    name = _OTHER_NAMES.get(name.lower(), name.lower())
+    plain = text.strip().lower().replace("(n,k)", "nk").replace("(p,q)", "pq")
+    name, *given = re.split(r"[\s,=]+", plain)
+    name = _OTHER_NAMES.get(name, name)
     if name not in RULES:
         raise ParameterError(f"unknown rule '{name[:40]}'{nearest_name(name, list(RULES))}")
     rule = RULES[name]
@@ -186,4 +187,3 @@ def primary_cells(rules: Sequence[Rule], cells: Cells) -> BoolArray:
     for rule in rules:
         found |= rule.sensitive(cells)
     return found
-

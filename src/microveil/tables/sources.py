@@ -15,7 +15,7 @@ from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import encoded
 from microveil.progress import Progress, silent
 from microveil.randomness import check_seed
-from microveil.tables.aggregation import Cells, Records, completed, tabulate
+from microveil.tables.aggregation import COLUMNS, Cells, Records, completed, tabulate
 from microveil.tables.cell_key import record_keys
 from microveil.tables.structure import Structure, cell_keys
 from microveil.tables.tree import MISSING, TOTAL, Tree, read_paths, without_root
@@ -96,9 +96,7 @@ def from_records(
     keys = None
     if seed is not None:
         keys = record_keys(_identities(data, respondents.identifier), check_seed(seed))[rows]
-    records = Records(
-        np.column_stack(codes)[rows], values[rows], weights[rows], holdings[rows], consents[rows], keys
-    )
+    records = Records(np.column_stack(codes)[rows], values[rows], weights[rows], holdings[rows], consents[rows], keys)
     used = [tuple(names.index(name) for name in group) for group in groups]
     cells = tabulate(trees, used, records, is_count=value is None, tops=max(tops, 1), progress=progress)
     return Source(cells, np.zeros(len(cells), dtype=bool), tuple(notes))
@@ -303,8 +301,7 @@ def _joined(parts: Sequence[Cells], marks: Sequence[BoolArray]) -> tuple[Cells, 
             raise DataError(f"the tables do not agree on {part.structure.name(cell)}")
         marked[at[common]] |= more[common]
         new = part.take(np.flatnonzero(~common))
-        columns = ("values", "contributors", "largest", "consents", "exposed", "waived", "absolute", "single")
-        joined = {name: np.concatenate([getattr(whole, name), getattr(new, name)]) for name in columns}
+        joined: dict[str, Any] = {n: np.concatenate([getattr(whole, n), getattr(new, n)]) for n in COLUMNS}
         codes = np.concatenate([whole.structure.codes, new.structure.codes])
         whole = replace(whole, structure=Structure(whole.structure.trees, codes), **joined)
         marked = np.concatenate([marked, more[~common]])

@@ -72,8 +72,8 @@ class Structure:
             columns += [children, parents]
             signs += [np.ones(len(children)), -np.ones(len(parents))]
             begun += len(parents)
-        coordinates = (np.concatenate(rows or [[]]).astype(int), np.concatenate(columns or [[]]).astype(int))
-        return sp.csr_array((np.concatenate(signs or [[]]), coordinates), shape=(begun, len(self)))
+        coordinates = (np.concatenate(rows), np.concatenate(columns))
+        return sp.csr_array((np.concatenate(signs), coordinates), shape=(begun, len(self)))
 
     @cached_property
     def is_inner(self) -> BoolArray:

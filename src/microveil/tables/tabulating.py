@@ -63,12 +63,12 @@ def table(
     the hierarchy given for it, else that of the schema. `source` says whether the data are records (`Respondents`, the
     default) or cells that were added up already (`Aggregated`).
 
-    `rules` say which cells are primary. `method` is one of `elimination` (fast), `optimal` (the fewest further cells, or
-    with `cost` the least value or contributors), `cell-key`, `rounding`, and `none` (nothing but primary cells and those
-    in `suppressed`, for an audit of them). Every primary cell is to stay uncertain by `protection` per cent of its value
-    on either side; None takes what the rules ask for. An attacker knows that values are not negative, or the range in
-    which each contribution is `known` to lie. With `singletons` a contributor who is alone in a cell must not be able to
-    compute another primary cell from its own value.
+    `rules` say which cells are primary. `method` is one of `elimination` (fast), `optimal` (the fewest further cells,
+    or with `cost` the least value or contributors), `cell-key`, `rounding`, and `none` (nothing but primary cells and
+    those in `suppressed`, for an audit of them). Every primary cell is to stay uncertain by `protection` per cent of
+    its value on either side; None takes what the rules ask for. An attacker knows that values are not negative, or the
+    range in which each contribution is `known` to lie. With `singletons` a contributor who is alone in a cell must not
+    be able to compute another primary cell from its own value.
 
     >>> made = table({"job": ["cook", "cook", "cook", "nurse", "nurse", "nurse", "smith"]}, ["job"])
     >>> made.counts
@@ -235,7 +235,7 @@ def _rounded(
     if found.steps > 1:
         notes = (
             *notes,
-            f"no table of adjacent multiples adds up, so cells are up to {found.steps} times the base from their values",
+            f"no table of adjacent multiples adds up, so cells are up to {found.steps} times the base away",
         )
     reach = found.steps * found.base
     lower = np.maximum(problem.lower, found.values - reach - problem.values)

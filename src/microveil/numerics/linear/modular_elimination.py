@@ -1,9 +1,9 @@
 """Gaussian elimination of sparse whole-number equations modulo a large prime.
 
-Equations of tables have coefficients 1 and -1, so elimination passes through fractions that floating point would have to
-round, and whether a rest is zero would be a matter of tolerance. Modulo a prime every step is exact: what is zero over
-the rational numbers is zero here. The reverse fails only where the prime divides a non-zero minor of the matrix; with a
-prime near 2^31 that does not happen by accident, and whoever needs a proof checks the result by other means.
+Equations of tables have coefficients 1 and -1, so elimination passes through fractions that floating point would have
+to round, and whether a rest is zero would be a matter of tolerance. Modulo a prime every step is exact: what is zero
+over the rational numbers is zero here. The reverse fails only where the prime divides a non-zero minor of the matrix;
+with a prime near 2^31 that does not happen by accident, and whoever needs a proof checks the result by other means.
 
 Rows lie in one pool, sorted by column; a row that grows moves to the end of the pool. The rows of a column are a linked
 list in which entries may be stale: whether a row has a column is looked up in the row.
@@ -52,7 +52,9 @@ def _grown(array: IntArray, least: int) -> IntArray:
 
 
 @kernel
-def _link(store: tuple[IntArray, ...], first: IntArray, column: int, row: int, used: int) -> tuple[IntArray, ...]:
+def _link(
+    store: tuple[IntArray, IntArray], first: IntArray, column: int, row: int, used: int
+) -> tuple[IntArray, IntArray]:
     """One more row in the list of a column."""
     after, which = store
     if used >= len(after):
@@ -134,7 +136,7 @@ def _proportional(
         if j < end_j and columns[j] == skipped:
             j += 1
         if i >= end_i or j >= end_j:
-            return i >= end_i and j >= end_j
+            return bool(i >= end_i and j >= end_j)
         if columns[i] != columns[j]:
             return False
         if factor == 0:
@@ -179,9 +181,9 @@ def eliminated(
         chosen, entry = -1, first[column]
         while entry >= 0:
             row = lists[1][entry]
-            if pivot[row] < 0 and _at(pool[0], start[row], length[row], column) >= 0:
-                if chosen < 0 or length[row] < length[chosen]:
-                    chosen = row
+            shorter = pivot[row] < 0 and (chosen < 0 or length[row] < length[chosen])
+            if shorter and _at(pool[0], start[row], length[row], column) >= 0:
+                chosen = row
             entry = lists[0][entry]
         if chosen >= 0:
             pool, free, lists, linked = _pivot(
@@ -217,9 +219,9 @@ def eliminated(
         allowed, entry = True, first[successor]
         while entry >= 0 and allowed:
             row = lists[1][entry]
-            if row != own and pivot[row] >= 0 and primary[pivot[row]]:
-                if _at(pool[0], start[row], length[row], successor) >= 0:
-                    allowed = not _proportional(pool, start, length, row, pivot[row], own, column)
+            at_stake = row != own and pivot[row] >= 0 and primary[pivot[row]]
+            if at_stake and _at(pool[0], start[row], length[row], successor) >= 0:
+                allowed = not _proportional(pool, start, length, row, pivot[row], own, column)
             entry = lists[0][entry]
         if allowed and primary[successor] and length[own] == 2:
             allowed = False
@@ -247,7 +249,7 @@ def eliminated(
 def _last_beside(columns: IntArray, start: int, length: int, column: int) -> int:
     """The last column of a row that is not this one."""
     last = columns[start + length - 1]
-    return last if last != column else columns[start + length - 2]
+    return int(last if last != column else columns[start + length - 2])
 
 
 @kernel
