@@ -30,8 +30,9 @@ class FirstDerivativeDifference(OracleAttack):
     source: ClassVar[str] = "Francis et al. (2018); Gadotti et al. (2019)"
 
     def says(self, intruder: Intruder, target: int, condition: Condition) -> bool | None:
-        pairs = sorted(splits(intruder, target), key=lambda pair: -(intruder.size(pair[0]) or 0))
-        for c1, tracker in pairs[:3]:
+        pairs = sorted(splits(intruder, target), key=lambda pair: intruder.size(pair[0]) or 0)
+        # small sets have least noise; in large ones no class is empty
+        for c1, tracker in [*pairs[:1], *pairs[1:][-1:], *pairs[1:2]]:
             if differs_by_target(intruder, c1, tracker):
                 told = self._differ(intruder, condition, c1, tracker)
                 if told is not None:

@@ -37,9 +37,9 @@ class OracleAttack(QueryAttack):
             return None
         if intruder.secret.place is not None:
             holds = self.says(intruder, target, intruder.secret.condition())
-            return None if holds is None else Claim(target, float(holds), is_certain=True)
+            return None if holds is None else Claim(target, float(holds), is_certain=intruder.is_certain)
         found = self._bisected(intruder, target)
-        return None if found is None else Claim(target, found, is_certain=True)
+        return None if found is None else Claim(target, found, is_certain=intruder.is_certain)
 
     def _is_reliable(self, intruder: Intruder, target: int) -> bool:
         secret = intruder.secret

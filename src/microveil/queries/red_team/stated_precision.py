@@ -18,8 +18,8 @@ class StatedPrecision(OracleAttack):
     """Reads the standard deviation that comes with a noisy count: where it depends on how many records were counted, it
     tells that number, and two groups that differ by the target tell the target's value.
 
-    Two questions for each class, or for each halving of a number. Where no deviation is stated, the answers themselves
-    are compared.
+    Two questions for each class, or for each halving of a number. Exact answers,
+    which have no deviation, are compared themselves.
     """
 
     name: ClassVar[str] = "stated-precision"
@@ -35,6 +35,8 @@ class StatedPrecision(OracleAttack):
             answers = [intruder.answer(Question("count", None, all_of([group, condition]))) for group in (c1, tracker)]
             if any(answer.is_refused for answer in answers):
                 continue
+            if not intruder.is_certain and any(answer.deviation is None for answer in answers):
+                return None
             told = [a.value if a.deviation is None else a.deviation for a in answers]
             return bool(told[0] != told[1])
         return None
