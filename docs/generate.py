@@ -60,7 +60,8 @@ def reference_page(kind: str) -> str:
         doc = (find(kind, name).__doc__ or "").split(">>>")[0]
         lines += [f"## `{name}`", "", " ".join(doc.split()), ""]
         if kind == "control":
-            lines += [f"- Family: {entry['family']}", f"- Missing values: {entry['missing']}"]
+            lines += [f"- Family: {entry['family']}", f"- Assumes that {entry['assumes']}"]
+            lines += [f"- Missing values: {entry['missing']}"]
         else:
             lines += [f"- Kinds: {', '.join(entry['kinds']) or LINKS}", f"- Missing values: {entry['missing']}"]
             lines += [f"- Weights: {entry['weights']}"] if "weights" in entry else [f"- Reads as: {entry['meaning']}"]

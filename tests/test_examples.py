@@ -26,6 +26,8 @@ _GUIDES = (
     "missing",
     "series",
     "graphs",
+    "tables",
+    "queries",
     "studies",
     "search",
     "evolution",
@@ -110,7 +112,7 @@ def test_the_help_of_every_command_has_an_example_that_names_only_options_it_has
 
     for command in app.registered_commands:
         assert command.epilog is not None
-        name = command.callback.__name__  # type: ignore[union-attr]
+        name = command.name or command.callback.__name__.replace("_", "-")  # type: ignore[union-attr]
         told = run(name, "--help").stdout
         for line in re.findall(r"microveil \w+[^\n]*", command.epilog):
             for option in re.findall(r"--[\w-]+", line):

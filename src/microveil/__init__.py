@@ -9,7 +9,7 @@ from microveil.entries import OFFERED, homes, offered
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from microveil import registry, series
+    from microveil import registry, series, tables
     from microveil.attacks import Attack, Risk
     from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from microveil.search import Found, search, toolbox
     from microveil.strengthening import Strengthened, protect_until, stronger
     from microveil.study import Candidate, Study, compare, run_study
+    from microveil.tables import ProtectedTable, table
 
 # the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
 _HOMES = {
@@ -108,6 +109,8 @@ _HOMES = {
     "search": ("Found",),
     "strengthening": ("Strengthened", "protect_until", "stronger"),
     "study": ("Candidate", "Study", "compare", "run_study"),
+    "tables.protected": ("ProtectedTable",),
+    "tables.tabulating": ("table",),
 }
 _MODULES = {
     name: f"microveil.{module}"
@@ -116,7 +119,7 @@ _MODULES = {
         "hierarchies": "microdata.hierarchies", "locations": "microdata.locations", "losses": "losses",
         "masking": "masking", "queries": "queries", "registry": "registry",
         "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "series": "series",
-        "toolbox": "search.toolbox",
+        "tables": "tables", "toolbox": "search.toolbox",
     }.items()
 }  # fmt: skip
 
@@ -136,7 +139,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
     "Disclosure",
-    "search", "Found", "toolbox", "series", "graphs", "locations",
+    "search", "Found", "toolbox", "series", "graphs", "locations", "table", "tables", "ProtectedTable",
     "QueryServer", "Question", "Answer", "queries",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
     "decisions", "report", "risk_utility",

@@ -172,7 +172,7 @@ def describe_class(kind: str, cls: type[Any]) -> dict[str, Any]:
     settings = describe_settings(cls)
     if settings:
         entry["settings"] = list(settings)
-    for extra in ("weights", "meaning", "formula", "route", "scope"):
+    for extra in ("weights", "meaning", "formula", "route", "scope", "assumes"):
         if hasattr(cls, extra):
             entry[extra] = getattr(cls, extra)
     if kind == "method":

@@ -170,6 +170,18 @@ def test_counts_of_a_confidential_category_are_audited(serve: Serve) -> None:
     assert server.ask("SELECT SUM(income) FROM data WHERE illness = 'flu'").control == "language"
 
 
+def test_whether_a_confidential_value_is_missing_is_audited(serve: Serve) -> None:
+    columns = {"g": ["a", "a", "a", "b", "b", "c"], "x": [1.0, None, None, 4.0, 5.0, 6.0]}
+    data = Microdata.of(pa.table(columns), nominal=["g"], confidential=["x"])
+    for asked in ("COUNT(x) FROM data", "COUNT(*) FROM data WHERE x IS NULL", "COUNT(*) FROM data WHERE x IS NOT NULL"):
+        joined = "AND" if "WHERE" in asked else "WHERE"
+        server = serve("audit", data=data)
+        assert server.ask(f"SELECT {asked}").value is not None
+        assert server.ask(f"SELECT {asked} {joined} g = 'c'").control == "audit"
+        assert server.ask(f"SELECT {asked} {joined} g IN ('a', 'b')").control == "audit"
+        assert server.ask(f"SELECT {asked} {joined} g = 'a'").value is not None
+
+
 @pytest.mark.spec("01:SDB-6")
 def test_a_refusal_depends_on_questions_and_public_attributes_only() -> None:
     """The same questions to tables that differ in what is protected are refused alike."""
@@ -185,8 +197,8 @@ def test_a_refusal_depends_on_questions_and_public_attributes_only() -> None:
         ["set-size k=2", "output-noise", "rounding base=5"], ["differential-privacy budget=0.5"],
     ):  # fmt: skip
         with (
-            mv.QueryServer(data, controls, engine="arrays") as one,
-            mv.QueryServer(other, controls, engine="arrays") as two,
+            mv.QueryServer(data, controls, engine="arrays", key="k") as one,
+            mv.QueryServer(other, controls, engine="arrays", key="k") as two,
         ):
             for _ in range(60):
                 where = " AND ".join(rng.choice(conditions, 2))

@@ -9,10 +9,9 @@ import pytest
 from microveil.microdata import Microdata
 from microveil.queries import Answer, QueryServer, Question
 from microveil.queries.conditions import EVERYBODY
-from microveil.queries.criteria import ASSUMPTIONS, accuracy, accuracy_of, consistency, usual_questions
+from microveil.queries.criteria import accuracy, accuracy_of, consistency, usual_questions
 from microveil.queries.red_team.campaign import attack_queries
 from microveil.queries.sql import formula_of
-from microveil.registry import names
 
 Serve = Callable[..., QueryServer]
 GROUPS = ("sex = 'F'", "sex = 'M'", "dept = 'A'", "dept = 'B'", "dept = 'C'", "age = 'Y'", "age = 'O'")
@@ -119,7 +118,3 @@ def test_usual_questions_are_about_public_attributes(serve: Serve) -> None:
     several = usual_questions(serve().database, "salary")
     assert set(several) == {"count", "sum", "mean"}
     assert all("salary" not in str(question.where) for group in several.values() for question in group)
-
-
-def test_the_assumptions_of_every_control_are_stated() -> None:
-    assert set(ASSUMPTIONS) == set(names("control"))

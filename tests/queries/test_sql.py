@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -253,8 +254,15 @@ def test_the_engine_answers_nothing_but_our_own_sql(serve: Serve, tmp_path: Path
     assert not issubclass(QuestionError, AssertionError)
 
 
-def test_an_engine_that_dies_is_said_in_one_sentence(serve: Serve) -> None:
+def test_an_engine_that_dies_is_said_in_one_sentence_and_started_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = serve(engine="duckdb")
-    server.database.engine.process.kill()  # type: ignore[attr-defined]
+    engine: Any = server.database.engine
+    monkeypatch.setattr(engine.process, "poll", lambda: None)  # as if it died while it was asked
+    engine.process.kill()
     with pytest.raises(MicroveilError, match="the engine could not answer this question"):
         server.ask("SELECT COUNT(*) FROM data")
+    monkeypatch.undo()
+    engine.process.wait()
+    assert server.ask("SELECT COUNT(*) FROM data").value == 12

@@ -162,6 +162,20 @@ def test_9_partitioning_refuses_or_snaps_and_changes_come_in_batches(serve: Serv
     assert ask(changing, "dept = 'B'") == 99
 
 
+@pytest.mark.spec("01:SDB-6", "01:DAT-1")
+def test_10_cell_suppression(serve: Serve) -> None:
+    server = serve("cell-suppression by=dept,sex minimum=2 singletons=false")
+    table = server.ask("SELECT dept, sex, SUM(salary) FROM data GROUP BY dept, sex")
+    assert [cell.value for _, cell in table.cells] == [83, 75, None, None, None, None]
+    assert [ask(server, where) for where in ("", "sex = 'F'", "dept = 'B'")] == [530, 268, 190]
+    for where in (OTHER_WOMEN, "dept IN ('A', 'B')", "age = 'Y'", f"NOT ({WOMEN_IN_B})"):
+        assert refusal(server, where) == "cell-suppression"
+    # the one woman in B and the one man in C know their own salaries, and with 64 - 61 = 3 each other's
+    insiders = serve("cell-suppression by=dept,sex minimum=2")
+    assert refusal(insiders, "dept = 'A' AND sex = 'F'") == "cell-suppression"
+    assert ask(insiders, "dept = 'A'") == 158
+
+
 @pytest.mark.spec("01:SDB-7")
 def test_11_random_sample_queries(serve: Serve) -> None:
     server = serve("set-size k=3", "random-sample share=0.75 keyed_by=set")

@@ -34,7 +34,7 @@ def it_describes_itself(cls: Class) -> None:
     json.dumps(entry)
     of_links = getattr(cls, "structural", False) or getattr(cls, "of_graph", False)  # these may treat no attribute
     needed = ["name", "family", "summary", "source", "missing", *([] if of_links else ["kinds"])]
-    needed += {"method": ["weights"], "control": []}.get(_kind(cls), ["meaning"])
+    needed += {"method": ["weights"], "control": ["assumes"]}.get(_kind(cls), ["meaning"])
     for field in needed:
         expect(entry.get(field), f"it has no {field}")
     if _kind(cls) in ("attack", "loss"):

@@ -24,6 +24,7 @@ from microveil.cli import (
     risk,
     search,
     study,
+    table,
 )
 from microveil.cli.printing import (
     BAD_USAGE,
@@ -121,6 +122,7 @@ app.command(epilog=describe.EXAMPLE)(describe.describe)
 app.command(epilog=risk.EXAMPLE)(risk.risk)
 app.command(epilog=f"{protect.EXAMPLE}\n\n{protect.MORE}")(protect.protect)
 app.command(epilog=assess.EXAMPLE)(assess.assess)
+app.command(epilog=table.EXAMPLE)(table.table)
 app.command(epilog=study.EXAMPLE)(study.study)
 app.command(epilog=search.EXAMPLE)(search.search)
 app.command(name="attack-queries", epilog=attack_queries.EXAMPLE)(attack_queries.attack_queries)

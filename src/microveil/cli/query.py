@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: microveil query people.csv --confidential income --control 'set-size k=5' --control audit "
-    "--log people.log --ask \"SELECT AVG(income) FROM data WHERE age >= 60 AND sex = 'female'\""
+    "--log people.log --ask \"SELECT AVG(income) FROM data WHERE age >= 60 AND sex = 'f'\""
 )
 SERVE_EXAMPLE = (
     "Example: microveil serve-queries people.csv --confidential income --analyst alice --log people.log "
@@ -61,6 +61,7 @@ def query(
     control: Controls = None,
     log: LogFile = None,
     analyst: Annotated[str, typer.Option(help="Who asks.", metavar="NAME")] = "analyst",
+    exact: Annotated[bool, typer.Option("--exact", help="Refuse rather than give an answer that is changed.")] = False,
     engine: EngineOption = "duckdb",
     *,
     table: TableOptions,
@@ -68,7 +69,7 @@ def query(
 ) -> None:
     """Ask a table for counts, sums, means or tables, guarded by controls."""
     with opened(path, control, log, engine, table) as server:
-        answers = [server.ask(question, analyst) for question in ask]
+        answers = [server.ask(question, analyst, exact=exact) for question in ask]
     if as_json:
         plain = [answer.to_plain() for answer in answers]
         print_json(plain[0] if len(plain) == 1 else plain)

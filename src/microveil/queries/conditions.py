@@ -193,6 +193,11 @@ class Condition:
     def is_never_true(self) -> bool:
         return not self.or_missing and self.values.is_empty
 
+    @property
+    def is_about_presence(self) -> bool:
+        """Whether it says no more than that the value is there, or that it is not."""
+        return self.values.is_empty if self.or_missing else self.values.is_everything
+
     def negated(self) -> Condition:
         """NOT of it as SQL has it: of what is missing it is known only whether it is missing."""
         if self.or_missing and self.values.is_empty:

@@ -35,22 +35,6 @@ _MOST_CATEGORIES, _MOST_ATTRIBUTES = 12, 6  # that the questions of an ordinary 
 _WIDE = 2.0  # standard deviations of the noise on each side of an answer
 _FEW_TARGETS = 10
 # what each control takes for granted of those who ask; an intruder who knows or does more is not stopped
-ASSUMPTIONS = {
-    "set-size": "nobody asks about sets that differ by one record",
-    "overlap": "nobody combines many sets that share few records, and the questions of all who collude are known",
-    "audit": "values are not narrowed down by limits that the intruder knows, and every question is in the log",
-    "interval-audit": "the declared range is all that is known of a value, and every question is in the log",
-    "statistics": "what is allowed is harmless by itself",
-    "partition": "nobody knows the values of the others in a population, and changes come in batches",
-    "lattice": "released tables are not subtracted from each other",
-    "access": "what may be seen tells nothing about what may not",
-    "random-sample": "nobody can tell which records are in a sample; small samples are complete by chance",
-    "output-noise": "few enough questions are asked that the noise of many sets does not average out",
-    "rounding": "few enough questions are asked that rounding does not average out",
-    "intervals": "the group of neighbouring values is wide enough to hide a value in",
-    "proxy": "the masked value is no disclosure by itself, and what is not masked is not confidential",
-    "differential-privacy": "the budget covers all who collude, and one record is one person",
-}
 
 
 @dataclass(frozen=True)
@@ -293,7 +277,7 @@ def quality_of(server: QueryServer, campaign: Campaign, *, seed: int = 0) -> Qua
     plain = campaign.to_plain()["compromised_percent"]
     return Quality(
         plain,
-        tuple(f"{c.name}: {ASSUMPTIONS.get(c.name, 'unknown')}" for c in server.controls),
+        tuple(f"{c.name}: {c.assumes}" for c in server.controls),
         _by_knowledge(server, campaign, seed),
         measured,
         consistency(original, asked),

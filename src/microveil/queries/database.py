@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -16,7 +17,15 @@ from microveil.errors import ParameterError
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import Microdata, as_microdata
 from microveil.microdata.schema import CATEGORICAL
-from microveil.queries.conditions import Formula, all_of, attributes_of, conjuncts
+from microveil.queries.conditions import (
+    CategorySet,
+    Condition,
+    Formula,
+    NumberSet,
+    all_of,
+    attributes_of,
+    conjuncts,
+)
 from microveil.queries.engines import ColumnArrays, Counted, Engine
 from microveil.queries.engines.arrays import ArrayEngine
 from microveil.queries.questions import Field, Fields, Question
@@ -100,6 +109,15 @@ class Database:
 
     def members(self, where: Formula, value: str | None) -> IntArray:
         return self.engine.members(where, value)
+
+    def normalised(self, question: Question) -> Question:
+        """The same question in one form: that a confidential value is there is a condition on it like any other."""
+        value = question.value
+        if question.statistic != "count" or value is None or value not in self.confidential:
+            return question
+        field = self.fields[value]
+        everything = CategorySet(frozenset(), len(field.domain)) if not field.is_numeric else NumberSet(())
+        return replace(question, value=None).restricted(Condition(value, everything.without()))
 
     def public_part(self, question: Question) -> tuple[Formula, Formula]:
         """The conditions of a question in two parts: on what everybody may know, and on confidential attributes."""

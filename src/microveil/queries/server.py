@@ -97,19 +97,26 @@ class QueryServer:
             self.database.close()
             self.database, self.guards = database, guards
 
-    def ask(self, asked: str | Mapping[str, Any] | Question, analyst: str = "analyst") -> Answer:
-        """Answer a question, or say why not."""
+    def ask(
+        self, asked: str | Mapping[str, Any] | Question, analyst: str = "analyst", *, exact: bool = False
+    ) -> Answer:
+        """Answer a question, or say why not; with `exact`, an answer that a control would change is refused."""
         with self._lock:
-            return self._ask(asked, checked_name(analyst))
+            return self._ask(asked, checked_name(analyst), exact)
 
-    def _ask(self, asked: str | Mapping[str, Any] | Question, analyst: str) -> Answer:
+    def _ask(self, asked: str | Mapping[str, Any] | Question, analyst: str, exact: bool) -> Answer:
         try:
             question = self.understood(asked)
         except MicroveilError as problem:
             answer = Answer(_shortened(asked), reason=str(problem), control=_NOT_UNDERSTOOD)
             self._write(analyst, answer.question, None, answer)
             return answer
-        answer = self._answer(question, analyst)
+        changing = [control.name for control in self.controls if not control.gives_exact_answers]
+        if exact and changing:
+            told = self.database.fields.told(question)
+            answer = Answer(told, reason=f"answers are not exact here ({', '.join(changing)})", control=changing[0])
+        else:
+            answer = self._answer(question, analyst)
         self._write(analyst, asked if isinstance(asked, str) else self.database.fields.told(question), question, answer)
         return answer
 
@@ -139,7 +146,7 @@ class QueryServer:
         told = self.database.fields.told(question)
         for guard in self.guards:
             question = guard.replaced(question)
-        asked = Asked(self.database, question, analyst, table)
+        asked = Asked(self.database, self.database.normalised(question), analyst, table)
         reason = refused_statistic(question, self.controls) or self._refused_conditions(asked)
         if reason is not None:
             return Answer(told, reason=reason, control=_NOT_UNDERSTOOD)
@@ -202,6 +209,7 @@ class QueryServer:
                     continue
                 for guard in self.guards:
                     single = guard.replaced(single)
+                single = self.database.normalised(single)
                 asked = Asked(self.database, single, entry["analyst"], question if question.by else None)
                 interval = None if given[1] is None else (given[1][0], given[1][1])
                 for guard in self.guards:

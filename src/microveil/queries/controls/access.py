@@ -38,6 +38,7 @@ class Access(Control):
     family: ClassVar[str] = "access restriction"
     summary: ClassVar[str] = "answers about the records that an analyst may see (query modification)"
     source: ClassVar[str] = "Stonebraker and Wong (1974)"
+    assumes: ClassVar[str] = "what may be seen tells nothing about what may not"
     quick: ClassVar[dict[str, str]] = {"where": "age >= 18"}
 
     where: str = parameter(default="", help="condition that visible records meet, as after WHERE")

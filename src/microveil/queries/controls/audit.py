@@ -71,13 +71,17 @@ class _AuditGuard(Guard):
         if not asked.has_secret:
             return None
         secret = asked.secret
-        if not isinstance(secret, Condition) or not isinstance(secret.values, CategorySet) or secret.or_missing:
+        if not isinstance(secret, Condition) or not (
+            secret.is_about_presence or (isinstance(secret.values, CategorySet) and not secret.or_missing)
+        ):
             return "the audit answers counts of the categories of one confidential attribute"
+        if not isinstance(secret.values, CategorySet):
+            return f"whether {secret.attribute} is missing", None
         field = self.database.fields[secret.attribute]
         missing = bool((np.asarray(self.database.values(field.name)) < 0).any())
         # of the categories, and of missing where it occurs, the last follows from the others
         width = len(field.domain) - (not missing)
-        places = secret.values.places
+        places = secret.values.without().places if secret.or_missing else secret.values.places
         if not missing and width in places:
             places = secret.values.without().places
         if not places or not width:
@@ -100,6 +104,7 @@ class Audit(Control):
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "refuses what would determine somebody's value together with former answers"
     source: ClassVar[str] = "Chin and Özsoyoğlu (1982)"
+    assumes: ClassVar[str] = "no limits are known that narrow values down, and every question is in the log"
     has_memory: ClassVar[bool] = True
 
     analysts: Memory = parameter(default="all", help=ALONE_OR_TOGETHER)

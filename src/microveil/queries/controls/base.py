@@ -137,6 +137,7 @@ class Control(Parameterised, ABC):
     """A way of controlling inference. `strategy` is its family: what it does to a question that is not harmless."""
 
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal")
+    assumes: ClassVar[str]  # what must hold for it to protect
     missing: ClassVar[str] = "records in which the measured attribute is missing are no part of the query set"
     has_memory: ClassVar[bool] = False  # whether it must know what was asked before
     answers_order_statistics: ClassVar[bool] = False  # median, minimum and maximum

@@ -112,6 +112,7 @@ class DifferentialPrivacy(Control):
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "adds Laplace noise and keeps a budget"
     source: ClassVar[str] = "Dwork et al. (2006)"
+    assumes: ClassVar[str] = "the budget covers all who collude, and one record is one person"
     has_memory: ClassVar[bool] = True
     gives_exact_answers: ClassVar[bool] = False
     decides_without_data: ClassVar[bool] = True

@@ -88,6 +88,7 @@ class IntervalAudit(Control):
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "refuses what would probably confine somebody's value to a narrow interval"
     source: ClassVar[str] = "Kenthapadi, Mishra and Nissim (2005); Li et al. (2002b)"
+    assumes: ClassVar[str] = "the declared range is all that is known of a value, and every question is in the log"
     has_memory: ClassVar[bool] = True
 
     width: float = parameter(default=0.1, gt=0, le=1, help="shortest interval, as a share of the attribute's range")

@@ -73,6 +73,7 @@ class IntervalAnswers(Control):
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "answers with intervals that hold the truth"
     source: ClassVar[str] = "Gopal, Garfinkel and Goes (2002)"
+    assumes: ClassVar[str] = "the group of neighbouring values is wide enough to hide a value in"
     answers_order_statistics: ClassVar[bool] = True
     gives_exact_answers: ClassVar[bool] = False
 

@@ -59,6 +59,7 @@ class Lattice(Control):
     family: ClassVar[str] = "conceptual"
     summary: ClassVar[str] = "answers by sets of attributes whose table has no small cell"
     source: ClassVar[str] = "Denning and Schlörer (1983)"
+    assumes: ClassVar[str] = "released tables are not subtracted from each other"
 
     k: int = parameter(default=3, ge=1, le=MOST_RECORDS, help="fewest records of a cell")
 

@@ -50,6 +50,7 @@ class OutputNoise(Control):
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "adds noise that belongs to the query set"
     source: ClassVar[str] = "Beck (1980); Adam and Wortmann (1989)"
+    assumes: ClassVar[str] = "few enough questions are asked that the noise of many sets does not average out"
     gives_exact_answers: ClassVar[bool] = False
 
     c: float = parameter(default=0.25, gt=0, le=1000, help="standard deviation of the noise in units of S sqrt(n)")

@@ -57,6 +57,7 @@ class Overlap(Control):
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "answers only where few records are shared with each former question"
     source: ClassVar[str] = "Dobkin, Jones and Lipton (1979)"
+    assumes: ClassVar[str] = "nobody combines many sets that share few records, and all who collude are known"
     has_memory: ClassVar[bool] = True
 
     limit: float = parameter(

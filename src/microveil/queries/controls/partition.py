@@ -114,6 +114,7 @@ class Partitioned(Control):
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "answers only about unions of populations of at least k records"
     source: ClassVar[str] = "Chin and Özsoyoğlu (1981); Schlörer (1983)"
+    assumes: ClassVar[str] = "nobody knows the values of the others in a population, and changes come in batches"
     answers_order_statistics: ClassVar[bool] = True
 
     by: tuple[str, ...] = parameter(

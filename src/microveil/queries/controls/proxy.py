@@ -28,6 +28,7 @@ class Proxy(Control):
     family: ClassVar[str] = "data perturbation"
     summary: ClassVar[str] = "answers from masked data"
     source: ClassVar[str] = "Liew, Choi and Liew (1985); Adam and Wortmann (1989)"
+    assumes: ClassVar[str] = "the masked value is no disclosure by itself, and what is not masked is not confidential"
     answers_order_statistics: ClassVar[bool] = True
     gives_exact_answers: ClassVar[bool] = False
 

@@ -54,6 +54,7 @@ class RandomSample(Control):
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "answers are computed from a fixed random sample of the query set"
     source: ClassVar[str] = "Denning (1980)"
+    assumes: ClassVar[str] = "nobody can tell which records are in a sample; small samples are complete by chance"
     gives_exact_answers: ClassVar[bool] = False
 
     share: float = parameter(default=0.9, gt=0, lt=1, help="probability that a record is in the sample")

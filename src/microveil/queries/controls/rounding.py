@@ -41,6 +41,7 @@ class RoundedAnswers(Control):
     family: ClassVar[str] = "output perturbation"
     summary: ClassVar[str] = "rounds answers to multiples of a base"
     source: ClassVar[str] = "Adam and Wortmann (1989)"
+    assumes: ClassVar[str] = "few enough questions are asked that rounding does not average out"
     gives_exact_answers: ClassVar[bool] = False
 
     base: float = parameter(default=5.0, gt=0, le=LARGEST_NUMBER, help="what answers are multiples of")

@@ -48,6 +48,7 @@ class SetSize(Control):
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "answers only where the query set has k to N - k records"
     source: ClassVar[str] = "Denning, Denning and Schwartz (1979); Adam and Wortmann (1989)"
+    assumes: ClassVar[str] = "nobody asks about sets that differ by one record"
 
     k: int = parameter(default=3, ge=1, le=MOST_RECORDS, help="fewest records of a query set and of its complement")
     both_ways: bool = parameter(default=True, help="whether also at least k records must be left out")

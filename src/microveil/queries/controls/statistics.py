@@ -31,6 +31,7 @@ class Statistics(Control):
     family: ClassVar[str] = "restriction"
     summary: ClassVar[str] = "answers only the statistics and formulas that are allowed"
     source: ClassVar[str] = "Adam and Wortmann (1989)"
+    assumes: ClassVar[str] = "what is allowed is harmless by itself"
 
     allowed: tuple[str, ...] = parameter(default=("count", "sum", "mean"), min_length=1, help="statistics to answer")
     conjunctions: bool = parameter(default=False, help="whether OR between attributes is refused")

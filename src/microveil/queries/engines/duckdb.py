@@ -41,8 +41,13 @@ class DuckDBEngine:
             raise ParameterError('this needs DuckDB; pip install "microveil[queries]", or choose the engine arrays')
         self.names = {name: f"c{number}" for number, name in enumerate(columns)}
         self.is_number = {name: column.dtype.kind == "f" for name, column in columns.items()}
+        self.columns, self.records = columns, records
         self.patience, self.lock = patience, threading.Lock()
-        self.process = subprocess.Popen(
+        self.process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """A process that has the columns and is locked."""
+        self.process = process = subprocess.Popen(
             [sys.executable, "-P", "-c", _START, *filter(None, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -51,10 +56,11 @@ class DuckDBEngine:
             start_new_session=True,
         )
         with contextlib.suppress(BrokenPipeError):
-            self._load(columns, records)
-        if self._answer() != {"ready": records}:
+            self._load(self.columns, self.records)
+        if self._answer() != {"ready": self.records}:
             self.close()
             raise EngineError("the process of DuckDB could not be started")
+        return process
 
     def _load(self, columns: ColumnArrays, records: int) -> None:
         # the number of records stands for a table without columns too
@@ -86,6 +92,9 @@ class DuckDBEngine:
 
     def _asked(self, want: str, sql: str) -> dict[str, Any]:
         with self.lock:
+            if self.process.poll() is not None:  # it was ended, by whomever: the question before got no answer
+                self.close()
+                self.process = self._started()
             with contextlib.suppress(BrokenPipeError, ValueError):
                 send(self._input, json.dumps({"want": want, "sql": sql}).encode())
             answer = self._answer()

@@ -1,0 +1,1 @@
+"""Exact linear algebra on sparse matrices of whole numbers."""
