@@ -7,17 +7,16 @@ from typing import ClassVar
 
 from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import Formula
-from microveil.queries.questions import Question
 from microveil.queries.red_team.addressing import Addresses, differs_by_target, splits
 from microveil.queries.red_team.base import QueryAttack, needs_numbers, needs_register
 from microveil.queries.red_team.intruder import Intruder, shuffled
-from microveil.queries.red_team.readings import Claim, Reading
+from microveil.queries.red_team.readings import Claim
 
 
 @parameterised
 class FullSamples(QueryAttack):
-    """Against random-sample queries: the extrapolated count tells how many records were drawn. Where that is all of
-    them, the sum is exact but for the known factor, and so is the difference of two such sums.
+    """Against random-sample queries: the extrapolated sum and the mean tell together how many records were drawn. Where
+    that is all of them, the sum is exact but for the known factor, and so is the difference of two such sums.
 
     Four questions for each pair of sets; of n records none is left out with probability share^n, so that small sets do
     best. Random sets around the target are tried until two are found.
@@ -59,8 +58,8 @@ class FullSamples(QueryAttack):
     def _exact_sum(self, intruder: Intruder, where: Formula) -> float | None:
         """The sum, if the sample is the whole set."""
         share = next((c.parameters()["share"] for c in intruder.facts.controls if c.name == "random-sample"), 1.0)
-        drawn = Reading.of(intruder.answer(Question("count", intruder.secret.attribute, where)))
-        if drawn is None or abs(drawn.value * share - (intruder.size(where) or 0)) > 1e-6:
+        total, mean = intruder.total(where), intruder.mean(where)
+        if total is None or mean is None or not mean.value:
             return None
-        total = intruder.total(where)
-        return None if total is None else total.value * share
+        drawn = total.value * share / mean.value
+        return total.value * share if abs(drawn - (intruder.size(where) or 0)) <= 1e-6 else None
