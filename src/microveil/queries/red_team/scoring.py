@@ -122,14 +122,15 @@ def tally(claims: Sequence[Claim], truth: Truth) -> Tally:
 
 def success_of(counted: Tally, guesses: tuple[float, float]) -> Success:
     """Whether an attack has learnt something."""
-    from scipy.stats import binomtest
+    from scipy.special import bdtrc
 
     claims = counted.exact + counted.partial + counted.wrong
     if not claims:
         return "none"
 
     def beats_guessing(right: int, guess: float) -> bool:
-        return right > 0 and binomtest(right, claims, guess, alternative="greater").pvalue < _CHANCE
+        """Whether so many or more right ones are improbable for somebody who guesses."""
+        return right > 0 and bool(bdtrc(right - 1, claims, guess) < _CHANCE)
 
     if counted.sure and counted.sure_and_exact >= _RELIABLE * counted.sure:
         return "exact"
