@@ -97,7 +97,9 @@ class Audit(Control):
 
     It decides by the query sets alone, so a refusal tells nothing about values, and no sequence of questions determines
     a value exactly; that a value lies in a narrow interval it does not prevent. Counts of the categories of a
-    confidential attribute are sums of unknown 0s and 1s and are followed in the same way.
+    confidential attribute are sums of unknown 0s and 1s and are followed in the same way; but as there are no other
+    values, fewer answers than unknowns can tell all of them, which it does not see (`linear-reconstruction` of the red
+    team). Put `differential-privacy` in its place where a category is confidential.
     """
 
     name: ClassVar[str] = "audit"

@@ -86,14 +86,15 @@ def _chain(intruder: Intruder, name: str, own: Condition) -> Iterator[tuple[Form
     if field.is_numeric:
         at = own.values.spans[0].low if isinstance(own.values, NumberSet) and own.values.spans else 0.0
         widths = (2.0**power for power in range(-2, 40))
-        steps += [Condition(name, NumberSet.of(Span(at - width, at + width))) for width in widths]
+        steps += [Condition(name, NumberSet.of(Span(at - w, at + w)), or_missing=own.or_missing) for w in widths]
     else:
         assert isinstance(own.values, CategorySet)
         chosen = set(own.values.places)
         for place in range(len(field.domain)):
             if place not in chosen:
                 chosen.add(place)
-                steps.append(Condition(name, CategorySet(frozenset(chosen), len(field.domain))))
+                found = CategorySet(frozenset(chosen), len(field.domain))
+                steps.append(Condition(name, found, or_missing=own.or_missing))
     for first in range(len(steps)):
         for second in range(first + 1, len(steps)):
             yield steps[first], steps[second]

@@ -29,14 +29,16 @@ class StatedPrecision(OracleAttack):
 
     def says(self, intruder: Intruder, target: int, condition: Condition) -> bool | None:
         pairs = sorted(itertools.islice(splits(intruder, target), 20), key=lambda pair: intruder.size(pair[0]) or 0)
-        for c1, tracker in pairs[:3]:
+        outside = Condition(condition.attribute, condition.values.without(), condition.or_missing)
+        for (c1, tracker), turned in itertools.product(pairs[:3], (False, True)):
             if not differs_by_target(intruder, c1, tracker):
                 continue
-            answers = [intruder.answer(Question("count", None, all_of([group, condition]))) for group in (c1, tracker)]
+            chosen = outside if turned else condition
+            answers = [intruder.answer(Question("count", None, all_of([group, chosen]))) for group in (c1, tracker)]
             if any(answer.is_refused for answer in answers):
                 continue
             if not intruder.is_certain and any(answer.deviation is None for answer in answers):
                 return None
             told = [a.value if a.deviation is None else a.deviation for a in answers]
-            return bool(told[0] != told[1])
+            return bool(told[0] != told[1]) != turned
         return None
