@@ -2,7 +2,7 @@
 
 Run with `python benchmarks/tables.py [cells ...]`; the tables it prints are kept in benchmarks/RESULTS.md. The tables
 have three dimensions, one of them with a hierarchy, and are added up from skewed records of which some cells have few;
-rules are `frequency 3` and `dominance 1 85`, with 10 % protection. Everything runs on one thread in one process, after a
+rules are `frequency 3` and `dominance 1 85`, with 10 % protection. All runs on one thread in one process, after a
 trial that compiles the kernels. The plain audit is one linear program over all suppressed cells for each end of the
 interval of each primary cell, as textbooks have it; of a large table it is timed on some cells and stated for all.
 """
