@@ -139,8 +139,8 @@ class _Search:
         least[here if demand.sign > 0 else len(columns) + here] = 1.0 - NEARLY
         equations, origin = blocks(problem, [columns])[:2]
         found = linprog(
-            np.tile(price[columns], 2), A_eq=sp.hstack([equations, -equations], format="csc"), b_eq=np.zeros(len(origin)),
-            bounds=np.stack([least, np.append(up, down)], axis=1), method="highs",
+            np.tile(price[columns], 2), A_eq=sp.hstack([equations, -equations], format="csc"),
+            b_eq=np.zeros(len(origin)), bounds=np.stack([least, np.append(up, down)], axis=1), method="highs",
         )  # fmt: skip
         if found.status != 0:
             return None
