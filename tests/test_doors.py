@@ -10,6 +10,7 @@ from types import ModuleType
 
 import microveil
 from microveil.entries import ENTRIES
+from microveil.queries.red_team import ATTACKS
 
 SOURCE = Path(__file__).parents[1] / "src" / "microveil"
 # commands, and the checks that other packages run
@@ -74,7 +75,7 @@ def doors() -> Iterator[Definition]:
         yield home(("microveil", name))
     for module in microveil._MODULES.values():
         yield from opened(importlib.import_module(module))
-    for shelf in ENTRIES.values():
+    for shelf in (*ENTRIES.values(), ATTACKS):
         for entry in shelf.values():
             module, _, name = entry.partition(":")
             yield module, name

@@ -27,7 +27,13 @@ from .releases import machine
 FILE = json.loads(RECORDED.read_text(encoding="utf-8"))
 RECORD: dict[str, str] = FILE["cases"]
 pytestmark = pytest.mark.skipif(FILE["machine"] != machine(), reason="recorded on another kind of machine")
-MEASURED = [(kind, name) for kind in ("attack", "loss", "score") for name in names(kind)]
+# they have hundreds of cases each, and their choices are among those of test_golden.py
+LONG = ("probabilistic-linkage", "representative-linkage", "period-linkage")
+MEASURED = [
+    pytest.param(kind, name, marks=[pytest.mark.slow] if name in LONG else [], id=f"{kind}-{name}")
+    for kind in ("attack", "loss", "score")
+    for name in names(kind)
+]
 
 
 def changed(found: Iterable[Case]) -> list[str]:

@@ -239,3 +239,37 @@ def test_the_cell_key_method_gives_the_same_records_the_same_answer(serve: Serve
     assert 0 < abs(total - 268) <= 0.3 * 64
     mean = server.ask("SELECT AVG(salary) FROM data WHERE sex = 'F'").value
     assert mean == pytest.approx(total / 6)
+
+
+CLINIC = Microdata.of(
+    pa.table(
+        {
+            "dept": ["A"] * 5 + ["B"] * 5,
+            "sex": ["F", "M"] * 5,
+            "illness": ["flu", "none", "flu", "none", "none"] * 2,
+            "cost": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, None, None, None, None],
+        }
+    ),
+    nominal=["dept", "sex", "illness"],
+    confidential=["illness", "cost"],
+)
+
+
+@pytest.mark.parametrize(
+    "control", ["set-size k=2", "partition by=dept k=3", "lattice k=2", "cell-suppression by=dept", "audit"]
+)
+def test_a_public_condition_cannot_hide_behind_a_confidential_one(serve: Serve, control: str) -> None:
+    """Whoever is not in the small set always counts, so the answer would tell whether its member is ill."""
+    server = serve(control, data=CLINIC)
+    asked = "SELECT COUNT(*) FROM data WHERE dept = 'A' AND (illness = 'flu' OR NOT (sex = 'F' AND dept = 'A'))"
+    assert server.ask(asked).control == "language"
+    assert server.ask("SELECT COUNT(*) FROM data WHERE dept = 'A' AND illness = 'flu'").value is not None
+
+
+@pytest.mark.parametrize(
+    "control", ["set-size k=2", "partition by=dept k=3", "lattice k=2", "cell-suppression by=dept"]
+)
+def test_a_population_in_which_one_value_is_known_has_no_sum(serve: Serve, control: str) -> None:
+    server = serve(control, data=CLINIC)
+    assert server.ask("SELECT SUM(cost) FROM data WHERE dept = 'B'").is_refused
+    assert server.ask("SELECT COUNT(*) FROM data WHERE dept = 'B'").value == 5

@@ -120,3 +120,17 @@ def test_every_part_of_the_table_is_shown_to_its_owner() -> None:
         made.frame(1)
     with pytest.raises(MicroveilError, match="no interval"):
         made.interval(a="x") if made.status[1] == "published" else made.interval(a="Total")
+
+
+def test_of_cells_a_total_with_one_contributor_has_that_of_its_part() -> None:
+    """The enterprise that is alone in (x, s) is alone in the total of x, too, so it learns nothing new from it."""
+    cells = {
+        "a": ["x", "x", "x", "y", "y", "z", "z"],
+        "b": ["s", "t", "Total", "s", "t", "s", "t"],
+        "n": [1, 0, 1, 9, 9, 9, 9],
+        "v": [7.0, 0, 7, 30, 40, 50, 60],
+    }
+    made = mv.table(cells, ["a", "b"], "v", source=Aggregated("n"))
+    single = {tuple(made.name(i).values()): int(made.cells.single[i]) for i in range(len(made.cells))}
+    assert single["x", "s"] == single["x", "Total"] >= 0
+    assert made.passed

@@ -18,7 +18,7 @@ def by_elimination() -> ProtectedTable:
 
 @pytest.fixture(scope="module")
 def optimum() -> ProtectedTable:
-    return turnover("SIZE", method="optimal", time_limit=60)
+    return turnover("SIZE", method="optimal", time_limit=600)
 
 
 @pytest.mark.spec("01:DAT-1")
@@ -36,7 +36,7 @@ def test_optimal_suppression_needs_no_more_secondary_cells_than_published(optimu
 
 
 def test_without_protection_against_single_contributors_sixty_cells_are_proved_to_be_the_least() -> None:
-    made = turnover("SIZE", method="optimal", singletons=False, time_limit=60)
+    made = turnover("SIZE", method="optimal", singletons=False, time_limit=600)
     assert made.counts["secondary"] == 60
     assert made.facts["proved_optimal"]
     assert made.passed

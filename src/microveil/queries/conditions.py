@@ -312,13 +312,6 @@ def _simplified(condition: Condition) -> Formula:
     return EVERYBODY if condition.is_always_true else NOBODY if condition.is_never_true else condition
 
 
-def negation(formula: Formula) -> Formula:
-    """NOT of a formula, with the negations carried down to its conditions."""
-    if isinstance(formula, Condition):
-        return _simplified(formula.negated())
-    return _combined(map(negation, formula.parts), both=isinstance(formula, AnyOf))
-
-
 def attributes_of(formula: Formula) -> frozenset[str]:
     """The attributes that a formula looks at."""
     if isinstance(formula, Condition):

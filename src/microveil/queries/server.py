@@ -14,6 +14,7 @@ import numpy as np
 from microveil.errors import DataError, MicroveilError, ParameterError, brief
 from microveil.microdata.microdata import Microdata, as_microdata
 from microveil.queries.answers import Answer, Estimate
+from microveil.queries.conditions import attributes_of
 from microveil.queries.controls import Control, control_of
 from microveil.queries.controls.base import Asked, Change, Guard, refused_statistic
 from microveil.queries.database import Database, EngineName
@@ -166,10 +167,15 @@ class QueryServer:
         return answer
 
     def _refused_conditions(self, asked: Asked) -> str | None:
-        """Statistics over records that are chosen by what is to be protected tell who they are."""
-        if not self.controls or not asked.has_secret or asked.question.statistic == "count":
+        """Statistics over records that are chosen by what is to be protected tell who they are, and a public condition
+        beside a confidential one in an OR would choose records unseen by the controls."""
+        if not self.controls or not asked.has_secret:
             return None
         if all(control.decides_without_data for control in self.controls):
+            return None
+        if attributes_of(asked.secret) - self.database.secret_attributes(asked.question):
+            return "conditions on confidential attributes stand by themselves, joined to others by AND"
+        if asked.question.statistic == "count":
             return None
         return (
             f"a {asked.question.statistic} is taken over records that are chosen by public attributes; those with "

@@ -123,7 +123,7 @@ def optimal_suppression(
             break
         suppressed = np.round(found.x) > 0.5
         clean = not _separate(problem, suppressed.astype(float), demands, cuts)
-        if not clean and left() > 0:
+        if not clean and left() > 0.2 * time_limit:
             suppressed = trimmed(problem, reinforced(problem, suppressed))
         if float(cost[suppressed].sum()) < best_cost - 1e-9 and audit(problem, suppressed, intervals=False).passed:
             best, best_cost = suppressed, float(cost[suppressed].sum())

@@ -8,8 +8,7 @@ Then every secondary cell is offered for publication once more: a proof that doe
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from microveil.progress import Part, Progress, silent
-from microveil.tables.attacker import NEARLY, Answer, Attacker, Question, blocks
+from microveil.tables.attacker import NEARLY, Answer, Attacker, blocks
 from microveil.tables.audit import prove
 from microveil.tables.neighbourhood import Neighbourhood
 from microveil.tables.problem import Problem
@@ -108,19 +107,26 @@ class _Search:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._neighbourhood = Neighbourhood(problem)
+        self._next_to_nothing = _NEXT_TO_NOTHING * float(problem.cost.mean()) if len(problem) else 0.0
 
     def cheapest(self, suppressed: BoolArray, demand: Demand) -> Answer | None:
         """Deviations that take a column to its level; none if there are none in the whole table."""
+        price = np.where(suppressed, self._next_to_nothing, self.problem.cost)
         if len(self.problem) > _WHOLE:
-            price = np.where(suppressed, 0.0, self.problem.cost)
             for width in _WIDTHS:
                 box = self._neighbourhood.box(demand.column, demand.level, price, width)
-                found = self._within(box, suppressed, demand)
+                found = self.within(box, price, demand)
                 if found is not None:
                     return found
-        return self._within(np.arange(len(self.problem)), suppressed, demand)
+        return self.within(np.arange(len(self.problem)), price, demand)
 
-    def _within(self, columns: IntArray, suppressed: BoolArray, demand: Demand) -> Answer | None:
+    def sparse(self, attacker: Attacker, demand: Demand) -> Answer | None:
+        """Deviations of suppressed columns that take one to its level, through the fewest secondary ones."""
+        price = np.where(self.problem.primary, self._next_to_nothing, self.problem.cost)
+        return self.within(attacker.parts[attacker.part_of[demand.column]], price, demand)
+
+    def within(self, columns: IntArray, price: FloatArray, demand: Demand) -> Answer | None:
+        """The cheapest deviations of these columns that take one of them to its level; none if there are none."""
         problem, scale = self.problem, demand.level
         fixed = np.isin(columns, demand.known)
         up = np.where(fixed, 0.0, np.minimum(problem.upper[columns] / scale, _FARTHEST))
@@ -131,11 +137,10 @@ class _Search:
         up[here], down[here] = (1.0, 0.0) if demand.sign > 0 else (0.0, 1.0)
         least = np.zeros(2 * len(columns))
         least[here if demand.sign > 0 else len(columns) + here] = 1.0 - NEARLY
-        cost = np.where(suppressed[columns], _NEXT_TO_NOTHING * float(problem.cost.mean()), problem.cost[columns])
-        equations, origin, _, _, _ = blocks(problem, [columns])
+        equations, origin = blocks(problem, [columns])[:2]
         found = linprog(
-            np.tile(cost, 2), A_eq=sp.hstack([equations, -equations], format="csc"), b_eq=np.zeros(len(origin)),
-            bounds=np.stack([least, np.append(up, down)], axis=1), method="highs",
+            np.tile(price[columns], 2), A_eq=sp.hstack([equations, -equations], format="csc"),
+            b_eq=np.zeros(len(origin)), bounds=np.stack([least, np.append(up, down)], axis=1), method="highs",
         )  # fmt: skip
         if found.status != 0:
             return None
@@ -149,34 +154,31 @@ def trimmed(problem: Problem, suppressed: BoolArray, progress: Progress = silent
     attacker = Attacker(problem, suppressed)
     if max((len(part) for part in attacker.parts), default=0) > _TRIMMED:
         return suppressed
-    demands = demands_of(problem)
-    proofs = _proofs(attacker, demands)
+    search, demands = _Search(problem), demands_of(problem)
     # what is not reached anyway asks for nothing: the audit tells what is wrong
-    kept = {i: proof for i, proof in enumerate(proofs) if proof is not None}
+    proofs = {i: proof for i, d in enumerate(demands) if (proof := search.sparse(attacker, d)) is not None}
     insiders = len(set(Solutions.of(problem, suppressed).found_out(problem)))
     secondary = np.flatnonzero(suppressed & ~problem.primary)
     for number, column in enumerate(secondary[np.argsort(-problem.cost[secondary], kind="stable")].tolist()):
         progress(number / len(secondary), "publishing cells that need not be suppressed")
         without = suppressed.copy()
         without[column] = False
-        using = [i for i, proof in kept.items() if abs(proof[column]) > _ZERO * demands[i].level]
-        again = _proofs(Attacker(problem, without), [demands[i] for i in using])
-        if any(proof is None for proof in again):
-            continue
-        if len(set(Solutions.of(problem, without).found_out(problem))) > insiders:
+        using = [i for i, proof in proofs.items() if column in proof.columns]
+        again = _again(search, Attacker(problem, without), {i: demands[i] for i in using})
+        if again is None or len(set(Solutions.of(problem, without).found_out(problem))) > insiders:
             continue
         suppressed = without
-        kept |= {i: proof for i, proof in zip(using, again, strict=True) if proof is not None}
+        proofs |= again
     progress(1.0, "publishing cells that need not be suppressed")
     return suppressed
 
 
-def _proofs(attacker: Attacker, demands: Sequence[Demand]) -> list[FloatArray | None]:
-    """For each demand the deviations of all columns in a table that meets it; none where there is none."""
-    asked = [Question(d.column, d.sign, d.known) for d in demands]
-    made: list[FloatArray | None] = []
-    for demand, answer in zip(demands, itertools.chain.from_iterable(attacker.answers(asked)), strict=True):
-        whole = np.zeros(len(attacker.problem))
-        whole[answer.columns] = answer.deviations
-        made.append(whole if answer.reached >= demand.level * (1 - NEARLY) else None)
+def _again(search: _Search, attacker: Attacker, demands: Mapping[int, Demand]) -> dict[int, Answer] | None:
+    """New proofs for demands; none if one of them cannot be met."""
+    made = {}
+    for number, demand in demands.items():
+        proof = search.sparse(attacker, demand)
+        if proof is None:
+            return None
+        made[number] = proof
     return made

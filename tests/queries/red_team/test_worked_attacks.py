@@ -16,7 +16,7 @@ from microveil.queries.red_team.double_tracker import DoubleTracker
 from microveil.queries.red_team.general_tracker import GeneralTracker
 from microveil.queries.red_team.individual_tracker import IndividualTracker
 from microveil.queries.red_team.intruder import Intruder, complement
-from microveil.queries.red_team.linear_systems import determined, weights_for
+from microveil.queries.red_team.linear_systems import weights_for
 from microveil.queries.red_team.mean_difference import MeanDifference
 from microveil.queries.red_team.overlapping_sets import OverlappingSets
 from microveil.queries.red_team.singleton import Singleton
@@ -78,7 +78,7 @@ def test_the_general_tracker_finds_the_salary_and_the_sum_over_all_others(
     assert claim.value == 64
     assert answers(intruder) == [193, 337, 257, 337]
     wanted, young = all_of(identifying(intruder, 7) or []), formula(server, "age = 'Y'")
-    large = general_tracker.of_large_set(intruder, complement(wanted), young)
+    large = general_tracker.GeneralTracker.of_large_set(intruder, complement(wanted), young)
     assert large is not None
     assert large.value == 466
 
@@ -93,7 +93,7 @@ def test_the_double_tracker_works_where_the_general_one_does_not(serve: Serve, i
     assert answers(intruder) == [348, 190, 190, 284]
     wanted = complement(all_of(identifying(intruder, 7) or []))
     inner, outer = formula(server, "dept = 'B'"), formula(server, "dept IN ('A', 'B')")
-    large = double_tracker.of_large_set(intruder, wanted, inner, outer)
+    large = double_tracker.DoubleTracker.of_large_set(intruder, wanted, inner, outer)
     assert large is not None
     assert large.value == 466
 
@@ -114,7 +114,7 @@ def test_five_overlapping_sets_determine_one_salary(
 def test_only_what_lies_in_the_row_space_is_reported() -> None:
     members = [(8, 1, 2), (8, 3, 4), (8, 5, 6), (1, 3, 5), (2, 4, 6)]
     sets = np.array([[record in chosen for record in range(13)] for chosen in members])
-    assert determined(sets) == [8]
+    assert [record for record in range(sets.shape[1]) if weights_for(sets, record) is not None] == [8]
     assert weights_for(sets[:4], 8) is None  # five are minimal
     assert np.linalg.matrix_rank(sets.astype(float)) == 5
 

@@ -9,8 +9,8 @@ unless it divides one of the minors: of a matrix of rank r these have at most r 
 out of 50 million, so that for 1,000 questions the chance to miss a determined value is below 1e-10. A value that seems
 determined modulo one prime alone counts as determined.
 
-A category of a confidential attribute is unknown in as many ways as it has values: an atom then has one column for each
-value but the last, which follows from the others, and the atom is determined if any combination of its columns is.
+What has few possible values, such as a category, follows from fewer sums than the equations tell. There only the size
+of the atoms says how far people can be told apart.
 """
 
 from __future__ import annotations
@@ -73,30 +73,11 @@ class _Basis:
         _extended(left, rows, rank, pivot, pow(int(left[pivot]), -1, self.prime), self.prime)
         return _Basis(rows, np.append(self.pivots, pivot), self.prime)
 
-    def determined(self, columns_per_atom: int) -> BoolArray:
-        """For every atom, whether some combination of its columns lies in the row space."""
-        atoms = self.rows.shape[1] // columns_per_atom
-        found = np.zeros(atoms, dtype=bool)
-        of_atom = self.pivots // columns_per_atom
-        inside = np.zeros(len(self.pivots), dtype=np.int64)  # the entries of a row in the atom of its pivot
-        for offset in range(columns_per_atom):
-            inside += self.rows[np.arange(len(self.pivots)), of_atom * columns_per_atom + offset] != 0
-        found[of_atom[np.count_nonzero(self.rows, axis=1) == inside]] = True
-        if columns_per_atom > 1:
-            several = [atom for atom, rows in enumerate(np.bincount(of_atom, minlength=atoms)) if rows > 1]
-            for atom in several:
-                if not found[atom]:
-                    rows = self.rows[of_atom == atom].copy()
-                    rows[:, atom * columns_per_atom : (atom + 1) * columns_per_atom] = 0
-                    found[atom] = _rank(rows, self.prime) < len(rows)
+    def determined(self) -> BoolArray:
+        """For every atom, whether its unit vector lies in the row space."""
+        found = np.zeros(self.rows.shape[1], dtype=bool)
+        found[self.pivots[np.count_nonzero(self.rows, axis=1) == 1]] = True
         return found
-
-
-def _rank(rows: IntArray, prime: int) -> int:
-    basis = _Basis(np.empty((0, rows.shape[1]), dtype=np.int64), np.empty(0, dtype=np.int64), prime)
-    for row in rows:
-        basis = basis.with_row(row)
-    return len(basis.pivots)
 
 
 @dataclass(frozen=True)
@@ -105,14 +86,13 @@ class RowSpace:
 
     atoms: IntArray
     bases: tuple[_Basis, ...]
-    columns_per_atom: int = 1
 
     @classmethod
-    def of(cls, records: int, primes: tuple[int, ...], columns_per_atom: int = 1) -> RowSpace:
+    def of(cls, records: int, primes: tuple[int, ...]) -> RowSpace:
         """Nothing is known yet."""
-        empty = np.zeros((0, columns_per_atom), dtype=np.int64)
+        empty = np.zeros((0, 1), dtype=np.int64)
         bases = tuple(_Basis(empty, np.empty(0, dtype=np.int64), prime) for prime in primes)
-        return cls(np.zeros(records, dtype=np.int64), bases, columns_per_atom)
+        return cls(np.zeros(records, dtype=np.int64), bases)
 
     @property
     def rank(self) -> int:
@@ -123,24 +103,19 @@ class RowSpace:
         """How many numbers it takes to hold it."""
         return sum(basis.rows.size for basis in self.bases)
 
-    def with_answer(self, members: IntArray, columns: BoolArray | None = None) -> RowSpace:
-        """What is known after one answer more: the sum over `members`, of these columns of each."""
-        chosen = np.ones(self.columns_per_atom, dtype=bool) if columns is None else columns
+    def with_answer(self, members: IntArray) -> RowSpace:
+        """What is known after one answer more: the sum over `members`."""
         atoms, split, inside = self._split(members)
-        source = (split[:, None] * self.columns_per_atom + np.arange(self.columns_per_atom)).ravel()
-        row = (inside[:, None] & chosen).ravel().astype(np.int64)
-        bases = tuple(basis.with_columns_of(source).with_row(row) for basis in self.bases)
-        return RowSpace(atoms, bases, self.columns_per_atom)
+        row = inside.astype(np.int64)
+        return RowSpace(atoms, tuple(basis.with_columns_of(split).with_row(row) for basis in self.bases))
 
     def _split(self, members: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """The atoms after a question, those of which a part has become an atom at the end, and which ones lie in it."""
-        count = self.bases[0].rows.shape[1] // self.columns_per_atom
+        count = self.bases[0].rows.shape[1]
         sizes = np.bincount(self.atoms, minlength=count)
         taken = np.bincount(self.atoms[members], minlength=count)
         split = np.flatnonzero((taken > 0) & (taken < sizes))
-        inside = np.concatenate([taken == sizes, np.ones(split.size, dtype=bool)]) & np.concatenate(
-            [sizes > 0, np.ones(split.size, dtype=bool)]
-        )
+        inside = np.concatenate([(taken == sizes) & (sizes > 0), np.ones(split.size, dtype=bool)])
         renamed = np.arange(count)
         renamed[split] = count + np.arange(split.size)
         atoms = self.atoms.copy()
@@ -149,11 +124,22 @@ class RowSpace:
 
     def determined(self) -> IntArray:
         """The numbers of the records whose values follow from the answers."""
-        known = self.bases[0].determined(self.columns_per_atom)
+        known = self.bases[0].determined()
         for basis in self.bases[1:]:
-            known |= basis.determined(self.columns_per_atom)
+            known |= basis.determined()
         known &= np.bincount(self.atoms, minlength=len(known)) == 1
         return cast(IntArray, np.flatnonzero(known[self.atoms]))
+
+
+def told_apart(atoms: IntArray, members: IntArray) -> IntArray:
+    """The atoms after a question about some records, numbered anew.
+
+    >>> told_apart(np.array([0, 0, 0, 1]), np.array([0, 3])).tolist()
+    [1, 0, 0, 2]
+    """
+    inside = np.zeros(len(atoms), dtype=np.int64)
+    inside[members] = 1
+    return cast(IntArray, np.unique(2 * atoms + inside, return_inverse=True)[1].astype(np.int64))
 
 
 def prime_from(number: int) -> int:

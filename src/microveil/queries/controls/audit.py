@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
-from microveil.numerics.auditing.row_space import RowSpace, prime_from
-from microveil.parameters import parameter, parameterised
+from microveil.numerics.auditing.row_space import RowSpace, prime_from, told_apart
+from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.queries.answers import Answer
-from microveil.queries.conditions import CategorySet, Condition
+from microveil.queries.conditions import CategorySet, Condition, Formula
 from microveil.queries.controls.base import Asked, Control, Guard
 from microveil.queries.controls.overlap import ALONE_OR_TOGETHER, Memory
 from microveil.queries.database import Database
-from microveil.typing import BoolArray
+from microveil.typing import IntArray
 
 _MOST_ENTRIES = 200_000_000  # numbers that the bases of all attributes may take
+_FEW_VALUES = 20  # up to which a number is like a category: fewer sums than unknowns tell all of them
 _DETERMINED = "with the answers given so far, this one would determine the value of a record"
 
 
@@ -28,67 +30,84 @@ class _AuditGuard(Guard):
         seals = (hashlib.sha256(f"{key}|audit|{number}".encode()).digest() for number in range(2))
         self.primes = tuple(prime_from(int.from_bytes(seal[:8], "big")) for seal in seals)
         self.known: dict[tuple[str, str], RowSpace] = {}
+        self.atoms: dict[str, IntArray] = {}  # the groups of people whom counts have not told apart
+        self.few: dict[str, bool] = {}
 
     def objection(self, asked: Asked) -> str | None:
-        subject = self._subject(asked)
-        if subject is None:
+        question = asked.question
+        if question.statistic not in ("count", "sum", "mean"):
+            return "the audit answers counts, sums and means"
+        if (
+            asked.has_secret
+            and question.statistic == "count"
+            and not all(map(_is_countable, _conditions(asked.secret)))
+        ):
+            return "the audit answers counts of the categories of confidential attributes, not of ranges"
+        if self._is_counted(asked):
+            smallest = int(np.bincount(self._atoms_after(asked)).min(initial=self.database.records))
+            if smallest < self.control.smallest:
+                return (
+                    "with the answers given so far, this one would tell groups of fewer than "
+                    f"{self.control.smallest} people apart"
+                )
+        if not self._is_summed(asked):
             return None
-        if isinstance(subject, str):
-            return subject
-        after = self._after(asked, *subject)
+        after = self._after(asked)
         if after.entries + sum(space.entries for space in self.known.values()) > _MOST_ENTRIES:
             return "the audit has as many answers to remember as it can hold"
         return _DETERMINED if after.determined().size else None
 
     def noted(self, asked: Asked, answer: Answer) -> None:
-        subject = self._subject(asked)
-        if subject is not None and not isinstance(subject, str):
-            self.known[self._whose(asked, subject[0])] = self._after(asked, *subject)
+        if self._is_counted(asked):
+            self.atoms[self._whose(asked)] = self._atoms_after(asked)
+        if self._is_summed(asked):
+            self.known[str(asked.question.value), self._whose(asked)] = self._after(asked)
 
-    def _whose(self, asked: Asked, attribute: str) -> tuple[str, str]:
-        return attribute, asked.analyst if self.control.analysts == "each" else ""
+    def _whose(self, asked: Asked) -> str:
+        return asked.analyst if self.control.analysts == "each" else ""
 
-    def _after(self, asked: Asked, attribute: str, columns: BoolArray | None) -> RowSpace:
-        """What is known of an attribute after the answer."""
-        whose = self._whose(asked, attribute)
-        if whose not in self.known:
-            width = 1 if columns is None else len(columns)
-            self.known[whose] = RowSpace.of(self.database.records, self.primes, width)
-        return self.known[whose].with_answer(asked.query_set, columns)
+    def _is_summed(self, asked: Asked) -> bool:
+        """Whether values of an attribute that is protected are added up."""
+        value = asked.question.value
+        if asked.question.statistic not in ("sum", "mean") or value is None:
+            return False
+        return value in self.database.confidential or not self.database.data.schema.confidential
 
-    def _subject(self, asked: Asked) -> tuple[str, BoolArray | None] | str | None:
-        """The attribute whose values are summed, with the categories that are counted; None where nothing is
-        protected; a sentence where the audit cannot follow."""
-        question = asked.question
-        if question.statistic in ("sum", "mean"):
-            assert question.value is not None
-            open_to_all = bool(self.database.data.schema.confidential) and question.value not in (
-                self.database.confidential
-            )
-            return None if open_to_all else (question.value, None)
-        if question.statistic != "count":
-            return "the audit answers counts, sums and means"
-        if not asked.has_secret:
-            return None
-        secret = asked.secret
-        if not isinstance(secret, Condition) or not (
-            secret.is_about_presence or (isinstance(secret.values, CategorySet) and not secret.or_missing)
-        ):
-            return "the audit answers counts of the categories of one confidential attribute"
-        if not isinstance(secret.values, CategorySet):
-            return f"whether {secret.attribute} is missing", None
-        field = self.database.fields[secret.attribute]
-        missing = bool((np.asarray(self.database.values(field.name)) < 0).any())
-        # of the categories, and of missing where it occurs, the last follows from the others
-        width = len(field.domain) - (not missing)
-        places = secret.values.without().places if secret.or_missing else secret.values.places
-        if not missing and width in places:
-            places = secret.values.without().places
-        if not places or not width:
-            return None
-        columns = np.zeros(width, dtype=bool)
-        columns[list(places)] = True
-        return field.name, columns
+    def _is_counted(self, asked: Asked) -> bool:
+        """Whether people with a confidential category are counted, or numbers added up that are like categories."""
+        if asked.question.statistic == "count":
+            return asked.has_secret
+        return self._is_summed(asked) and self._has_few_values(str(asked.question.value))
+
+    def _has_few_values(self, name: str) -> bool:
+        if name not in self.few:
+            values = np.asarray(self.database.values(name), dtype=float)
+            present = values[~np.isnan(values)]
+            self.few[name] = len(np.unique(present)) <= min(_FEW_VALUES, len(present) / 2)
+        return self.few[name]
+
+    def _after(self, asked: Asked) -> RowSpace:
+        """What is known of the attribute after the answer."""
+        whose = str(asked.question.value), self._whose(asked)
+        before = self.known.get(whose) or RowSpace.of(self.database.records, self.primes)
+        return before.with_answer(asked.query_set)
+
+    def _atoms_after(self, asked: Asked) -> IntArray:
+        before = self.atoms.get(self._whose(asked))
+        nobody = np.zeros(self.database.records, dtype=np.int64)
+        return told_apart(nobody if before is None else before, asked.query_set)
+
+
+def _conditions(formula: Formula) -> Iterator[Condition]:
+    if isinstance(formula, Condition):
+        yield formula
+    else:
+        for part in formula.parts:
+            yield from _conditions(part)
+
+
+def _is_countable(condition: Condition) -> bool:
+    return isinstance(condition.values, CategorySet) or condition.is_about_presence
 
 
 @parameterised
@@ -96,10 +115,9 @@ class Audit(Control):
     """Refuses a sum or mean if it would put somebody's value into the row space of all answers.
 
     It decides by the query sets alone, so a refusal tells nothing about values, and no sequence of questions determines
-    a value exactly; that a value lies in a narrow interval it does not prevent. Counts of the categories of a
-    confidential attribute are sums of unknown 0s and 1s and are followed in the same way; but as there are no other
-    values, fewer answers than unknowns can tell all of them, which it does not see (`linear-reconstruction` of the red
-    team). Put `differential-privacy` in its place where a category is confidential.
+    a value exactly; that a value lies in a narrow interval it does not prevent. What has few possible values follows
+    from fewer sums than unknowns: counts of confidential categories, and sums of numbers with at most 20 different
+    values, are answered only as long as all of them together tell no group of fewer than `smallest` people apart.
     """
 
     name: ClassVar[str] = "audit"
@@ -109,6 +127,9 @@ class Audit(Control):
     assumes: ClassVar[str] = "no limits are known that narrow values down, and every question is in the log"
     has_memory: ClassVar[bool] = True
 
+    smallest: int = parameter(
+        default=5, ge=2, le=MOST_RECORDS, help="fewest people whom counts of confidential categories may tell apart"
+    )
     analysts: Memory = parameter(default="all", help=ALONE_OR_TOGETHER)
 
     def guard(self, database: Database, key: str) -> Guard:

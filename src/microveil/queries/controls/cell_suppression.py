@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from microveil.errors import ParameterError
 from microveil.microdata.hierarchy import node_text
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
-from microveil.queries.conditions import CategorySet, Condition, Formula, conjuncts
+from microveil.queries.conditions import EVERYBODY, CategorySet, Condition, Formula, conjuncts
 from microveil.queries.controls.base import Asked, Control, Guard
 from microveil.queries.database import Database
 from microveil.tables.tabulating import table
@@ -28,24 +28,35 @@ class _SuppressionGuard(Guard):
         for name in self.by:
             if database.fields[name].is_numeric:
                 raise ParameterError(f"cell-suppression: a table goes by categories, and '{name}' has numbers")
-        # counts alone decide, so that what is suppressed tells nothing about values
-        data = database.data.select([name for name in database.data.names if name in self.by])
-        without_levels = data.schema.replacing(*(a.changed(hierarchy=None) for a in data.schema))
-        made = table(
-            data.with_schema(without_levels), [self.by], rules=[f"frequency {control.minimum}"], method=control.method,
-            singletons=control.singletons,
-        )  # fmt: skip
-        if not made.passed:
-            raise ParameterError("cell-suppression: the table cannot be protected; ask for fewer attributes")
-        names = [made.name(cell) for cell in range(len(made.cells))]
-        cells: list[Cell] = [tuple(name[by] for by in self.by) for name in names]
-        self.suppressed = {cell for cell, hidden in zip(cells, made.suppressed, strict=True) if hidden}
+        self.suppressed: dict[str | None, set[Cell]] = {}
+        self._suppressed(None)
+
+    def _suppressed(self, value: str | None) -> set[Cell]:
+        """The cells that are suppressed in tables of an attribute. Counts of the records in which it is there decide,
+        so that what is suppressed tells nothing about values."""
+        if value not in self.suppressed:
+            named = [name for name in self.database.data.names if name in self.by]
+            data = self.database.data.select(named).take(self.database.members(EVERYBODY, value))
+            flat = data.with_schema(data.schema.replacing(*(a.changed(hierarchy=None) for a in data.schema)))
+            made = table(
+                flat,
+                [self.by],
+                rules=[f"frequency {self.control.minimum}"],
+                method=self.control.method,
+                singletons=self.control.singletons,
+            )
+            if not made.passed:
+                raise ParameterError("cell-suppression: the table cannot be protected; ask for fewer attributes")
+            names = [made.name(cell) for cell in range(len(made.cells))]
+            cells: list[Cell] = [tuple(name[by] for by in self.by) for name in names]
+            self.suppressed[value] = {cell for cell, hidden in zip(cells, made.suppressed, strict=True) if hidden}
+        return self.suppressed[value]
 
     def objection(self, asked: Asked) -> str | None:
         cell = self._cell(asked.public)
         if cell is None:
             return f"only cells of the table by {', '.join(self.by)} are answered, and its totals"
-        return "this cell of the table is suppressed" if cell in self.suppressed else None
+        return "this cell of the table is suppressed" if cell in self._suppressed(asked.question.value) else None
 
     def _cell(self, public: Formula) -> Cell | None:
         """The cell that a formula describes, if it describes one."""

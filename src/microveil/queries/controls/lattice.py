@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
-from microveil.queries.conditions import attributes_of
+from microveil.queries.conditions import EVERYBODY, attributes_of
 from microveil.queries.controls.base import Asked, Control, Guard
 from microveil.queries.database import Database
 from microveil.typing import IntArray
@@ -21,17 +21,20 @@ class LatticeGuard(Guard):
 
     def __init__(self, control: Lattice, database: Database, key: str) -> None:
         super().__init__(control, database, key)
-        self.smallest: dict[frozenset[str], int] = {}
+        self.smallest: dict[tuple[frozenset[str], str | None], int] = {}
 
-    def smallest_cell(self, attributes: frozenset[str]) -> int:
-        """The records of the smallest cell of a table by some attributes that is not empty."""
-        if attributes not in self.smallest:
-            if not attributes:
-                self.smallest[attributes] = self.database.records
+    def smallest_cell(self, attributes: frozenset[str], value: str | None = None) -> int:
+        """The records of the smallest cell of a table by some attributes that is not empty; of those in which the
+        attribute that is measured is there."""
+        if (attributes, value) not in self.smallest:
+            members = self.database.members(EVERYBODY, value)
+            if attributes and len(members):
+                cells, first = number_rows([self._codes(name)[members] for name in sorted(attributes)])
+                found = int(np.bincount(cells, minlength=len(first)).min())
             else:
-                cells, first = number_rows([self._codes(name) for name in sorted(attributes)])
-                self.smallest[attributes] = int(np.bincount(cells, minlength=len(first)).min())
-        return self.smallest[attributes]
+                found = len(members)
+            self.smallest[attributes, value] = found
+        return self.smallest[attributes, value]
 
     def _codes(self, name: str) -> IntArray:
         column = self.database.values(name)
@@ -41,7 +44,7 @@ class LatticeGuard(Guard):
 
     def objection(self, asked: Asked) -> str | None:
         attributes = attributes_of(asked.public)
-        if self.smallest_cell(attributes) >= self.control.k:
+        if self.smallest_cell(attributes, asked.question.value) >= self.control.k:
             return None
         return f"the table by {', '.join(sorted(attributes))} has a cell of fewer than {self.control.k} records"
 

@@ -66,7 +66,9 @@ class _PartitionGuard(Guard):
 
     def objection(self, asked: Asked) -> str | None:
         if self._touched(asked.public)[1]:
-            return None
+            known = np.bincount(self.atoms[asked.query_set], minlength=len(self.sizes))
+            if not ((known > 0) & (known < self.control.k)).any():
+                return None
         populations = f"whole populations of {', '.join(self.by)}"
         return f"only {populations} with at least {self.control.k} records are answered"
 

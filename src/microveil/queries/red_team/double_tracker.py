@@ -40,18 +40,18 @@ class DoubleTracker(QueryAttack):
                 return claimed(intruder, target, found)
         return None
 
+    @staticmethod
+    def of_large_set(intruder: Intruder, wanted: Formula, inner: Formula, outer: Formula) -> Reading | None:
+        """The sum over a set that is too large."""
+        others = complement(wanted)
+        rest = all_of([outer, complement(all_of([others, inner]))])
+        return _combined(intruder, plus=(complement(outer), inner, rest), minus=(any_of([others, inner]),))
+
 
 def of_small_set(intruder: Intruder, wanted: Formula, inner: Formula, outer: Formula) -> Reading | None:
     """The sum over a set that is too small to be asked about."""
     rest = all_of([outer, complement(all_of([wanted, inner]))])
     return _combined(intruder, plus=(outer, any_of([wanted, inner])), minus=(inner, rest))
-
-
-def of_large_set(intruder: Intruder, wanted: Formula, inner: Formula, outer: Formula) -> Reading | None:
-    """The sum over a set that is too large."""
-    others = complement(wanted)
-    rest = all_of([outer, complement(all_of([others, inner]))])
-    return _combined(intruder, plus=(complement(outer), inner, rest), minus=(any_of([others, inner]),))
 
 
 def _combined(intruder: Intruder, plus: tuple[Formula, ...], minus: tuple[Formula, ...]) -> Reading | None:

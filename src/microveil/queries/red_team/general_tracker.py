@@ -43,6 +43,14 @@ class GeneralTracker(QueryAttack):
                 return claimed(intruder, target, found)
         return None
 
+    @staticmethod
+    def of_large_set(intruder: Intruder, wanted: Formula, tracker: Formula) -> Reading | None:
+        """The sum over a set that is too large."""
+        everybody, others = _everybody(intruder, tracker), complement(wanted)
+        first = intruder.total(any_of([others, tracker]))
+        second = intruder.total(any_of([others, complement(tracker)]))
+        return None if everybody is None or first is None or second is None else everybody.times(2.0) - first - second
+
 
 def of_small_set(intruder: Intruder, wanted: Formula, tracker: Formula) -> Reading | None:
     """The sum over a set that is too small to be asked about."""
@@ -52,14 +60,6 @@ def of_small_set(intruder: Intruder, wanted: Formula, tracker: Formula) -> Readi
     first = intruder.total(any_of([wanted, tracker]))
     second = intruder.total(any_of([wanted, complement(tracker)])) if first is not None else None
     return None if first is None or second is None else first + second - everybody
-
-
-def of_large_set(intruder: Intruder, wanted: Formula, tracker: Formula) -> Reading | None:
-    """The sum over a set that is too large."""
-    everybody, others = _everybody(intruder, tracker), complement(wanted)
-    first = intruder.total(any_of([others, tracker]))
-    second = intruder.total(any_of([others, complement(tracker)]))
-    return None if everybody is None or first is None or second is None else everybody.times(2.0) - first - second
 
 
 def _everybody(intruder: Intruder, tracker: Formula) -> Reading | None:

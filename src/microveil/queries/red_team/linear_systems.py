@@ -54,8 +54,3 @@ def _solved(rows: list[list[Fraction]], unknowns: int) -> list[Fraction] | None:
     for row, unknown in zip(rows, pivots, strict=False):
         solution[unknown] = row[-1]
     return solution
-
-
-def determined(sets: BoolArray) -> list[int]:
-    """All records whose values follow from the sums."""
-    return [record for record in range(sets.shape[1]) if weights_for(sets, record) is not None]
