@@ -113,9 +113,10 @@ def test_an_audit_sees_that_a_category_has_two_values_only(people: People) -> No
 
 @pytest.mark.spec("01:SDB-6", "01:SDB-7")
 @pytest.mark.parametrize(
-    "control", ["partition by=sex k=5", "lattice k=5", "differential-privacy epsilon=0.1 budget=1"]
+    "control", ["partition by=sex k=5", "lattice k=5", "audit", "differential-privacy epsilon=0.1 budget=1"]
 )
-def test_a_category_is_safe_in_populations_and_under_a_budget(people: People, control: str) -> None:
+def test_a_category_is_safe_in_groups_and_under_a_budget(people: People, control: str) -> None:
+    """Fewer counts than people tell who has a category, for nothing lies between 0 and 1."""
     if "differential" in control:
         pytest.importorskip("opendp")
     data, attack = people("adult", "income"), LinearReconstruction(records=20)
