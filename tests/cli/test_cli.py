@@ -233,7 +233,7 @@ def test_assess_refuses_tables_that_do_not_belong_together(people: Path, tmp_pat
 
 def test_help_cuts_no_summary_of_a_command() -> None:
     shown = microveil("--help").stdout
-    assert "  describe   Show the kind, the role and summary statistics of each column." in shown
+    assert "  describe        Show the kind, role and summary statistics of each column." in shown
     assert "..." not in shown.partition("Commands:")[2]
 
 

@@ -88,7 +88,7 @@ def assess(
     table: TableOptions,
     as_json: Json = False,
 ) -> None:
-    """Measure what an intruder could learn and what an analyst loses."""
+    """Measure what an intruder could learn and an analyst loses."""
     from microveil.attacks.correspondence import corresponding
     from microveil.battery import explain_in_pair
     from microveil.comparison.pairs import Pair

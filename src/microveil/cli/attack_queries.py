@@ -84,7 +84,7 @@ def attack_queries(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Attack a table that answers questions, to see what its controls are worth.
+    """Attack a table that answers questions, by a red team.
 
     A red team that may ask what any analyst may ask looks for the confidential values of some people: by singletons,
     trackers, overlapping sets, averaging, linear reconstruction, errors, time, and a search of its own. It says what

@@ -23,7 +23,7 @@ def demo(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Mask a fictional survey in many ways and rank the releases.
+    """Mask a fictional survey in many ways and rank the results.
 
     The best release is written, and a page about all of them.
     """

@@ -33,7 +33,7 @@ def describe(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Show the kind, the role and summary statistics of each column."""
+    """Show the kind, role and summary statistics of each column."""
     from microveil.microdata.description import describe as describe_table
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_no_table

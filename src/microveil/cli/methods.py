@@ -43,7 +43,7 @@ def methods(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List methods, attacks, losses, scores or controls, or show one of them."""
+    """List methods, attacks, losses, scores or controls."""
     from microveil import registry
     from microveil.entries import ENTRIES
 

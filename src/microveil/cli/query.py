@@ -67,7 +67,7 @@ def query(
     table: TableOptions,
     as_json: Json = False,
 ) -> None:
-    """Ask a table for counts, sums, means or tables, guarded by controls."""
+    """Ask a table for counts, sums and means, under controls."""
     with opened(path, control, log, engine, table) as server:
         answers = [server.ask(question, analyst, exact=exact) for question in ask]
     if as_json:
@@ -139,7 +139,7 @@ def serve_queries(
     *,
     table: TableOptions,
 ) -> None:
-    """Answer questions of analysts on this machine, by JSON over HTTP, until it is stopped.
+    """Answer questions of analysts on this machine, over HTTP.
 
     The first line is the address. POST /sessions with the header 'Authorization: Bearer TOKEN' gives a session;
     POST /questions with {"session": ..., "number": 1, "ask": "SELECT ..."} asks, with numbers that go up by one;

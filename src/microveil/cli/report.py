@@ -66,7 +66,7 @@ def report(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write a page about a masked table, its risks and its losses.
+    """Write a page about a masked table, its risks and losses.
 
     It says how the table was masked, and compares it before and after.
     The internal page (the default) shows the original; the public one leaves out whatever would help an intruder.

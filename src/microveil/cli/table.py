@@ -130,7 +130,7 @@ def table(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Make a protected frequency or magnitude table and audit it.
+    """Make a protected frequency or magnitude table; audit it.
 
     Primary rules say which cells would disclose a contributor. These and as many others as are needed are suppressed,
     or all cells are rounded or perturbed. The audit attacks the result: it computes what everyone could of each primary

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from microveil.microdata import Microdata
 from microveil.queries.red_team.automatic_search import AutomaticSearch
@@ -49,9 +50,20 @@ UNSURE = {
 RANGES = {"eqIncome": (0.0, 150_000.0), "fnlwgt": (0.0, 1_500_000.0)}
 
 
+QUICK = ((), ("set-size k=5",), ("set-size k=5", "audit"), ("set-size k=5", "random-sample share=0.9"))
+
+
+def cases() -> Iterator[ParameterSet]:
+    """Every control on both tables; on the second, all but some of them are slow tests."""
+    for name, value, sex in (("eusilc", "eqIncome", "rb090"), ("adult", "fnlwgt", "sex")):
+        for controls, works in CONTROLS:
+            marks = [] if name == "eusilc" or controls in QUICK else [pytest.mark.slow]
+            label = f"{name}-{'; '.join(controls) or 'none'}"
+            yield pytest.param(name, value, sex, controls, works, marks=marks, id=label)
+
+
 @pytest.mark.spec("01:SDB-6", "01:SDB-7", "01:SDB-8")
-@pytest.mark.parametrize(("name", "value", "sex"), [("eusilc", "eqIncome", "rb090"), ("adult", "fnlwgt", "sex")])
-@pytest.mark.parametrize(("controls", "works"), CONTROLS, ids=["; ".join(c) or "none" for c, _ in CONTROLS])
+@pytest.mark.parametrize(("name", "value", "sex", "controls", "works"), cases())
 def test_what_a_control_stops_and_what_it_does_not(
     people: People, name: str, value: str, sex: str, controls: tuple[str, ...], works: set[str]
 ) -> None:
