@@ -15,7 +15,7 @@ def by_cell(made: mv.ProtectedTable) -> dict[str, tuple[float, float]]:
     return {found.cell["dept"] + found.cell["sex"]: (found.low, found.high) for found in made.intervals()}
 
 
-@pytest.mark.spec("01:DAT-1")
+@pytest.mark.spec("01:DAT-1", "01:SDB-6")
 @pytest.mark.parametrize("method", ["elimination", "optimal"])
 def test_sums_of_salaries_are_suppressed_as_in_the_worked_example(method: str) -> None:
     made = mv.table(SALARIES, ["dept", "sex"], "salary", rules=["frequency 2"], method=method, singletons=False)
@@ -27,21 +27,21 @@ def test_sums_of_salaries_are_suppressed_as_in_the_worked_example(method: str) -
     assert made.passed
 
 
-@pytest.mark.spec("01:DAT-1")
+@pytest.mark.spec("01:DAT-1", "01:SDB-6")
 def test_intervals_are_narrower_for_who_knows_the_range_of_salaries() -> None:
     made = mv.table(SALARIES, ["dept", "sex"], "salary", rules=["frequency 2"], singletons=False, known=(20, 100))
     expected = {"BF": (23, 100), "BM": (90, 167), "CF": (85, 162), "CM": (20, 97)}
     assert by_cell(made) == {cell: pytest.approx(ends) for cell, ends in expected.items()}
 
 
-@pytest.mark.spec("01:DAT-1")
+@pytest.mark.spec("01:DAT-1", "01:SDB-6")
 def test_primary_cells_alone_protect_nothing() -> None:
     made = mv.table(SALARIES, ["dept", "sex"], "salary", rules=["frequency 2"], method="none")
     assert by_cell(made) == {"BF": (64, 64), "CM": (61, 61)}
     assert not made.passed
 
 
-@pytest.mark.spec("01:DAT-1")
+@pytest.mark.spec("01:DAT-1", "01:SDB-6")
 def test_a_suppression_is_accepted_only_if_every_interval_is_wide_enough() -> None:
     """With salaries known in [20, 100] BF reaches from 23 to 100, so 30 on either side are kept and 40 are not."""
 

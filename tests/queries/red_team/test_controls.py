@@ -96,6 +96,16 @@ def test_a_proxy_masks_numbers_and_leaves_categories(people: People) -> None:
     assert found["individual-tracker"].success == "exact"
 
 
+@pytest.mark.spec("01:SDB-6")
+def test_an_audit_sees_that_a_category_has_two_values_only(people: People) -> None:
+    """Fewer counts than people tell who has a category, for nothing lies between 0 and 1: counts keep to groups."""
+    data, attack = people("adult", "income"), LinearReconstruction(records=20)
+    found = attack_queries(data, ["set-size k=5", "audit"], targets=16, attacks=[attack], key="k")[attack.name]
+    assert found.success == "none"
+    unguarded = attack_queries(data, ["set-size k=5"], targets=16, attacks=[attack], key="k")[attack.name]
+    assert (unguarded.success, unguarded.exact) == ("exact", 16)
+
+
 @pytest.mark.spec("01:SDB-6", "01:SDB-7")
 @pytest.mark.parametrize(
     "control", ["partition by=sex k=5", "lattice k=5", "audit", "differential-privacy epsilon=0.1 budget=1"]
