@@ -1,8 +1,8 @@
 """The red team against each control, on people of adult and eusilc, and linear reconstruction by the level of noise.
 
 Run with `python benchmarks/queries_red_team.py matrix` for the tables of docs/red_team.md (`eusilc:eqIncome` or
-`eusilc:eqIncome:singleton` for a part of them), with `reconstruction` for
-its picture, docs/images/linear-reconstruction.svg. The folder of the reference data is named by MICROVEIL_DATA.
+`eusilc:eqIncome:singleton` for a part of them), with `reconstruction` for its picture, which it writes to
+docs/images/linear-reconstruction.svg. The folder of the reference data is named by MICROVEIL_DATA.
 """
 
 from __future__ import annotations
