@@ -63,7 +63,7 @@ def cases() -> Iterator[ParameterSet]:
 
 
 @pytest.mark.spec("01:SDB-6", "01:SDB-7", "01:SDB-8")
-@pytest.mark.parametrize(("name", "value", "sex", "controls", "works"), cases())
+@pytest.mark.parametrize(("name", "value", "sex", "controls", "works"), list(cases()))
 def test_what_a_control_stops_and_what_it_does_not(
     people: People, name: str, value: str, sex: str, controls: tuple[str, ...], works: set[str]
 ) -> None:
