@@ -165,8 +165,8 @@ class RandomSampler(Sampler):
 class EvolutionarySampler(Sampler):
     """Keeps a population of the best found, and varies and crosses its members.
 
-    It begins with a good plan of every method. Good plans with other choices and of other strengths, and every method at
-    the ends of its range, come among the children, first those of methods that are in the population.
+    It begins with a good plan of every method. Good plans with other choices and of other strengths, and every method
+    at the ends of its range, come among the children, first those of methods that are in the population.
 
     What is best of many was also lucky, and where luck is kept, children are bred for it. So random members of the
     front are measured again, those first that dominate most. More is remembered than the population has room for:

@@ -505,7 +505,8 @@ class _Run:
                     found = self._outcomes(some, crew, until)
                 measured += [(trial, found[trial.digest]) for trial in some if trial.digest in found]
         again = {trial.candidate.label for trial, _ in measured}
-        late = (one for point in fixed for one in self._explored_of(point))  # any seed makes the same of what is not random
+        # any seed makes the same of what is not random
+        late = (one for point in fixed for one in self._explored_of(point))
         return measured + [(one.trial, one.outcome) for one in late if one.trial.candidate.label not in again]
 
     def _finalists(self) -> list[Point]:
