@@ -91,7 +91,8 @@ def search(
     the best is what loses least among those whose risk is below that percentage. `require` are guarantees such as
     {"k": 3}, `at_most` bounds in per cent on single losses or risks such as {"il": 20}. `only`, `without` and `insist`
     name methods. The search ends after a time (`budget`, 10 minutes unless told otherwise) or after so many
-    `evaluations`; the same seed and number of evaluations find the same, whatever the number of `workers`.
+    `evaluations`, some of which measure random members of the front again; the same seed and number of evaluations
+    find the same, whatever the number of `workers`.
 
     The front is measured once more at the end, on all records and with fresh seeds, because what a search has chosen
     was also lucky. With a folder `out` everything is kept there, and a search that is started again goes on.
