@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from microveil.search.samplers import (
     front_of,
     greatest_area,
     hypervolume_of,
+    mean_of,
     sampler_of,
     worth_measuring,
 )
@@ -43,6 +45,7 @@ def made_up(pipeline: Pipeline) -> Point:
 
 def searched(name: str, evaluations: int, seed: int) -> list[Point]:
     sampler = sampler_of(name, SPACE, np.random.default_rng(seed), None)
+    sampler.doubts = False  # there is no luck in what is made up
     points: list[Point] = []
     while len(points) < evaluations:
         asked = sampler.ask(16)
@@ -106,6 +109,7 @@ def test_what_dominates_nothing_by_itself_is_the_first_to_go() -> None:
 
 def test_every_method_is_tried_first_and_the_whole_grid_in_the_end() -> None:
     sampler = sampler_of("sms-emoa", SPACE, np.random.default_rng(2), None)
+    sampler.doubts = False
     starts = {key_of(start) for start in SPACE.starts()}
     points: list[Point] = []
     while len(points) < 100:
@@ -113,9 +117,33 @@ def test_every_method_is_tried_first_and_the_whole_grid_in_the_end() -> None:
         sampler.tell(told)
         points += told
     assert {point.pipeline[0].method for point in points[:3]} == {"mdav", "noise", "pram"}
-    assert starts <= {key_of(point.pipeline) for point in points}
+    assert starts | {key_of(end) for end in SPACE.ends()} <= {key_of(point.pipeline) for point in points}
     drawn = [point for point in points if key_of(point.pipeline) not in starts]
     assert len(drawn) == 100 - len(starts)
+
+
+def test_random_members_of_the_front_are_measured_again_and_those_that_were_only_lucky_leave() -> None:
+    sampler = SmsEmoaSampler(SPACE, np.random.default_rng(1))
+    lucky, true, fixed = (Step("noise", {"alpha": 0.1}),), (Step("noise", {"alpha": 0.2}),), (Step("mdav", {"k": 9}),)
+    first = Point(lucky, 5.0, 10.0, 0.0)
+    sampler.tell([first, Point(true, 8.0, 11.0, 0.0), Point(fixed, 50.0, 5.0, 0.0)])
+    assert sampler.population[0] is first
+    asked = sampler.ask(20)
+    assert sum(pipeline is lucky for pipeline in asked) == 1, "once, until it is told what became of it"
+    assert not any(pipeline is fixed for pipeline in asked), "another seed would make the same"
+    mean = mean_of([first, Point(lucky, 25.0, 12.0, 0.0)])
+    assert (mean.loss, mean.risk, mean.runs) == (15.0, 11.0, 2)
+    sampler.tell([mean])
+    assert [point.pipeline for point in sampler.population] == [true, fixed, lucky]
+    assert sum(pipeline is true for pipeline in sampler.ask(20)) == 1
+    sampler.tell([replace(sampler.population[0], runs=3)])
+    assert not any(pipeline is true for pipeline in sampler.ask(20)), "it is believed"
+
+
+def test_where_a_run_fails_or_falls_short_so_does_the_pipeline() -> None:
+    kept = Point((Step("noise"),), 5.0, 10.0, 0.0)
+    assert not mean_of([kept, replace(kept, violation=0.2)]).is_feasible
+    assert mean_of([kept, Point(kept.pipeline)]).violation == float("inf")
 
 
 def test_those_measured_anew_are_the_ones_that_add_most() -> None:

@@ -62,7 +62,16 @@ def test_no_member_of_the_front_is_beaten_by_another(here: Found) -> None:
     assert [risk for _, risk, _ in points] == sorted(risk for _, risk, _ in points)
     assert [loss for loss, _, _ in points] == sorted((loss for loss, _, _ in points), reverse=True)
     assert 0 < here.hypervolume <= 100
-    assert [volume for _, volume in here.trajectory] == sorted(volume for _, volume in here.trajectory)
+
+
+def test_what_is_measured_again_has_another_seed_and_counts_as_a_try(people: Microdata) -> None:
+    found = search(people, only=QUICK, evaluations=24, seed=11, attacks=["distance-linkage"], workers=0)
+    runs = [one.trial for one in found.explored]
+    assert len(found.trajectory) == len(runs) == len({trial.seed for trial in runs}) == 24
+    again = [trial for trial in runs if trial.repeat > 1]
+    assert again
+    assert found.tried == 24 - len(again)
+    assert all(trial.candidate.is_random and trial.front == () for trial in again)
 
 
 def test_the_front_is_measured_with_seeds_that_the_search_did_not_use(here: Found) -> None:

@@ -40,8 +40,8 @@ class Explored:
 class Found:
     """The front of a search as a `study`, measured with `fresh` seeds unless the search was cancelled.
 
-    `explored` is all that was tried, on a long table first on a sample; `trajectory` has, after each pipeline, how many
-    these were and the hypervolume of the front.
+    `explored` is all that was tried, on a long table first on a sample, and what was measured again; `trajectory` has,
+    after each try, how many these were and the hypervolume of the front, which falls where a member was only lucky.
     """
 
     study: Study

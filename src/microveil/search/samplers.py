@@ -27,6 +27,9 @@ _DRAWN = 0.15  # share of pipelines that are drawn anew, so that no region is le
 _CROSSED = 0.4  # share of children that have two parents
 _AGAIN = 0.4  # probability that a varied child is varied once more
 _BY_FAR = 0.5, 0.25  # shares of loss and risk on a sample with which other methods beat a pipeline
+_DOUBTED = 0.5  # share of tries that measure again, while there is something to be doubted
+_RUNS = 3  # after which a random member of the front is believed
+_REMEMBERED = 4  # times as many as the population has members
 _FOCUS = 0.5  # share of parents from the neighbourhood of the best within the bound on the risk
 
 
@@ -35,7 +38,8 @@ class Point:
     """What was found of a pipeline: loss and risk in per cent, and by how much it falls short of what is required.
 
     One that could not be made has an infinite violation. Of one that is not `complete` only some attacks were run,
-    because with their risk it was dominated already.
+    because with their risk it was dominated already. Loss and risk are means of so many `runs` with different seeds,
+    the violation is the greatest of them.
     """
 
     pipeline: Pipeline
@@ -43,10 +47,18 @@ class Point:
     risk: float = inf
     violation: float = inf
     complete: bool = True
+    runs: int = 1
 
     @property
     def is_feasible(self) -> bool:
         return self.violation == 0
+
+
+def mean_of(runs: Sequence[Point]) -> Point:
+    """What several runs of one pipeline, each with another seed, come to; one that failed once cannot be made."""
+    loss, risk = (float(np.mean([getattr(run, name) for run in runs])) for name in ("loss", "risk"))
+    violation, complete = max(run.violation for run in runs), all(run.complete for run in runs)
+    return Point(runs[0].pipeline, loss, risk, violation, complete, len(runs))
 
 
 def front_of(points: Sequence[Point]) -> list[Point]:
@@ -110,7 +122,10 @@ def _objectives(points: Sequence[Point]) -> FloatArray:
 
 
 class Sampler(ABC):
-    """Asked for pipelines, none of them twice, and told what was found of them."""
+    """Asked for pipelines, and told what was found of them. None is asked for twice, but where `doubts` is set a
+    sampler may have random ones measured again, each time with another seed, and is then told of the mean."""
+
+    doubts = True
 
     def __init__(self, space: Space, rng: np.random.Generator, risk_below: float | None = None) -> None:
         self.space, self.rng, self.risk_below = space, rng, risk_below
@@ -150,20 +165,46 @@ class RandomSampler(Sampler):
 class EvolutionarySampler(Sampler):
     """Keeps a population of the best found, and varies and crosses its members.
 
-    It begins with a good plan of every method. Good plans with other choices and of other strengths come among the
-    children, first those of methods that are in the population.
+    It begins with a good plan of every method. Good plans with other choices and of other strengths, and every method
+    at the ends of its range, come among the children, first those of methods that are in the population.
+
+    What is best of many was also lucky, and where luck is kept, children are bred for it. So random members of the
+    front are measured again, those first that dominate most. More is remembered than the population has room for:
+    where a member was only lucky, those come back that it had pushed out.
     """
 
     size = 16  # of the population: small, because an evaluation takes long and a search has hundreds, not thousands
 
     def __init__(self, space: Space, rng: np.random.Generator, risk_below: float | None = None) -> None:
         super().__init__(space, rng, risk_below)
-        self.population: list[Point] = []
+        self.remembered: list[Point] = []
         self.ranks = np.empty(0, dtype=np.int64)
         self.worth = np.empty(0)
+        self.doubted: set[str] = set()  # what is being measured again
         self.first = len(space.methods)
         starts = space.starts()
-        self.starts = [*starts[: self.first], *space.choices(), *starts[self.first :]]
+        self.starts = [*starts[: self.first], *space.choices(), *starts[self.first :], *space.ends()]
+
+    @property
+    def population(self) -> list[Point]:
+        return self.remembered[: self.size]
+
+    def ask(self, count: int) -> list[Pipeline]:
+        asked: list[Pipeline] = []
+        for _ in range(count):
+            again = self._doubtful() if self.doubts and self.rng.random() < _DOUBTED else None
+            asked += super().ask(1) if again is None else [again]
+        return asked
+
+    def _doubtful(self) -> Pipeline | None:
+        """Of the random members of the front that were measured seldom, the one that is worth most."""
+        for point, rank, worth in zip(self.population, self.ranks, self.worth, strict=False):
+            if rank == 0 and worth > 0 and point.complete and point.runs < _RUNS:
+                key = key_of(point.pipeline)
+                if key not in self.doubted and self.space.candidate(point.pipeline).is_random:
+                    self.doubted.add(key)
+                    return point.pipeline
+        return None
 
     def _next(self) -> Pipeline:
         if self.first > 0 and self.starts:
@@ -187,11 +228,14 @@ class EvolutionarySampler(Sampler):
         return next((i for i, start in enumerate(self.starts) if start[0].method in held), 0)
 
     def tell(self, points: Sequence[Point]) -> None:
+        again = [point.pipeline for point in points if point.runs > 1]
+        self.doubted -= set(map(key_of, again))
+        kept = [point for point in self.remembered if not any(point.pipeline is other for other in again)]
         made = [point for point in points if isfinite(point.violation)]
-        self.population = self._survivors([*self.population, *made])
+        self.remembered = self._survivors([*kept, *made])
 
     def _survivors(self, points: list[Point]) -> list[Point]:
-        """The best by rank, and of the last rank that finds room those that are worth most."""
+        """The best by rank, and of the last rank that finds room those that are worth most; the best first."""
         if not points:
             return []
         objectives = _objectives(points)
@@ -200,7 +244,7 @@ class EvolutionarySampler(Sampler):
         for rank in range(int(found.max()) + 1):
             members = np.flatnonzero(found == rank)
             worth[members] = self._worth(objectives[members])
-        order = np.lexsort((-worth, found))[: self.size]
+        order = np.lexsort((-worth, found))[: _REMEMBERED * self.size]
         self.ranks, self.worth = found[order], worth[order]
         return [points[i] for i in order]
 
@@ -215,7 +259,7 @@ class EvolutionarySampler(Sampler):
             return near[self.rng.integers(len(near))]
         one, other = self.rng.integers(len(self.population), size=2)
         better = (self.ranks[one], -self.worth[one]) <= (self.ranks[other], -self.worth[other])
-        return self.population[int(one if better else other)]
+        return self.remembered[int(one if better else other)]
 
     def _near_the_best(self) -> list[Point]:
         """The best within the bound and its neighbours on the front; the safest where none is within."""

@@ -33,6 +33,7 @@ from microveil.search.samplers import (
     front_of,
     greatest_area,
     hypervolume_of,
+    mean_of,
     sampler_of,
     worth_measuring,
 )
@@ -90,7 +91,8 @@ def search(
     the best is what loses least among those whose risk is below that percentage. `require` are guarantees such as
     {"k": 3}, `at_most` bounds in per cent on single losses or risks such as {"il": 20}. `only`, `without` and `insist`
     name methods. The search ends after a time (`budget`, 10 minutes unless told otherwise) or after so many
-    `evaluations`; the same seed and number of evaluations find the same, whatever the number of `workers`.
+    `evaluations`, some of which measure random members of the front again; the same seed and number of evaluations
+    find the same, whatever the number of `workers`.
 
     The front is measured once more at the end, on all records and with fresh seeds, because what a search has chosen
     was also lucky. With a folder `out` everything is kept there, and a search that is started again goes on.
@@ -179,7 +181,8 @@ class Limits:
 @dataclass
 class _Asked:
     """A pipeline that a sampler was asked for, with the front at that time; `trial` is how it is measured now: first on
-    a sample in a race, and then on all records or, where it was beaten, not at all."""
+    a sample in a race, and then on all records or, where it was beaten, not at all. Of one that is measured again
+    everything is measured, whatever the front."""
 
     pipeline: Pipeline
     front: Stairs
@@ -205,6 +208,9 @@ class _Run:
         self.candidates: dict[str, Candidate] = {}
         self.sample = _SAMPLE if len(table) >= _LONG else None
         self.asked_for = self.told = 0  # pipelines that the sampler was asked for, and told of
+        self.runs: dict[str, list[Point]] = {}  # of every pipeline on all records, each with another seed
+        self.added = False  # pipelines that no sampler has asked for
+        self.hopeful = False  # something has kept to all that is asked for, if only by luck
         self.ended = False  # earlier, with the same wishes: nothing is to be added
 
     # --- the whole ---------------------------------------------------------------------------------------------------
@@ -215,7 +221,7 @@ class _Run:
         if tried is not None:  # a search with a time that came to its end
             self.ended, self.limits = True, Limits(None, int(tried))
         found = self._carried_out(sampler)
-        if found.fresh and self.limits.seconds is not None and found.tried == self.told:
+        if found.fresh and self.limits.seconds is not None and not self.added:
             self.store.note(about, str(self.told))
         return found
 
@@ -259,6 +265,7 @@ class _Run:
         """One pipeline after the other, until the time or the number of evaluations is used up, or nothing new is
         left."""
         asked: deque[_Asked] = deque()
+        sampler.doubts = self.sample is None  # of many records luck is a small part
         outcomes: dict[str, Outcome] = {}
         with crew.line(Tally(0, 0, lambda _, __: self._report())) as line:
             while self._asks_for_more(asked, sampler, line, outcomes) or asked:
@@ -279,7 +286,10 @@ class _Run:
         while len(asked) < UNDER_WAY and self._may_ask() and (pipelines := sampler.ask(1)):
             (pipeline,), more = pipelines, True
             front = _stairs(self.points)
-            trial = self._trial(pipeline, 1, "search", self.sample, () if self.sample else front)
+            if before := len(self.runs.get(key_of(pipeline), ())):
+                trial = self._trial(pipeline, before + 1, "search")
+            else:
+                trial = self._trial(pipeline, 1, "search", self.sample, () if self.sample else front)
             asked.append(_Asked(pipeline, front, trial))
             self.asked_for += 1
             self._hand_in(trial, line, outcomes)
@@ -313,12 +323,23 @@ class _Run:
         points = []
         if one.trial is not None:
             self.explored.append(self._explored(one.pipeline, one.trial, outcomes.pop(one.trial.digest)))
-            points = [self.explored[-1].point]
+            points = [self._in_the_mean(self.explored[-1].point)]
         sampler.tell(points)
-        self.points += points
         self.told += 1
         self.trajectory.append((self.told, hypervolume_of(self.points)))
         self._give_up_if_hopeless()
+
+    def _in_the_mean(self, point: Point) -> Point:
+        """The mean of all runs of its pipeline, in place of what was known of it."""
+        runs = self.runs.setdefault(key_of(point.pipeline), [])
+        runs.append(point)
+        if len(runs) == 1:
+            self.points.append(point)
+            return point
+        at = next(i for i, other in enumerate(self.points) if other.pipeline is runs[0].pipeline)
+        mean = mean_of(runs)
+        self.points[at] = mean
+        return mean
 
     def _may_ask(self) -> bool:
         if self.limits.evaluations is not None:
@@ -412,10 +433,10 @@ class _Run:
     # --- what cannot be reached --------------------------------------------------------------------------------------
 
     def _give_up_if_hopeless(self) -> None:
-        """Say what was nearest where none of many pipelines keeps to what is required."""
-        if len(self.points) < _HOPELESS:
-            return
-        self._refuse_if_unmet()
+        """Say what was nearest where none of many pipelines has ever kept to what is required."""
+        self.hopeful = self.hopeful or self._is_met()
+        if len(self.points) >= _HOPELESS and not self.hopeful:
+            self._refuse_if_unmet()
 
     def _is_met(self, room: float = 1.0) -> bool:
         """Whether one of the pipelines keeps to all that is asked for; a random one, with `room` for another seed, to
@@ -433,7 +454,8 @@ class _Run:
         if not measured:
             reason = self.explored[0].outcome.reason if self.explored else "none could be tried"
             raise DataError(f"none of {tried_of(self.explored):,} pipelines could be carried out ({reason})")
-        nearest = min(measured, key=lambda e: (e.point.violation, e.point.risk))
+        means = {id(point.pipeline): (point.violation, point.risk) for point in self.points}
+        nearest = min(measured, key=lambda e: (*means[id(e.point.pipeline)], -e.point.violation, -e.point.risk))
         assert nearest.outcome.measured is not None
         raise DataError(
             f"none of {tried_of(self.explored):,} pipelines keeps to {self.aim.words}; the nearest is "
@@ -449,6 +471,7 @@ class _Run:
             for pipeline in self._quickly_made():
                 if key_of(pipeline) not in tried:
                     has_any = any(isfinite(point.violation) for point in self.points)
+                    self.added = True
                     self.points += self._measured([pipeline], crew, until if has_any else None, None, ())
                     if self._is_met(_ROOM) or len(self.points) >= _HOPELESS or (has_any and time.monotonic() >= until):
                         return
@@ -465,7 +488,7 @@ class _Run:
 
     def _as_searched(self) -> list[tuple[Trial, Outcome]]:
         """The front as the search has measured it."""
-        return [(one.trial, one.outcome) for one in map(self._explored_of, front_of(self.points))]
+        return [(one.trial, one.outcome) for point in front_of(self.points) for one in self._explored_of(point)]
 
     def _measured_anew(self) -> list[tuple[Trial, Outcome]]:
         """The front with fresh seeds, random pipelines several times; in a search with a time as often as it allows,
@@ -483,7 +506,8 @@ class _Run:
                     found = self._outcomes(some, crew, until)
                 measured += [(trial, found[trial.digest]) for trial in some if trial.digest in found]
         again = {trial.candidate.label for trial, _ in measured}
-        late = (self._explored_of(point) for point in fixed)  # any seed makes the same of what is not random
+        # any seed makes the same of what is not random
+        late = (one for point in fixed for one in self._explored_of(point))
         return measured + [(one.trial, one.outcome) for one in late if one.trial.candidate.label not in again]
 
     def _finalists(self) -> list[Point]:
@@ -501,8 +525,10 @@ class _Run:
             left, best = [point for point in left if id(point) not in held], []
         return chosen
 
-    def _explored_of(self, point: Point) -> Explored:
-        return next(one for one in self.explored if one.point is point)
+    def _explored_of(self, point: Point) -> list[Explored]:
+        """The runs on all records that a point is the mean of."""
+        whole = (one for one in self.explored if one.trial.sample is None)
+        return [one for one in whole if one.point.pipeline is point.pipeline]
 
     def _refused_if_none(self, study: Study) -> Study:
         """The study, if any of the front still keeps to what is asked for."""

@@ -75,11 +75,11 @@ class Space:
 
     # --- whole pipelines ---------------------------------------------------------------------------------------------
 
-    def starts(self) -> list[Pipeline]:
+    def starts(self, strengths: Sequence[float] = _STRENGTHS) -> list[Pipeline]:
         """Good plans to start from: every method at several strengths on all attributes it can mask, one
         strength of all methods after the other, with PRAM on the categories that a method for numbers leaves."""
         found = []
-        for strength in _STRENGTHS:
+        for strength in strengths:
             for method in self.methods:
                 attributes = self.fitting[method]
                 step = self._step(method, attributes, strength)
@@ -87,6 +87,11 @@ class Space:
                 beside = (self._step(_BESIDE, left, 1.0 - strength),) if left and method != _BESIDE else ()
                 found.append(self.complete((step, *beside), strength))
         return list({key_of(pipeline): pipeline for pipeline in found}.values())
+
+    def ends(self) -> list[Pipeline]:
+        """Every method at the weakest and at the strongest: the least groups, say, are where a method loses least, and
+        a draw from a long range seldom hits its end."""
+        return self.starts((0.0, 1.0))
 
     def choices(self) -> list[Pipeline]:
         """The good plans of the first strength with each other choice of what is no number, such as the form of noise:
