@@ -68,6 +68,8 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Ask a table for counts, sums and means, under controls."""
+    from microveil.queries.answers import LANGUAGE
+
     with opened(path, control, log, engine, table) as server:
         answers = [server.ask(question, analyst, exact=exact) for question in ask]
     if as_json:
@@ -76,7 +78,7 @@ def query(
     else:
         for answer in answers:
             _show(answer)
-    misunderstood = [answer for answer in answers if answer.control == "language"]
+    misunderstood = [answer for answer in answers if answer.control == LANGUAGE]
     if misunderstood:
         fail(f"refused: {misunderstood[0].reason}", BAD_USAGE)
 

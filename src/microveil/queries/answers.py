@@ -7,6 +7,9 @@ from typing import Any
 
 from microveil.microdata.schema import Category
 
+# what refuses a question that is none of the language, or one that no record has an answer to; else it is a control
+LANGUAGE, EMPTY_SET = "language", "empty set"
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -198,6 +198,10 @@ class Condition:
         """Whether it says no more than that the value is there, or that it is not."""
         return self.values.is_empty if self.or_missing else self.values.is_everything
 
+    def of_other_values(self) -> Condition:
+        """That the value is another one; what it says of missing values stays."""
+        return Condition(self.attribute, self.values.without(), self.or_missing)
+
     def negated(self) -> Condition:
         """NOT of it as SQL has it: of what is missing it is known only whether it is missing."""
         if self.or_missing and self.values.is_empty:

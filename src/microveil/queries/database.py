@@ -18,10 +18,8 @@ from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import Microdata, as_microdata
 from microveil.microdata.schema import CATEGORICAL
 from microveil.queries.conditions import (
-    CategorySet,
     Condition,
     Formula,
-    NumberSet,
     all_of,
     attributes_of,
     conjuncts,
@@ -115,9 +113,19 @@ class Database:
         value = question.value
         if question.statistic != "count" or value is None or value not in self.confidential:
             return question
-        field = self.fields[value]
-        everything = CategorySet(frozenset(), len(field.domain)) if not field.is_numeric else NumberSet(())
-        return replace(question, value=None).restricted(Condition(value, everything.without()))
+        present = Condition(value, self.fields[value].nothing.without())
+        return replace(question, value=None).restricted(present)
+
+    def categories_of(self, by: Sequence[str], control: str) -> tuple[str, ...]:
+        """The attributes whose categories a control goes by: those named, or all that are public and have some."""
+        public = [name for name in self.fields if name not in self.confidential]
+        chosen = tuple(by) or tuple(name for name in public if not self.fields[name].is_numeric)
+        if not chosen:
+            raise ParameterError(f"{control}: there is no public attribute with categories")
+        for name in chosen:
+            if self.fields[name].is_numeric:
+                raise ParameterError(f"{control} goes by categories, and '{name}' has numbers")
+        return chosen
 
     def public_part(self, question: Question) -> tuple[Formula, Formula]:
         """The conditions of a question in two parts: on what everybody may know, and on confidential attributes."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from microveil.errors import MicroveilError, SchemaError, UnknownNameError, brief, shortened
 from microveil.microdata.hierarchy import Hierarchy, Intervals, node_text
@@ -27,6 +29,10 @@ from microveil.queries.conditions import (
 Statistic = Literal["count", "sum", "mean", "median", "min", "max"]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 ORDER_STATISTICS: tuple[Statistic, ...] = ("median", "min", "max")
+# of the values of a query set
+COMPUTED: dict[Statistic, Callable[[Any], Any]] = {
+    "sum": np.sum, "mean": np.mean, "median": np.median, "min": np.min, "max": np.max,
+}  # fmt: skip
 MOST_CELLS = 10_000  # of one table that is asked for
 _DEEPEST, _LONGEST = 60, 10_000  # formulas in each other, and values or parts in one list
 _LARGEST = 1e300
@@ -104,6 +110,11 @@ class Field:
                 raise UnknownNameError(f"category of '{self.name}'", str(value), list(map(node_text, self.domain)))
         return found
 
+    @property
+    def nothing(self) -> NumberSet | CategorySet:
+        """The set of none of its values."""
+        return NumberSet(()) if self.is_numeric else CategorySet(frozenset(), len(self.domain))
+
     def among(self, values: Sequence[Value]) -> NumberSet | CategorySet:
         """The set of these values."""
         if self.is_numeric:
@@ -123,7 +134,7 @@ class Field:
             raise QuestionError(f"the categories of '{self.name}' have no order, so {comparison} has no meaning")
         place = next(iter(self.places([value])), None)
         if place is None:
-            return CategorySet(frozenset(), len(self.domain))
+            return self.nothing
         chosen = range(place + (not closed), len(self.domain)) if low else range(place + closed if high else place)
         return CategorySet(frozenset(chosen), len(self.domain))
 
@@ -218,10 +229,7 @@ class Fields(Mapping[str, Field]):
         field = self[name]
         turned = not_ != (comparison in ("!=", "not in", "is present"))
         if comparison in ("is missing", "is present"):
-            empty: NumberSet | CategorySet = (
-                NumberSet(()) if field.is_numeric else CategorySet(frozenset(), len(field.domain))
-            )
-            made = Condition(field.name, empty, or_missing=True)
+            made = Condition(field.name, field.nothing, or_missing=True)
         elif comparison == "between":
             low, high = _pair(value)
             made = Condition(field.name, field.beside(">=", low) & field.beside("<=", high))  # type: ignore[operator]

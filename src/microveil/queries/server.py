@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,18 +13,17 @@ import numpy as np
 
 from microveil.errors import DataError, MicroveilError, ParameterError, brief
 from microveil.microdata.microdata import Microdata, as_microdata
-from microveil.queries.answers import Answer, Estimate
+from microveil.queries.answers import EMPTY_SET, LANGUAGE, Answer, Estimate
 from microveil.queries.conditions import attributes_of
 from microveil.queries.controls import Control, control_of
 from microveil.queries.controls.base import Asked, Change, Guard, refused_statistic
 from microveil.queries.database import Database, EngineName
 from microveil.queries.log import Log
-from microveil.queries.questions import ORDER_STATISTICS, Question
+from microveil.queries.questions import COMPUTED, ORDER_STATISTICS, Question
 from microveil.queries.sql import question_of
 
 DEFAULT_CONTROLS = ("set-size k=5", "audit")
 _LONGEST_NAME = 100
-_NOT_UNDERSTOOD = "language"  # what refuses a question that is none
 _SHOWN = 2_000  # characters of a question in the log that is none
 
 
@@ -40,7 +39,7 @@ class QueryServer:
     >>> with mv.QueryServer(people, controls=["set-size k=5"], engine="arrays") as server:
     ...     print(server.ask("SELECT COUNT(*) FROM data WHERE age >= 60"))
     ...     print(server.ask("SELECT COUNT(*) FROM data WHERE age >= 200"))
-    57
+    27
     refused: the query set must have at least 5 records, and at most 5 fewer than all
     """
 
@@ -109,7 +108,7 @@ class QueryServer:
         try:
             question = self.understood(asked)
         except MicroveilError as problem:
-            answer = Answer(_shortened(asked), reason=str(problem), control=_NOT_UNDERSTOOD)
+            answer = Answer(_shortened(asked), reason=str(problem), control=LANGUAGE)
             self._write(analyst, answer.question, None, answer)
             return answer
         changing = [control.name for control in self.controls if not control.gives_exact_answers]
@@ -139,18 +138,16 @@ class QueryServer:
             for names, single in self.database.fields.cells(question)
         ]
         if all(cell.is_refused for _, cell in cells):
-            first = cells[0][1] if cells else Answer("", reason="the table has no cells", control=_NOT_UNDERSTOOD)
+            first = cells[0][1] if cells else Answer("", reason="the table has no cells", control=LANGUAGE)
             return Answer(told, reason=first.reason, control=first.control)
         return Answer(told, cells=tuple(cells))
 
     def _single(self, question: Question, analyst: str, table: Question | None = None) -> Answer:
         told = self.database.fields.told(question)
-        for guard in self.guards:
-            question = guard.replaced(question)
-        asked = Asked(self.database, self.database.normalised(question), analyst, table)
+        asked = self._asked(question, analyst, table)
         reason = refused_statistic(question, self.controls) or self._refused_conditions(asked)
         if reason is not None:
-            return Answer(told, reason=reason, control=_NOT_UNDERSTOOD)
+            return Answer(told, reason=reason, control=LANGUAGE)
         for guard in self.guards:
             reason = guard.objection(asked)
             if reason is not None:
@@ -160,11 +157,17 @@ class QueryServer:
             estimate = None if estimate is None else guard.estimate(asked, estimate)
         shown = None if estimate is None else estimate.shown
         if estimate is None or (shown is None and estimate.interval is None):
-            return Answer(told, reason="there is no record that this could be computed from", control="empty set")
+            return Answer(told, reason="there is no record that this could be computed from", control=EMPTY_SET)
         answer = Answer(told, shown, estimate.interval, estimate.deviation)
         for guard in self.guards:
             guard.noted(asked, answer)
         return answer
+
+    def _asked(self, question: Question, analyst: str, table: Question | None) -> Asked:
+        """A single question as the guards see it: replaced where they answer another one, and in one form."""
+        for guard in self.guards:
+            question = guard.replaced(question)
+        return Asked(self.database, self.database.normalised(question), analyst, table)
 
     def _refused_conditions(self, asked: Asked) -> str | None:
         """Statistics over records that are chosen by what is to be protected tell who they are, and a public condition
@@ -188,8 +191,7 @@ class QueryServer:
             return Estimate(question.statistic, *asked.exact)
         assert question.value is not None
         values = self.database.values(question.value)[asked.members]
-        compute: dict[str, Callable[[Any], Any]] = {"median": np.median, "min": np.min, "max": np.max}
-        value = float(compute[question.statistic](values)) if len(values) else None
+        value = float(COMPUTED[question.statistic](values)) if len(values) else None
         return Estimate(question.statistic, len(values), float(np.sum(values)), value)
 
     def _write(self, analyst: str, text: str, question: Question | None, answer: Answer) -> None:
@@ -213,13 +215,10 @@ class QueryServer:
             for (_, single), given in zip(singles, entry["answers"], strict=True):
                 if given is None:
                     continue
-                for guard in self.guards:
-                    single = guard.replaced(single)
-                single = self.database.normalised(single)
-                asked = Asked(self.database, single, entry["analyst"], question if question.by else None)
+                asked = self._asked(single, entry["analyst"], question if question.by else None)
                 interval = None if given[1] is None else (given[1][0], given[1][1])
                 for guard in self.guards:
-                    guard.noted(asked, Answer(str(single), given[0], interval))
+                    guard.noted(asked, Answer(str(asked.question), given[0], interval))
 
     def public_facts(self) -> dict[str, Any]:
         """What an analyst may know: the attributes, the number of records and the controls."""

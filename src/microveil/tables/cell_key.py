@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from microveil.errors import ParameterError
-from microveil.parameters import Parameterised, parameter, parameterised
+from microveil.parameters import Settings, parameter, parameterised
 from microveil.randomness import SEED_BITS, check_seed
 from microveil.tables.aggregation import Cells, KeyArray
 from microveil.tables.structure import Structure
@@ -41,7 +41,7 @@ def record_keys(names: list[str], seed: int) -> KeyArray:
 
 
 @parameterised
-class CellKey(Parameterised):
+class CellKey(Settings):
     """How far cells are perturbed.
 
     >>> CellKey().table.probabilities[0].tolist()
@@ -49,6 +49,7 @@ class CellKey(Parameterised):
     """
 
     name: ClassVar[str] = "cell-key"
+    summary: ClassVar[str] = "how far counts and sums deviate"
     variance: float = parameter(default=2.0, help="variance of the deviations of counts", gt=0, le=1e6)
     deviation: int = parameter(default=5, help="largest deviation of a count", ge=1, le=1000)
     small: int = parameter(default=2, help="counts from 1 to this number are never published; 0: all are", ge=0, le=100)

@@ -7,6 +7,7 @@ be disclosed (waivers) need no protection, but they still may look at the others
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -18,14 +19,14 @@ from microveil.tables.aggregation import Cells
 from microveil.typing import BoolArray, FloatArray
 
 
-class Rule(Parameterised):
+class Rule(Parameterised, ABC):
     """What every primary rule can say of cells."""
 
     takes: ClassVar[str] = ""
 
+    @abstractmethod
     def sensitive(self, cells: Cells) -> BoolArray:
         """Which cells the rule forbids to publish."""
-        raise NotImplementedError
 
     def upper_level(self, cells: Cells) -> FloatArray:
         """How much more than its value a sensitive cell must seem to hold, so that the rule would hold; 0 if the rule
@@ -92,9 +93,9 @@ class _PriorPosterior(Rule):
         return 2
 
     @property
+    @abstractmethod
     def _share(self) -> float:
         """Of the largest contribution, what the others beside the two must come to at least."""
-        raise NotImplementedError
 
     def sensitive(self, cells: Cells) -> BoolArray:
         return (cells.exposed > 0) & (self._rest(cells) < self._share * cells.exposed)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -13,7 +12,8 @@ from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.queries.answers import Answer
 from microveil.queries.conditions import CategorySet, Condition, Formula
 from microveil.queries.controls.base import Asked, Control, Guard
-from microveil.queries.controls.overlap import ALONE_OR_TOGETHER, Memory
+from microveil.queries.controls.keyed import hashed
+from microveil.queries.controls.memory import ALONE_OR_TOGETHER, Memory, RememberingGuard
 from microveil.queries.database import Database
 from microveil.typing import IntArray
 
@@ -22,13 +22,12 @@ _FEW_VALUES = 20  # up to which a number is like a category: fewer sums than unk
 _DETERMINED = "with the answers given so far, this one would determine the value of a record"
 
 
-class _AuditGuard(Guard):
+class _AuditGuard(RememberingGuard):
     control: Audit
 
     def __init__(self, control: Audit, database: Database, key: str) -> None:
         super().__init__(control, database, key)
-        seals = (hashlib.sha256(f"{key}|audit|{number}".encode()).digest() for number in range(2))
-        self.primes = tuple(prime_from(int.from_bytes(seal[:8], "big")) for seal in seals)
+        self.primes = tuple(prime_from(hashed(key, "audit", str(number))) for number in range(2))
         self.known: dict[tuple[str, str], RowSpace] = {}
         self.atoms: dict[str, IntArray] = {}  # the groups of people whom counts have not told apart
         self.few: dict[str, bool] = {}
@@ -59,12 +58,9 @@ class _AuditGuard(Guard):
 
     def noted(self, asked: Asked, answer: Answer) -> None:
         if self._is_counted(asked):
-            self.atoms[self._whose(asked)] = self._atoms_after(asked)
+            self.atoms[self.whose(asked)] = self._atoms_after(asked)
         if self._is_summed(asked):
-            self.known[str(asked.question.value), self._whose(asked)] = self._after(asked)
-
-    def _whose(self, asked: Asked) -> str:
-        return asked.analyst if self.control.analysts == "each" else ""
+            self.known[str(asked.question.value), self.whose(asked)] = self._after(asked)
 
     def _is_summed(self, asked: Asked) -> bool:
         """Whether values of an attribute that is protected are added up."""
@@ -87,13 +83,16 @@ class _AuditGuard(Guard):
         return self.few[name]
 
     def _after(self, asked: Asked) -> RowSpace:
-        """What is known of the attribute after the answer."""
-        whose = str(asked.question.value), self._whose(asked)
+        """What is known of the attribute after the answer; worked out once for a decision and its note."""
+        if self in asked.workings:
+            return cast(RowSpace, asked.workings[self])
+        whose = str(asked.question.value), self.whose(asked)
         before = self.known.get(whose) or RowSpace.of(self.database.records, self.primes)
-        return before.with_answer(asked.query_set)
+        asked.workings[self] = after = before.with_answer(asked.query_set)
+        return after
 
     def _atoms_after(self, asked: Asked) -> IntArray:
-        before = self.atoms.get(self._whose(asked))
+        before = self.atoms.get(self.whose(asked))
         nobody = np.zeros(self.database.records, dtype=np.int64)
         return told_apart(nobody if before is None else before, asked.query_set)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -32,6 +32,7 @@ class Asked:
     question: Question
     analyst: str
     table: Question | None = None  # of which it is a cell
+    workings: dict[Guard, object] = field(default_factory=dict)  # what guards keep from their decision for their note
 
     @cached_property
     def _parts(self) -> tuple[Formula, Formula]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import ClassVar
 
@@ -11,6 +10,7 @@ import numpy as np
 from microveil.parameters import parameter, parameterised
 from microveil.queries.answers import Estimate
 from microveil.queries.controls.base import Asked, Control, Guard
+from microveil.queries.controls.keyed import hashed
 from microveil.queries.database import Database
 from microveil.tables.cell_key import CellKey, record_keys
 
@@ -20,9 +20,9 @@ class _CellKeyGuard(Guard):
 
     def __init__(self, control: CellKeyPerturbation, database: Database, key: str) -> None:
         super().__init__(control, database, key)
-        seed = int.from_bytes(hashlib.sha256(f"{key}|cell-key".encode()).digest(), "big")
+        seed = hashed(key, "cell-key", bits=256)
         self.keys = record_keys(list(database.ids), seed)
-        self.method = CellKey(control.variance, control.deviation, control.small, control.share)
+        self.method = control.method
 
     def estimate(self, asked: Asked, estimate: Estimate) -> Estimate:
         question, members = asked.question, asked.members
@@ -54,12 +54,7 @@ class CellKeyPerturbation(Control):
     assumes: ClassVar[str] = "few enough questions are asked that bounded deviations do not average out"
     gives_exact_answers: ClassVar[bool] = False
 
-    variance: float = parameter(default=2.0, help="variance of the deviations of counts", gt=0, le=1e6)
-    deviation: int = parameter(default=5, help="largest deviation of a count", ge=1, le=1000)
-    small: int = parameter(default=2, help="counts from 1 to this number are never answered; 0: all are", ge=0, le=100)
-    share: float = parameter(
-        default=0.3, help="largest deviation of a sum, as a share of the largest contribution to it", gt=0, le=1
-    )
+    method: CellKey = parameter(default=CellKey(), help="how far answers deviate")
 
     def guard(self, database: Database, key: str) -> Guard:
         return _CellKeyGuard(self, database, key)

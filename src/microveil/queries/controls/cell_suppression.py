@@ -21,13 +21,7 @@ class _SuppressionGuard(Guard):
 
     def __init__(self, control: CellSuppression, database: Database, key: str) -> None:
         super().__init__(control, database, key)
-        public = [name for name in database.fields if name not in database.confidential]
-        self.by = control.by or tuple(name for name in public if not database.fields[name].is_numeric)
-        if not self.by:
-            raise ParameterError("cell-suppression: there is no public attribute with categories")
-        for name in self.by:
-            if database.fields[name].is_numeric:
-                raise ParameterError(f"cell-suppression: a table goes by categories, and '{name}' has numbers")
+        self.by = database.categories_of(control.by, "cell-suppression")
         self.suppressed: dict[str | None, set[Cell]] = {}
         self._suppressed(None)
 

@@ -13,12 +13,12 @@ from microveil.errors import ParameterError
 from microveil.parameters import parameter, parameterised
 from microveil.queries.answers import Answer, Estimate
 from microveil.queries.controls.base import Asked, Control, Guard
-from microveil.queries.controls.overlap import ALONE_OR_TOGETHER, Memory
+from microveil.queries.controls.memory import ALONE_OR_TOGETHER, Memory, RememberingGuard
 from microveil.queries.database import Database
 from microveil.queries.questions import Question
 
 
-class LedgerGuard(Guard):
+class LedgerGuard(RememberingGuard):
     """Adds noise and keeps the ledger. An answer that was given is given again, and costs nothing."""
 
     control: DifferentialPrivacy
@@ -28,9 +28,6 @@ class LedgerGuard(Guard):
         self.spent: dict[str, float] = {}
         self.given: dict[str, Answer] = {}
         self.paid: Question | None = None  # the table whose cells are being answered: they are disjoint and cost once
-
-    def _whose(self, asked: Asked) -> str:
-        return asked.analyst if self.control.analysts == "each" else ""
 
     def _cost(self, asked: Asked) -> float:
         if str(asked.question) in self.given or (asked.table is not None and asked.table is self.paid):
@@ -43,7 +40,7 @@ class LedgerGuard(Guard):
             return "with differential privacy counts, sums and means are answered"
         if question.statistic != "count" and self._range(question) is None:
             return f"the range of '{question.value}' must be declared in the schema, for the noise depends on it"
-        left = self.control.budget - self.spent.get(self._whose(asked), 0.0)
+        left = self.control.budget - self.spent.get(self.whose(asked), 0.0)
         if self._cost(asked) > left * (1 + 1e-12) + 1e-15:
             return f"the privacy budget of {self.control.budget:g} is used up"
         return None
@@ -77,7 +74,7 @@ class LedgerGuard(Guard):
     def noted(self, asked: Asked, answer: Answer) -> None:
         cost = self._cost(asked)
         self.paid = asked.table
-        self.spent[self._whose(asked)] = self.spent.get(self._whose(asked), 0.0) + cost
+        self.spent[self.whose(asked)] = self.spent.get(self.whose(asked), 0.0) + cost
         self.given[str(asked.question)] = answer
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import ClassVar
 
 import numpy as np
@@ -17,14 +16,15 @@ from microveil.numerics.auditing.value_intervals import (
 from microveil.parameters import parameter, parameterised
 from microveil.queries.answers import Answer
 from microveil.queries.controls.base import Asked, Control, Guard
-from microveil.queries.controls.overlap import ALONE_OR_TOGETHER, Memory
+from microveil.queries.controls.keyed import hashed
+from microveil.queries.controls.memory import ALONE_OR_TOGETHER, Memory, RememberingGuard
 from microveil.queries.database import Database
 from microveil.typing import FloatArray, IntArray
 
 _MOST_ATOMS = 400  # groups of records that no question has told apart
 
 
-class _IntervalGuard(Guard):
+class _IntervalGuard(RememberingGuard):
     control: IntervalAudit
 
     def __init__(self, control: IntervalAudit, database: Database, key: str) -> None:
@@ -32,7 +32,7 @@ class _IntervalGuard(Guard):
         self.known: dict[tuple[str, str], tuple[list[IntArray], list[float]]] = {}
 
     def _before(self, asked: Asked) -> tuple[list[IntArray], list[float]]:
-        whose = (str(asked.question.value), asked.analyst if self.control.analysts == "each" else "")
+        whose = (str(asked.question.value), self.whose(asked))
         return self.known.setdefault(whose, ([], []))
 
     def objection(self, asked: Asked) -> str | None:
@@ -51,8 +51,7 @@ class _IntervalGuard(Guard):
         matrix, sizes, _ = atoms_of([*sets, asked.query_set], self.database.records)
         if len(sizes) > _MOST_ATOMS:
             return "the interval audit has as many answers to remember as it can hold"
-        seal = hashlib.sha256(f"{self.key}|interval audit|{asked.fingerprint}|{len(sets)}".encode()).digest()
-        rng = np.random.default_rng(int.from_bytes(seal[:16], "big"))
+        rng = np.random.default_rng(hashed(self.key, "interval audit", asked.fingerprint, str(len(sets)), bits=128))
         drawn = consistent_sums(matrix[:-1], np.array(totals), sizes, *limits, self.control.draws, rng)
         narrow = [self._is_narrow(matrix, np.append(totals, matrix[-1] @ sums), sizes, limits) for sums in drawn]
         if not narrow or np.mean(narrow) > self.control.tolerance:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,11 +12,8 @@ from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parame
 from microveil.queries.answers import Estimate
 from microveil.queries.controls.base import Asked, Control, Guard
 from microveil.queries.database import Database
+from microveil.queries.questions import COMPUTED
 from microveil.typing import FloatArray
-
-_STATISTICS: dict[str, Callable[[FloatArray], Any]] = {
-    "sum": np.sum, "mean": np.mean, "median": np.median, "min": np.min, "max": np.max,
-}  # fmt: skip
 
 
 class _IntervalsGuard(Guard):
@@ -39,7 +35,7 @@ class _IntervalsGuard(Guard):
         lows, highs = self._limits_of(asked.question.value)[asked.members].T
         if not len(lows):
             return replace(estimate, value=None)
-        chosen = _STATISTICS[asked.question.statistic]
+        chosen = COMPUTED[asked.question.statistic]
         return replace(estimate, value=None, interval=(float(chosen(lows)), float(chosen(highs))))
 
     def _limits_of(self, name: str) -> FloatArray:

@@ -26,6 +26,6 @@ def label_of(asked: Asked, keying: Keying) -> str:
     return label if keying == "set" or value is None else f"{label}|{value}"
 
 
-def hashed(*parts: str) -> int:
-    """64 bits of SHA-256 over the parts with bars between them."""
-    return int.from_bytes(hashlib.sha256("|".join(parts).encode()).digest()[:8], "big")
+def hashed(*parts: str, bits: int = 64) -> int:
+    """The first bits of SHA-256 over the parts with bars between them."""
+    return int.from_bytes(hashlib.sha256("|".join(parts).encode()).digest()[: bits // 8], "big")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,39 +10,38 @@ import numpy.typing as npt
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.queries.answers import Answer
 from microveil.queries.controls.base import Asked, Control, Guard
+from microveil.queries.controls.memory import ALONE_OR_TOGETHER, Memory, RememberingGuard
 from microveil.queries.database import Database
 
-Memory = Literal["all", "each"]
-ALONE_OR_TOGETHER = "whether the questions of all analysts count together, who may tell each other, or of each alone"
 
-
-class _OverlapGuard(Guard):
+class _OverlapGuard(RememberingGuard):
     control: Overlap
 
     def __init__(self, control: Overlap, database: Database, key: str) -> None:
         super().__init__(control, database, key)
-        self.before: list[tuple[str, npt.NDArray[np.uint8], int]] = []
+        self.before: dict[str, list[tuple[npt.NDArray[np.uint8], int]]] = {}
 
     def objection(self, asked: Asked) -> str | None:
-        members = asked.query_set
-        for analyst, packed, size in self.before:
-            if self.control.analysts == "each" and analyst != asked.analyst:
-                continue
-            inside = np.unpackbits(packed, count=self.database.records).view(bool)
-            shared = int(np.count_nonzero(inside[members]))
-            if shared == size == len(members):
+        own, records = self._packed(asked), len(asked.query_set)
+        for packed, size in self.before.get(self.whose(asked), ()):
+            shared = int(np.bitwise_count(packed & own).sum())
+            if shared == size == records:
                 continue  # the same question once more tells nothing new
             limit = self.control.limit
             if limit < 1:
-                limit = limit * min(size, len(members))
+                limit = limit * min(size, records)
             if shared > limit:
                 return "the query set has too many records in common with one that was answered before"
         return None
 
     def noted(self, asked: Asked, answer: Answer) -> None:
+        self.before.setdefault(self.whose(asked), []).append((self._packed(asked), len(asked.query_set)))
+
+    def _packed(self, asked: Asked) -> npt.NDArray[np.uint8]:
+        """The query set, a bit for each record."""
         inside = np.zeros(self.database.records, dtype=bool)
         inside[asked.query_set] = True
-        self.before.append((asked.analyst, np.packbits(inside), len(asked.query_set)))
+        return np.packbits(inside)
 
 
 @parameterised

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from microveil.errors import ParameterError, TooFewRecordsError
+from microveil.errors import TooFewRecordsError
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.queries.conditions import CategorySet, Condition, Formula, all_of, any_of
@@ -22,13 +22,7 @@ class _PartitionGuard(Guard):
 
     def __init__(self, control: Partitioned, database: Database, key: str) -> None:
         super().__init__(control, database, key)
-        public = [name for name in database.fields if name not in database.confidential]
-        self.by = control.by or tuple(name for name in public if not database.fields[name].is_numeric)
-        if not self.by:
-            raise ParameterError("partition: there is no public attribute with categories")
-        for name in self.by:
-            if database.fields[name].is_numeric:
-                raise ParameterError(f"partition: atomic populations are given by categories, and '{name}' has numbers")
+        self.by = database.categories_of(control.by, "partition")
         codes = [np.asarray(database.values(name), dtype=np.int64) + 1 for name in self.by]
         cells, first = number_rows(codes, [len(database.fields[name].domain) + 1 for name in self.by])
         self.joined = _joined(np.bincount(cells, minlength=len(first)), control.k)  # the atom of every cell

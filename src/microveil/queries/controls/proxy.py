@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from microveil.masking.microaggregation.individual_ranking import IndividualRank
 from microveil.microdata.microdata import Microdata
 from microveil.parameters import parameter, parameterised
 from microveil.queries.controls.base import Control, Guard
+from microveil.queries.controls.keyed import hashed
 from microveil.queries.database import Arrays, Database, ProxyMaker
 from microveil.typing import FloatArray, IntArray
 
@@ -36,7 +36,7 @@ class Proxy(Control):
     attributes: tuple[str, ...] | None = parameter(default=None, help="what is masked; default: see above")
 
     def proxies(self, key: str) -> Sequence[ProxyMaker]:
-        seed = int.from_bytes(hashlib.sha256(f"{key}|proxy".encode()).digest()[:16], "big")
+        seed = hashed(key, "proxy", bits=128)
 
         def masked(data: Microdata, columns: Arrays) -> Arrays:
             chosen = self.attributes

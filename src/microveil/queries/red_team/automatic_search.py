@@ -8,7 +8,7 @@ import numpy as np
 
 from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import EVERYBODY, NOBODY, CategorySet, Condition, Formula, all_of, any_of
-from microveil.queries.red_team.base import QueryAttack, needs_register
+from microveil.queries.red_team.base import TargetAttack, needs_register
 from microveil.queries.red_team.intruder import Intruder, complement
 from microveil.queries.red_team.linear_systems import weights_for
 from microveil.queries.red_team.readings import Claim, Reading
@@ -19,7 +19,7 @@ _LONGEST = 400  # characters of a formula; longer ones are not changed any furth
 
 
 @parameterised
-class AutomaticSearch(QueryAttack):
+class AutomaticSearch(TargetAttack):
     """Knows no attack. It makes formulas of conditions on known attributes, changes those that were answered, and asks
     next whatever brings the target nearest to following from all answers; what was refused is not asked again.
 

@@ -9,13 +9,13 @@ from typing import ClassVar
 from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import Formula, all_of
 from microveil.queries.red_team.addressing import differs_by_target, identifying, splits
-from microveil.queries.red_team.base import QueryAttack, claimed
+from microveil.queries.red_team.base import TargetAttack, claimed
 from microveil.queries.red_team.intruder import Intruder
 from microveil.queries.red_team.readings import Claim, Reading, mean_of
 
 
 @parameterised
-class Averaging(QueryAttack):
+class Averaging(TargetAttack):
     """Asks the same question many times, half of them in other words that mean the same records, and averages.
 
     Noise that is drawn anew for every question, or for every wording, falls with the square root of the repetitions.

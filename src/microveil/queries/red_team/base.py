@@ -13,17 +13,25 @@ Sought = Literal["value", "missing"]
 
 
 class QueryAttack(Parameterised, ABC):
-    """A way of asking for what must not be known. It sees answers, refusals and public facts, and nothing else.
-
-    An attack that runs out of questions keeps the claims that it has made.
-    """
+    """A way of asking for what must not be known. It sees answers, refusals and public facts, and nothing else."""
 
     kinds: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal")
     missing: ClassVar[str] = "records in which the value is missing are no targets"
     seeks: ClassVar[Sought] = "value"  # or whether it is missing
 
+    @abstractmethod
     def attempt(self, intruder: Intruder) -> list[Claim]:
         """What the attack claims about the targets."""
+
+    def why_not(self, intruder: Intruder) -> str | None:
+        """Why the attack cannot be tried, if it cannot."""
+        return None
+
+
+class TargetAttack(QueryAttack):
+    """An attack on one target after the other; one that runs out of questions keeps the claims that it has made."""
+
+    def attempt(self, intruder: Intruder) -> list[Claim]:
         claims: list[Claim] = []
         try:
             self.prepare(intruder)
@@ -40,10 +48,6 @@ class QueryAttack(Parameterised, ABC):
     @abstractmethod
     def on(self, intruder: Intruder, target: int) -> Claim | None:
         """The claim about one person; None where nothing was learnt."""
-
-    def why_not(self, intruder: Intruder) -> str | None:
-        """Why the attack cannot be tried, if it cannot."""
-        return None
 
 
 def claimed(intruder: Intruder, target: int, reading: Reading | None) -> Claim | None:

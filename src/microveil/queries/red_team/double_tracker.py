@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from microveil.parameters import parameterised
 from microveil.queries.conditions import CategorySet, Condition, Formula, NumberSet, Span, all_of, any_of
-from microveil.queries.red_team.addressing import identifying
-from microveil.queries.red_team.base import QueryAttack, claimed
 from microveil.queries.red_team.intruder import Intruder, complement
-from microveil.queries.red_team.readings import Claim, Reading
-
-_TRIED = 6
+from microveil.queries.red_team.readings import Reading
+from microveil.queries.red_team.trackers import TrackerAttack
 
 
 @parameterised
-class DoubleTracker(QueryAttack):
+class DoubleTracker(TrackerAttack):
     """Two trackers, T within U, with s to N - 2s and 2s to N - s records, answer about a small set C:
     q(C) = q(U) + q(C or T) - q(T) - q(U and not (C and T)); with not C for C it answers about large ones.
 
@@ -29,16 +26,11 @@ class DoubleTracker(QueryAttack):
     summary: ClassVar[str] = "pads query sets with two nested trackers, against larger limits"
     source: ClassVar[str] = "Denning, Denning and Schwartz (1979)"
 
-    def on(self, intruder: Intruder, target: int) -> Claim | None:
-        conditions = identifying(intruder, target)
-        if conditions is None:
-            return None
+    tried: ClassVar[int] = 6
+
+    def readings(self, intruder: Intruder, target: int, conditions: Sequence[Condition]) -> Iterator[Reading | None]:
         wanted = all_of(conditions)
-        for attempt, (inner, outer) in enumerate(nested_trackers(intruder, target)):
-            found = of_small_set(intruder, wanted, inner, outer)
-            if found is not None or attempt + 1 == _TRIED:
-                return claimed(intruder, target, found)
-        return None
+        return (of_small_set(intruder, wanted, *pair) for pair in nested_trackers(intruder, target))
 
     @staticmethod
     def of_large_set(intruder: Intruder, wanted: Formula, inner: Formula, outer: Formula) -> Reading | None:

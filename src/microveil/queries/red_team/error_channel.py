@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from microveil.parameters import parameterised
+from microveil.queries.answers import EMPTY_SET
 from microveil.queries.conditions import Condition, Formula, all_of
 from microveil.queries.questions import Question
 from microveil.queries.red_team.addressing import identifying
@@ -33,7 +34,7 @@ class ErrorChannel(OracleAttack):
         where = all_of([*conditions, condition])
         for question in self._forms(intruder, where):
             answer = intruder.answer(question)
-            if not answer.is_refused or answer.control == "empty set":
+            if not answer.is_refused or answer.control == EMPTY_SET:
                 return not answer.is_refused
         return None
 

@@ -6,11 +6,9 @@ from typing import ClassVar
 
 from microveil.parameters import parameterised
 from microveil.queries.conditions import Condition, Formula, all_of
-from microveil.queries.questions import Question
 from microveil.queries.red_team.addressing import differs_by_target, splits
 from microveil.queries.red_team.intruder import Intruder
 from microveil.queries.red_team.oracles import OracleAttack
-from microveil.queries.red_team.readings import Reading
 
 _SAME = 1e-9
 
@@ -41,14 +39,9 @@ class FirstDerivativeDifference(OracleAttack):
 
     def _differ(self, intruder: Intruder, condition: Condition, c1: Formula, tracker: Formula) -> bool | None:
         """Whether a class has other counts with the target and without; where classes are small, what is outside."""
-        outside = Condition(condition.attribute, condition.values.without(), condition.or_missing)
-        for turned, chosen in enumerate((condition, outside)):
-            first = _count(intruder, all_of([c1, chosen]))
-            second = _count(intruder, all_of([tracker, chosen])) if first is not None else None
+        for turned, chosen in enumerate((condition, condition.of_other_values())):
+            first = intruder.count(all_of([c1, chosen]))
+            second = intruder.count(all_of([tracker, chosen])) if first is not None else None
             if first is not None and second is not None:
                 return bool(abs(first.value - second.value) > _SAME) != bool(turned)
         return None
-
-
-def _count(intruder: Intruder, where: Formula) -> Reading | None:
-    return Reading.of(intruder.answer(Question("count", None, where)))

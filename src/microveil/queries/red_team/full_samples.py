@@ -8,13 +8,13 @@ from typing import ClassVar
 from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import Formula
 from microveil.queries.red_team.addressing import Addresses, differs_by_target, splits
-from microveil.queries.red_team.base import QueryAttack, needs_numbers, needs_register
+from microveil.queries.red_team.base import TargetAttack, needs_numbers, needs_register
 from microveil.queries.red_team.intruder import Intruder, shuffled
 from microveil.queries.red_team.readings import Claim
 
 
 @parameterised
-class FullSamples(QueryAttack):
+class FullSamples(TargetAttack):
     """Against random-sample queries: the extrapolated sum and the mean tell together how many records were drawn. Where
     that is all of them, the sum is exact but for the known factor, and so is the difference of two such sums.
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from microveil.parameters import parameterised
 from microveil.queries.conditions import CategorySet, Condition, Formula, NumberSet, Span, all_of, any_of
-from microveil.queries.red_team.addressing import identifying
-from microveil.queries.red_team.base import QueryAttack, claimed
 from microveil.queries.red_team.intruder import Intruder, complement
-from microveil.queries.red_team.readings import Claim, Reading
-
-_TRIED = 8  # trackers
+from microveil.queries.red_team.readings import Reading
+from microveil.queries.red_team.trackers import TrackerAttack
 
 
 @parameterised
-class GeneralTracker(QueryAttack):
+class GeneralTracker(TrackerAttack):
     """A tracker T with 2s to N - 2s records, where query sets have s to N - s, answers about any set C: with
     Q = q(T) + q(not T), q(C) = q(C or T) + q(C or not T) - Q for a small C, and 2 Q - q(not C or T) - q(not C or not T)
     for a large one.
@@ -31,17 +28,11 @@ class GeneralTracker(QueryAttack):
     summary: ClassVar[str] = "pads query sets with one tracker that works for everybody"
     source: ClassVar[str] = "Denning, Denning and Schwartz (1979)"
 
-    def on(self, intruder: Intruder, target: int) -> Claim | None:
-        conditions = identifying(intruder, target)
-        if conditions is None:
-            return None
-        wanted = all_of(conditions)
-        used = {condition.attribute for condition in conditions}
-        for attempt, tracker in enumerate(trackers(intruder, used)):
-            found = of_small_set(intruder, wanted, tracker)
-            if found is not None or attempt + 1 == _TRIED:
-                return claimed(intruder, target, found)
-        return None
+    tried: ClassVar[int] = 8
+
+    def readings(self, intruder: Intruder, target: int, conditions: Sequence[Condition]) -> Iterator[Reading | None]:
+        wanted, used = all_of(conditions), {condition.attribute for condition in conditions}
+        return (of_small_set(intruder, wanted, tracker) for tracker in trackers(intruder, used))
 
     @staticmethod
     def of_large_set(intruder: Intruder, wanted: Formula, tracker: Formula) -> Reading | None:

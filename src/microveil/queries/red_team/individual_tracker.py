@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from microveil.parameters import parameter, parameterised
 from microveil.queries.red_team.addressing import differs_by_target, splits
-from microveil.queries.red_team.base import QueryAttack, claimed
+from microveil.queries.red_team.base import TargetAttack, claimed
 from microveil.queries.red_team.intruder import Intruder
 from microveil.queries.red_team.readings import Claim
 
 
 @parameterised
-class IndividualTracker(QueryAttack):
+class IndividualTracker(TargetAttack):
     """C = C1 and C2 identifies the target and is refused; the tracker T = C1 and not C2 is not, and
     q(C) = q(C1) - q(T).
 

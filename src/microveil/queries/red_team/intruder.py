@@ -140,13 +140,16 @@ class Intruder:
     def mean(self, where: Formula) -> Reading | None:
         return Reading.of(self.answer(Question("mean", self.secret.attribute, where)))
 
+    def count(self, where: Formula) -> Reading | None:
+        return Reading.of(self.answer(Question("count", None, where)))
+
     def size(self, where: Formula) -> int | None:
         """How many records meet a formula: known from the register, or asked for."""
         if self.knowledge.scope == "register":
             if where not in self.sizes:
                 self.sizes[where] = len(self.knowledge.members(where))
             return self.sizes[where]
-        counted = Reading.of(self.answer(Question("count", None, where)))
+        counted = self.count(where)
         return None if counted is None else round(counted.value)
 
     def is_answerable(self, size: int | None) -> bool:

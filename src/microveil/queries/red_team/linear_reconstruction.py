@@ -42,9 +42,6 @@ class LinearReconstruction(QueryAttack):
     def why_not(self, intruder: Intruder) -> str | None:
         return needs_register(intruder)
 
-    def on(self, intruder: Intruder, target: int) -> Claim | None:
-        raise NotImplementedError("all people are reconstructed together")
-
     def attempt(self, intruder: Intruder) -> list[Claim]:
         people, sets, sums = self.asked(intruder)
         if not len(sums):

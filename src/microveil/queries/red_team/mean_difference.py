@@ -8,13 +8,13 @@ from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import Formula
 from microveil.queries.questions import Question
 from microveil.queries.red_team.addressing import differs_by_target, splits
-from microveil.queries.red_team.base import QueryAttack, claimed, needs_numbers
+from microveil.queries.red_team.base import TargetAttack, claimed, needs_numbers
 from microveil.queries.red_team.intruder import Intruder
 from microveil.queries.red_team.readings import Claim, Reading
 
 
 @parameterised
-class MeanDifference(QueryAttack):
+class MeanDifference(TargetAttack):
     """Two groups that differ in one member, their means and their sizes: x = N_A mean_A - N_B mean_B.
 
     Four questions for each target: two means, and two counts of the records in which the value is not missing. Where

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from microveil.parameters import parameterised
-from microveil.queries.conditions import CategorySet, Condition, Formula, NumberSet, all_of
+from microveil.queries.conditions import Condition, Formula, all_of
 from microveil.queries.questions import Question
 from microveil.queries.red_team.addressing import differs_by_target, identifying, splits
-from microveil.queries.red_team.base import QueryAttack, Sought
+from microveil.queries.red_team.base import Sought, TargetAttack
 from microveil.queries.red_team.intruder import Intruder
 from microveil.queries.red_team.readings import Claim, Reading
 
 
 @parameterised
-class NullChannel(QueryAttack):
+class NullChannel(TargetAttack):
     """Learns whether the target's confidential value is missing: COUNT(x) counts the records in which x is there, and
     x IS NULL those in which it is not, in a set and in the same set without the target.
 
@@ -57,7 +57,6 @@ class NullChannel(QueryAttack):
     def _questions(self, intruder: Intruder, where: Formula) -> Iterator[tuple[bool, Question]]:
         """Counts of the records in which the value is there, or is missing."""
         name = intruder.secret.attribute
-        field = intruder.facts.fields[name]
-        empty = NumberSet(()) if field.is_numeric else CategorySet(frozenset(), len(field.domain))
+        empty = intruder.facts.fields[name].nothing
         yield True, Question("count", name, where)
         yield False, Question("count", None, all_of([where, Condition(name, empty, or_missing=True)]))

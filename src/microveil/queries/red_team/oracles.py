@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import CategorySet, Condition, NumberSet, Span
-from microveil.queries.red_team.base import QueryAttack
+from microveil.queries.red_team.base import TargetAttack
 from microveil.queries.red_team.intruder import Intruder
 from microveil.queries.red_team.readings import Claim
 
@@ -20,7 +20,7 @@ _LARGEST = 2.0**60  # where a search without declared limits ends
 
 
 @parameterised
-class OracleAttack(QueryAttack):
+class OracleAttack(TargetAttack):
     """Tells by `says` whether the target's value lies in a set. Before it is believed, it must tell the set of all
     values from one that no value lies in."""
 

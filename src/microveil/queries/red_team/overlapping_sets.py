@@ -8,14 +8,14 @@ import numpy as np
 
 from microveil.parameters import parameter, parameterised
 from microveil.queries.red_team.addressing import Addresses
-from microveil.queries.red_team.base import QueryAttack, claimed, needs_register
+from microveil.queries.red_team.base import TargetAttack, claimed, needs_register
 from microveil.queries.red_team.intruder import Intruder, shuffled
 from microveil.queries.red_team.linear_systems import weights_for
 from microveil.queries.red_team.readings import Claim, Reading
 
 
 @parameterised
-class OverlappingSets(QueryAttack):
+class OverlappingSets(TargetAttack):
     """Query sets of s records of which any two share at most one: s sets of the target with s - 1 others each, and the
     s - 1 sets across them. The sums of the first less those of the second are s times the target's value.
 

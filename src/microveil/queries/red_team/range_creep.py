@@ -9,13 +9,13 @@ import numpy as np
 
 from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import EVERYBODY, Condition, Formula, NumberSet, Span, all_of
-from microveil.queries.red_team.base import QueryAttack, claimed, needs_register
+from microveil.queries.red_team.base import TargetAttack, claimed, needs_register
 from microveil.queries.red_team.intruder import Intruder
 from microveil.queries.red_team.readings import Claim
 
 
 @parameterised
-class RangeCreep(QueryAttack):
+class RangeCreep(TargetAttack):
     """Moves the end of a range of a known number, such as an age, over the target: the sum up to its value less the sum
     below it.
 

@@ -7,13 +7,13 @@ from typing import ClassVar
 from microveil.parameters import parameterised
 from microveil.queries.conditions import EVERYBODY, all_of
 from microveil.queries.red_team.addressing import identifying
-from microveil.queries.red_team.base import QueryAttack, claimed
+from microveil.queries.red_team.base import TargetAttack, claimed
 from microveil.queries.red_team.intruder import Intruder, complement
 from microveil.queries.red_team.readings import Claim
 
 
 @parameterised
-class Singleton(QueryAttack):
+class Singleton(TargetAttack):
     """Asks for the sum over conditions that one person meets; where that is refused, for the sum over all others, to
     take it from the sum over everybody.
 

@@ -8,13 +8,13 @@ from typing import ClassVar
 from microveil.parameters import parameter, parameterised
 from microveil.queries.conditions import Formula, all_of
 from microveil.queries.red_team.addressing import differs_by_target, halves, splits
-from microveil.queries.red_team.base import QueryAttack, claimed
+from microveil.queries.red_team.base import TargetAttack, claimed
 from microveil.queries.red_team.intruder import Intruder, complement
 from microveil.queries.red_team.readings import Claim, Reading, mean_of
 
 
 @parameterised
-class SplitAveraging(QueryAttack):
+class SplitAveraging(TargetAttack):
     """q(C) = q(C and D) + q(C and not D) for every D: each cut of the set has noise of its own, also where noise
     belongs to the query set, and the mean over many cuts has little. The target's value is the difference of two sets
     that are averaged in this way.

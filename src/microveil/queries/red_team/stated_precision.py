@@ -18,8 +18,8 @@ class StatedPrecision(OracleAttack):
     """Reads the standard deviation that comes with a noisy count: where it depends on how many records were counted, it
     tells that number, and two groups that differ by the target tell the target's value.
 
-    Two questions for each class, or for each halving of a number. Exact answers,
-    which have no deviation, are compared themselves.
+    Two questions for each class, or for each halving of a number. Exact answers, which have no deviation, are compared
+    themselves.
     """
 
     name: ClassVar[str] = "stated-precision"
@@ -29,11 +29,10 @@ class StatedPrecision(OracleAttack):
 
     def says(self, intruder: Intruder, target: int, condition: Condition) -> bool | None:
         pairs = sorted(itertools.islice(splits(intruder, target), 20), key=lambda pair: intruder.size(pair[0]) or 0)
-        outside = Condition(condition.attribute, condition.values.without(), condition.or_missing)
         for (c1, tracker), turned in itertools.product(pairs[:3], (False, True)):
             if not differs_by_target(intruder, c1, tracker):
                 continue
-            chosen = outside if turned else condition
+            chosen = condition.of_other_values() if turned else condition
             answers = [intruder.answer(Question("count", None, all_of([group, chosen]))) for group in (c1, tracker)]
             if any(answer.is_refused for answer in answers):
                 continue

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.parameters import parameter, parameterised
-from microveil.queries.conditions import CategorySet, Condition, NumberSet, all_of
+from microveil.queries.conditions import Condition, all_of
 from microveil.queries.questions import Question
 from microveil.queries.red_team.addressing import identifying
 from microveil.queries.red_team.intruder import Intruder
@@ -48,8 +48,8 @@ class TimingChannel(OracleAttack):
         self, intruder: Intruder, conditions: list[Condition], condition: Condition
     ) -> tuple[float, float] | None:
         """The times where the target meets the condition for sure and where nobody does, if they can be told apart."""
-        everything, nothing = _ends(condition)
-        inside, spread = self._timed(intruder, conditions, everything)
+        nothing = Condition(condition.attribute, intruder.facts.fields[condition.attribute].nothing)
+        inside, spread = self._timed(intruder, conditions, nothing.of_other_values())
         outside, other = self._timed(intruder, conditions, nothing)
         return (inside, outside) if abs(inside - outside) > self.separation * max(spread, other) else None
 
@@ -58,13 +58,3 @@ class TimingChannel(OracleAttack):
         question = Question("count", None, all_of([*conditions, condition]))
         times = np.array([intruder.timed(question) for _ in range(self.repetitions)])
         return float(np.median(times)), float(np.median(np.abs(times - np.median(times))))
-
-
-def _ends(condition: Condition) -> tuple[Condition, Condition]:
-    """A condition that every value meets, and one that none does, of the same form."""
-    name, values = condition.attribute, condition.values
-    if isinstance(values, CategorySet):
-        everything: NumberSet | CategorySet = CategorySet(frozenset(range(values.domain)), values.domain)
-    else:
-        everything = NumberSet(()).without()
-    return Condition(name, everything), Condition(name, everything.without())
