@@ -54,6 +54,8 @@ def test_the_published_table_is_protected_from_the_command_line(run: Run, tmp_pa
     assert all(row["TOT"] == "" and row["flag"] == "suppressed" for row in hidden)
     assert (tmp_path / "audit.csv").stat().st_mode & 0o077 == 0
     assert (tmp_path / "page.html").stat().st_mode & 0o077 == 0
+    page = (tmp_path / "page.html").read_text()
+    assert '<th scope="row">\N{EM SPACE}A</th><td class="n">44,475.5</td>' in page
 
 
 def test_published_files_hold_no_value_of_a_suppressed_cell(run: Run, firms: Path, tmp_path: Path) -> None:

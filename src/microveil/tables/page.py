@@ -12,8 +12,12 @@ from microveil import __version__
 from microveil.reporting.charts.bars import bars
 from microveil.reporting.pages import render
 from microveil.tables.protected import CellInterval, ProtectedTable
+from microveil.tables.tree import Tree
+from microveil.typing import FloatArray
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_INTERVALS = 400, 40, 200
+_DIGITS, _MOST_DECIMALS = 10, 4
+_INDENT = "\N{EM SPACE}"
 
 
 class _Picture(NamedTuple):
@@ -85,14 +89,14 @@ def _table(made: ProtectedTable, number: int) -> dict[str, Any]:
     down = [d for d in dims if d != across]
     places = np.unique(structure.codes[here][:, down], axis=0)
     columns = list(range(len(trees[across].nodes))) if across is not None else [0]
-    rows = []
+    decimals, rows = _decimals(made.values[here]), []
     for place in places[:_MOST_ROWS]:
         codes = np.zeros((len(columns), len(trees)), dtype=np.int64)
         codes[:, down] = place
         if across is not None:
             codes[:, across] = columns
-        names = [trees[d].nodes[code] for d, code in zip(down, place, strict=True)]
-        rows.append((names, [_shown(made, int(cell)) for cell in structure.find(codes)]))
+        names = [_indented(trees[d], int(code)) for d, code in zip(down, place, strict=True)]
+        rows.append((names, [_shown(made, int(cell), decimals) for cell in structure.find(codes)]))
     caption = "x: primary; (x): secondary; cells without contributors are empty."
     if len(places) > _MOST_ROWS:
         caption += f" The first {_MOST_ROWS} of {len(places):,} rows."
@@ -107,14 +111,29 @@ def _table(made: ProtectedTable, number: int) -> dict[str, Any]:
     }
 
 
-def _shown(made: ProtectedTable, cell: int) -> tuple[str, str]:
-    return ("", "") if cell < 0 else (made.status[cell], _number(float(made.values[cell])))
+def _indented(tree: Tree, node: int) -> str:
+    """The name of a node, farther in the deeper it stands below the total."""
+    return _INDENT * (int(tree.depth[node]) - 1) + tree.nodes[node]
+
+
+def _decimals(values: FloatArray) -> int:
+    """As many decimals for all cells of a table as the largest leaves of the digits that are shown."""
+    known = values[np.isfinite(values)]
+    if (known == np.round(known)).all():
+        return 0
+    before_the_point = len(f"{np.abs(known).max():.0f}")
+    return min(_MOST_DECIMALS, max(0, _DIGITS - before_the_point))
+
+
+def _shown(made: ProtectedTable, cell: int, decimals: int) -> tuple[str, str]:
+    if cell < 0:
+        return "", ""
+    value = float(made.values[cell])
+    return made.status[cell], "" if math.isnan(value) else f"{value:,.{decimals}f}"
 
 
 def _number(value: float) -> str:
-    if not math.isfinite(value):
-        return "" if math.isnan(value) else "no bound"
-    return f"{value:,.10g}"
+    return f"{value:,.{_DIGITS}g}" if math.isfinite(value) else "no bound"
 
 
 def _reserve(interval: CellInterval) -> float:

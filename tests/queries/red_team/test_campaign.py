@@ -162,6 +162,9 @@ def test_the_command_says_what_was_learnt_in_how_many_questions(run: Callable[..
     assert "individual-tracker learns salary of 4 of 4 people exactly" in told.stdout  # type: ignore[attr-defined]
     assert "set-size: nobody asks about sets that differ by one record" in told.stdout  # type: ignore[attr-defined]
     assert (tmp_path / "page.html").stat().st_mode & 0o077 == 0
+    assert "What the attacks learnt" in (tmp_path / "page.html").read_text()
+    run("attack-queries", *common, "--attacks", "singleton", "--no-quality", "--out", "safe.html")
+    assert "What the attacks learnt" not in (tmp_path / "safe.html").read_text()
     again = run("attack-queries", *common, "--attacks", "singleton", "--out", "page.html")
     assert again.status == 1  # type: ignore[attr-defined]
     plain = json.loads(run("attack-queries", *common, "--attacks", "singleton", "--no-quality", "--json").stdout)  # type: ignore[attr-defined]

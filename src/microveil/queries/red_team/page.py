@@ -15,8 +15,23 @@ if TYPE_CHECKING:
 
 def campaign_page(campaign: Campaign, title: str) -> str:
     """One HTML page that loads nothing from a network."""
+    return render(
+        "red_team.html",
+        title=title,
+        campaign=campaign,
+        chart=_chart(campaign),
+        knowledge=_knowledge(campaign),
+        summaries={attack.name: (attack.summary, attack.source) for attack in attacks_of()},
+        version=microveil.__version__,
+    )
+
+
+def _chart(campaign: Campaign) -> str | None:
+    """What each attack learnt; nothing to look at where none did."""
     tried = [outcome for outcome in campaign.outcomes if outcome.why_not is None]
-    chart = bars(
+    if not any(outcome.learnt for outcome in tried):
+        return None
+    return bars(
         [outcome.attack for outcome in tried],
         {
             "learnt exactly": [100 * o.exact / max(o.targets, 1) for o in tried],
@@ -27,15 +42,6 @@ def campaign_page(campaign: Campaign, title: str) -> str:
         x_title="% of the targets",
         x_limits=(0.0, 100.0),
         number="{:.0f}",
-    )
-    return render(
-        "red_team.html",
-        title=title,
-        campaign=campaign,
-        chart=chart,
-        knowledge=_knowledge(campaign),
-        summaries={attack.name: (attack.summary, attack.source) for attack in attacks_of()},
-        version=microveil.__version__,
     )
 
 
