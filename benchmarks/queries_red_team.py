@@ -28,6 +28,7 @@ KEYS = {
 }
 NUMBERS = ("age", "hsize", "fnlwgt")
 SEX = {"adult": "sex", "eusilc": "rb090"}
+CELLS = {"adult": "sex,race,marital-status", "eusilc": "rb090,db040,pl030"}
 RANGES = {"fnlwgt": (0.0, 1_500_000.0), "eqIncome": (0.0, 150_000.0)}
 NOISE = (0.1, 0.25, 0.5, 1.0, 2.0)
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "linear-reconstruction.svg"
@@ -61,10 +62,14 @@ def configurations(name: str, is_number: bool) -> dict[str, list[str]]:
         f"{size}, output-noise c=0.25": [size, "output-noise c=0.25"],
         f"{size}, output-noise c=1": [size, "output-noise c=1"],
         f"{size}, rounding": [size, f"rounding base={10_000 if is_number else 5}"],
+        f"{size}, cell-key": [size, "cell-key"],
+        "cell-suppression": [f"cell-suppression by={CELLS[name]}"],
     }
     if is_number:
-        found |= {"intervals k=5": ["intervals k=5"], "proxy, k=3": ["proxy"], f"{size}, proxy k=20": [
-            size, "proxy method='individual-ranking k=20'"]}  # fmt: skip
+        found["interval-audit"] = ["interval-audit"]
+        found["intervals k=5"] = ["intervals k=5"]
+        found["proxy, k=3"] = ["proxy"]
+        found[f"{size}, proxy k=20"] = [size, "proxy method='individual-ranking k=20'"]
     return found | {
         "differential privacy 0.1 of 1": ["differential-privacy epsilon=0.1 budget=1"],
         "differential privacy 1 of 1000": ["differential-privacy epsilon=1 budget=1000"],

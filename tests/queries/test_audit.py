@@ -15,6 +15,7 @@ from microveil.microdata import Microdata
 from microveil.numerics.auditing.row_space import RowSpace, prime_from
 from microveil.numerics.auditing.value_intervals import (
     atoms_of,
+    confine_somebody,
     consistent_sums,
     intervals_of_members,
     sums_of_atoms,
@@ -220,6 +221,10 @@ def test_intervals_by_linear_programming_agree_with_enumeration() -> None:
         assert np.allclose(drawn @ matrix.T, totals)
         assert (drawn >= sizes * low - 1e-9).all()
         assert (drawn <= sizes * high + 1e-9).all()
+        lengths = found[:, 1] - found[:, 0]
+        for width in (0.5, 1.5, 2.5, 3.5):
+            confined = {confine_somebody(matrix, sums, sizes, low, high, width) for sums in drawn}
+            assert confined == {bool((lengths < width - 1e-9).any())}
 
 
 def test_the_interval_audit_refuses_what_would_confine_a_value(employees: Microdata, serve: Serve) -> None:

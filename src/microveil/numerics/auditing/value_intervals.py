@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microveil.typing import FloatArray, IntArray
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 
 def atoms_of(sets: list[IntArray], records: int) -> tuple[FloatArray, IntArray, IntArray]:
@@ -22,19 +22,43 @@ def atoms_of(sets: list[IntArray], records: int) -> tuple[FloatArray, IntArray, 
 
 def sums_of_atoms(matrix: FloatArray, totals: FloatArray, sizes: IntArray, low: float, high: float) -> FloatArray:
     """The least and the largest sum of every atom, one row each; NaN where the totals contradict the bounds."""
+    return np.array([_sums_of_atom(atom, matrix, totals, sizes, low, high) for atom in range(len(sizes))])
+
+
+def _sums_of_atom(
+    atom: int, matrix: FloatArray, totals: FloatArray, sizes: IntArray, low: float, high: float
+) -> tuple[float, float]:
     from scipy.optimize import linprog
 
     bounds = np.column_stack([sizes * low, sizes * high])
-    found = np.full((len(sizes), 2), np.nan)
-    for atom in range(len(sizes)):
-        cost = np.zeros(len(sizes))
-        for side, sign in enumerate((1.0, -1.0)):
-            cost[atom] = sign
-            solved = linprog(cost, A_eq=matrix, b_eq=totals, bounds=bounds, method="highs")
-            if solved.status != 0:
-                return found
-            found[atom, side] = sign * solved.fun
-    return found
+    cost = np.zeros(len(sizes))
+    ends = []
+    for sign in (1.0, -1.0):
+        cost[atom] = sign
+        solved = linprog(cost, A_eq=matrix, b_eq=totals, bounds=bounds, method="highs")
+        ends.append(sign * solved.fun if solved.status == 0 else np.nan)
+    return ends[0], ends[1]
+
+
+def confine_somebody(
+    matrix: FloatArray, sums: FloatArray, sizes: IntArray, low: float, high: float, width: float
+) -> bool:
+    """Whether the totals that these sums of atoms give confine a member of some atom to an interval shorter than so.
+
+    The sums themselves are possible, so what they leave to a member is possible too; only where that is too short a
+    linear program has to say what else there is.
+    """
+    possible = intervals_of_members(np.column_stack([sums, sums]), sizes, low, high)
+    totals = matrix @ sums
+    for atom in np.flatnonzero(~_as_long_as(width, possible)):
+        ends = np.array([_sums_of_atom(int(atom), matrix, totals, sizes, low, high)])
+        if not _as_long_as(width, intervals_of_members(ends, sizes[[atom]], low, high)).all():
+            return True
+    return False
+
+
+def _as_long_as(width: float, intervals: FloatArray) -> BoolArray:
+    return np.asarray(intervals[:, 1] - intervals[:, 0] >= width - 1e-9)
 
 
 def intervals_of_members(sums: FloatArray, sizes: IntArray, low: float, high: float) -> FloatArray:

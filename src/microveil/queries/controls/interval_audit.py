@@ -7,19 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.numerics.auditing.value_intervals import (
-    atoms_of,
-    consistent_sums,
-    intervals_of_members,
-    sums_of_atoms,
-)
+from microveil.numerics.auditing.value_intervals import atoms_of, confine_somebody, consistent_sums
 from microveil.parameters import parameter, parameterised
 from microveil.queries.answers import Answer
 from microveil.queries.controls.base import Asked, Control, Guard
 from microveil.queries.controls.keyed import hashed
 from microveil.queries.controls.memory import ALONE_OR_TOGETHER, Memory, RememberingGuard
 from microveil.queries.database import Database
-from microveil.typing import FloatArray, IntArray
+from microveil.typing import IntArray
 
 _MOST_ATOMS = 400  # groups of records that no question has told apart
 
@@ -53,16 +48,11 @@ class _IntervalGuard(RememberingGuard):
             return "the interval audit has as many answers to remember as it can hold"
         rng = np.random.default_rng(hashed(self.key, "interval audit", asked.fingerprint, str(len(sets)), bits=128))
         drawn = consistent_sums(matrix[:-1], np.array(totals), sizes, *limits, self.control.draws, rng)
-        narrow = [self._is_narrow(matrix, np.append(totals, matrix[-1] @ sums), sizes, limits) for sums in drawn]
+        width = self.control.width * (limits[1] - limits[0])
+        narrow = [confine_somebody(matrix, sums, sizes, *limits, width) for sums in drawn]
         if not narrow or np.mean(narrow) > self.control.tolerance:
             return "with the answers given so far, this one would probably confine a value to a narrow interval"
         return None
-
-    def _is_narrow(self, matrix: FloatArray, totals: FloatArray, sizes: IntArray, limits: tuple[float, float]) -> bool:
-        sums = sums_of_atoms(matrix, totals, sizes, *limits)
-        intervals = intervals_of_members(sums, sizes, *limits)
-        needed = self.control.width * (limits[1] - limits[0])
-        return not bool((intervals[:, 1] - intervals[:, 0] >= needed - 1e-9).all())
 
     def noted(self, asked: Asked, answer: Answer) -> None:
         if asked.question.statistic in ("sum", "mean") and answer.value is not None:
