@@ -47,6 +47,7 @@ METHODS = {
     "rank-swapping-distribution": "microveil.masking.swapping.rank_swapping_distribution:RankSwappingDistribution",
     "rank-swapping-buckets": "microveil.masking.swapping.rank_swapping_buckets:RankSwappingBuckets",
     "data-swapping": "microveil.masking.swapping.data_swapping:DataSwapping",
+    "shuffling": "microveil.masking.swapping.shuffling:Shuffling",
     "sampling": "microveil.masking.coarsening.sampling:Sampling",
     "recode": "microveil.masking.coarsening.recode:Recode",
     "top-code": "microveil.masking.coarsening.top_bottom_coding:TopCode",

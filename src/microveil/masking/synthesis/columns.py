@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from microveil.errors import DataError, SchemaError
 from microveil.microdata import Microdata
 from microveil.typing import BoolArray, FloatArray, IntArray
 
+UNSET_GIVEN = "unset: all that are not masked, save identifiers and households"
 _MOST_DECIMALS = 6
 
 
@@ -49,6 +52,20 @@ class Column:
     def codes(self) -> IntArray:
         """Positions in the domain, and a negative number for each way of being missing."""
         return np.where(self.present, np.nan_to_num(self.values), -self.states.astype(np.int64)).astype(np.int64)
+
+
+def columns_given(data: Microdata, attributes: Sequence[str], given: Sequence[str] | None, method: str) -> list[Column]:
+    """The columns that stay with their records while these attributes are drawn given them: those named, or all."""
+    if given is None:
+        numbers = (name for role in ("identifier", "household", "node") for name in data.schema.having(role))
+        left_out = {*attributes, *numbers}
+        return [Column.of(data, name) for name in data.names if name not in left_out]
+    for name in given:
+        if name in attributes:
+            raise DataError(f"{method}: given names '{name}', which is to be masked itself")
+        if "identifier" in data[name].roles:
+            raise SchemaError(f"{method}: given names '{name}', which is an identifier and not released")
+    return [Column.of(data, name) for name in dict.fromkeys(given)]
 
 
 @dataclass(frozen=True)

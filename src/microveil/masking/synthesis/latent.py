@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from microveil.masking.notes import NOT_DRAWN_GIVEN, Note
 from microveil.masking.synthesis.columns import Column, Drawn, Smoothing
-from microveil.numerics.core.ordering import positions_in
+from microveil.numerics.core.ordering import in_order, positions_in
 from microveil.numerics.statistics.category_coordinates import indicators
 from microveil.numerics.statistics.copula import Latent, draw_given, latent_correlation, pairwise_covariance
 from microveil.numerics.statistics.scaling import Scaling
@@ -15,7 +16,7 @@ from microveil.progress import Progress, parts
 from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
 
-MOST_INDICATORS = 50
+_MOST_INDICATORS = 50
 
 
 def draw_normal(columns: list[Column], given: list[Column], streams: Streams) -> dict[str, Drawn]:
@@ -34,6 +35,17 @@ def draw_normal(columns: list[Column], given: list[Column], streams: Streams) ->
     values = scaling.mean[g:] + scaling.deviation[g:] * draws
     sources = _missing_from(columns, streams)
     return {column.name: Drawn(sources[j], values[:, j]) for j, column in enumerate(columns)}
+
+
+def usable_as_numbers(columns: list[Column]) -> tuple[list[Column], list[Note]]:
+    """The columns that a normal model can use, and a word on the others."""
+    fits = [column.ordered or len(np.unique(column.codes)) <= _MOST_INDICATORS for column in columns]
+    unused = [
+        NOT_DRAWN_GIVEN(attribute=column.name, most=_MOST_INDICATORS)
+        for column, used in zip(columns, fits, strict=True)
+        if not used
+    ]
+    return [column for column, used in zip(columns, fits, strict=True) if used], unused
 
 
 def _as_numbers(column: Column) -> list[FloatArray]:
@@ -84,8 +96,7 @@ class CopulaModel:
 
         donors = source.copy()
         records = np.flatnonzero(column.present[source])
-        present = np.flatnonzero(column.present)
-        rows = present[np.argsort(ordered[present], kind="stable")]
+        rows = in_order(ordered)
         if self.stratified:
             positions = positions_in(np.argsort(draws[records], kind="stable"))
         else:
@@ -97,6 +108,19 @@ class CopulaModel:
         start, end = np.zeros_like(positions), np.full_like(positions, len(rows))
         values[records] = Smoothing(column, self.common)(rows, positions, start, end, rng)
         return Drawn(donors, values)
+
+
+def arranged(columns: list[Column], drawn: dict[str, Drawn], streams: Streams) -> dict[str, Drawn]:
+    """The cells of each column in the order of its draws: the smallest value where the smallest draw is, and so on."""
+    found = {}
+    for column, source in zip(columns, _missing_from(columns, streams), strict=True):
+        donors = source.copy()
+        records, draws = np.flatnonzero(column.present[source]), drawn[column.name].values
+        assert draws is not None
+        rows = in_order(column.values)
+        donors[records] = rows[positions_in(np.argsort(draws[records], kind="stable"))]
+        found[column.name] = Drawn(donors)
+    return found
 
 
 def _missing_from(columns: list[Column], streams: Streams) -> list[IntArray]:

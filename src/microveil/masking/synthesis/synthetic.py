@@ -6,13 +6,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from microveil.errors import DataError, SchemaError
+from microveil.errors import DataError
 from microveil.masking.base import Masked, Method
-from microveil.masking.notes import DRAWN_ONE_BY_ONE, NOT_DRAWN_GIVEN, Note
+from microveil.masking.notes import DRAWN_ONE_BY_ONE, Note
 from microveil.masking.ranges import GROUP_SIZES, Interval, Ranges, ranges
 from microveil.masking.synthesis.closeness import closeness
-from microveil.masking.synthesis.columns import Column, Drawn
-from microveil.masking.synthesis.latent import MOST_INDICATORS, CopulaModel, draw_normal
+from microveil.masking.synthesis.columns import UNSET_GIVEN, Column, Drawn, columns_given
+from microveil.masking.synthesis.latent import CopulaModel, draw_normal, usable_as_numbers
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import check_records
 from microveil.numerics.statistics.scaling import Scaling
@@ -81,8 +81,7 @@ class Synthetic(Method):
     )
     given: tuple[str, ...] | None = parameter(
         default=None,
-        help="attributes that stay with their records and that the synthetic ones are drawn given; unset: all that are "
-        "not masked, save identifiers and households",
+        help=f"attributes that stay with their records and that the synthetic ones are drawn given; {UNSET_GIVEN}",
     )
     smooth: bool = parameter(
         default=True,
@@ -117,18 +116,7 @@ class Synthetic(Method):
 
     def _given(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[list[Column], list[Note]]:
         """The columns to draw given, and a word on those that the model cannot use."""
-        if self.given is None:
-            numbers = (name for role in ("identifier", "household", "node") for name in data.schema.having(role))
-            left_out = {*attributes, *numbers}
-            names = [name for name in data.names if name not in left_out]
-        else:
-            names = list(dict.fromkeys(self.given))
-            for name in names:
-                if name in attributes:
-                    raise DataError(f"{self.name}: given names '{name}', which is to be masked itself")
-                if "identifier" in data[name].roles:
-                    raise SchemaError(f"{self.name}: given names '{name}', which is an identifier and not released")
-        columns = [Column.of(data, name) for name in names]
+        columns = columns_given(data, attributes, self.given, self.name)
         if self.model != "normal":
             return columns, []
         odd = next((name for name in attributes if data[name].kind != "numeric"), None)
@@ -137,13 +125,7 @@ class Synthetic(Method):
                 f"attribute '{odd}' is {data[odd].kind}, but {self.name} with model = normal works on numeric "
                 "attributes only; use the trees or a copula"
             )
-        fits = [column.ordered or len(np.unique(column.codes)) <= MOST_INDICATORS for column in columns]
-        unused = [
-            NOT_DRAWN_GIVEN(attribute=column.name, most=MOST_INDICATORS)
-            for column, used in zip(columns, fits, strict=True)
-            if not used
-        ]
-        return [column for column, used in zip(columns, fits, strict=True) if used], unused
+        return usable_as_numbers(columns)
 
     def _draw(
         self, columns: list[Column], given: list[Column], streams: Streams, progress: Progress
