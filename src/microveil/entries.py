@@ -47,6 +47,7 @@ METHODS = {
     "rank-swapping-distribution": "microveil.masking.swapping.rank_swapping_distribution:RankSwappingDistribution",
     "rank-swapping-buckets": "microveil.masking.swapping.rank_swapping_buckets:RankSwappingBuckets",
     "data-swapping": "microveil.masking.swapping.data_swapping:DataSwapping",
+    "record-swapping": "microveil.masking.swapping.record_swapping:RecordSwapping",
     "shuffling": "microveil.masking.swapping.shuffling:Shuffling",
     "sampling": "microveil.masking.coarsening.sampling:Sampling",
     "recode": "microveil.masking.coarsening.recode:Recode",

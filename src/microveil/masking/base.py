@@ -159,7 +159,7 @@ class Method(Parameterised, ABC):
     needs_order: ClassVar[bool] = False
     # released records may hold other values than they had; not so where some records are only left out
     changes_values: ClassVar[bool] = True
-    # where it masks all attributes, no released record belongs to any one of the original, though the values are theirs
+    # where it masks all attributes, released records belong to no single one of the original, though the values do
     detaches_values: ClassVar[bool] = False
     # may set single cells to missing, such as a missing code that no other record of a group has
     suppresses: ClassVar[bool] = False

@@ -275,6 +275,10 @@ NO_HOUSEHOLD = Kind("no-household", "no attribute has the role household, so eve
 NO_SHARED_ATTRIBUTE = Kind(
     "no-shared-attribute", "members of a household differ in {attributes}, so every record was masked by itself"
 )
+HOUSEHOLDS_SWAPPED = Kind("households-swapped", "{households:household} changed places ({share:.2f} %)")
+NO_PARTNER = Kind(
+    "no-partner", "{households:household} at risk found no household of the same size elsewhere to change places with"
+)
 MASKED_ALIKE = Kind("masked-alike", "masked alike for all members of {households:household}: {attributes}")
 MEMBERS_DIFFER = Kind(
     "members-differ",
