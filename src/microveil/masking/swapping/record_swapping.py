@@ -84,8 +84,8 @@ class RecordSwapping(Method):
     joint: ClassVar[bool] = True
     detaches_values: ClassVar[bool] = True
     missing: ClassVar[str] = (
-        "a household whose place is missing is not swapped; in similar attributes missing agrees with missing only, and in risk "
-        "attributes as their schema says"
+        "a household whose place is missing is not swapped; in similar attributes missing agrees with missing only, "
+        "and in risk attributes as their schema says"
     )
     weights: ClassVar[str] = "sampling weights stay with their records; k counts records"
     source: ClassVar[str] = "Shlomo, Tudor and Groom (2010)"
