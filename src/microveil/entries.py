@@ -61,6 +61,7 @@ METHODS = {
     "resampling": "microveil.masking.randomising.resampling:Resampling",
     "lossy": "microveil.masking.randomising.lossy:Lossy",
     "matrix": "microveil.masking.randomising.matrix:Matrix",
+    "romm": "microveil.masking.randomising.romm:ROMM",
     "restore": "microveil.masking.randomising.restore:Restore",
     "hybrid": "microveil.masking.synthesis.hybrid:Hybrid",
     "mondrian": "microveil.masking.coarsening.mondrian:Mondrian",
