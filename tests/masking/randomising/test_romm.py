@@ -53,8 +53,8 @@ def test_every_block_keeps_its_own_moments_and_no_other() -> None:
 
 
 def test_a_matrix_without_bound_is_drawn_from_all_alike() -> None:
-    """Then an entry beside the diagonal has mean 1/n, from the vector of ones, and the variance of a uniform rotation of
-    the other n - 1 dimensions."""
+    """Then an entry beside the diagonal has mean 1/n, from the vector of ones, and the variance of a uniform rotation
+    of the other n - 1 dimensions."""
     size, draws = 6, 4_000
     corners = []
     rng = np.random.default_rng(8)
