@@ -42,10 +42,9 @@ def here(people: Microdata) -> Found:
 
 
 def test_the_number_of_workers_changes_nothing(people: Microdata, here: Found) -> None:
-    for workers in (1, 2):
-        found = search(people, risk_below=40, only=QUICK, evaluations=18, seed=11, workers=workers)
-        assert front(found) == front(here)
-        assert found.trajectory == here.trajectory
+    found = search(people, risk_below=40, only=QUICK, evaluations=18, seed=11, workers=2)
+    assert front(found) == front(here)
+    assert found.trajectory == here.trajectory
 
 
 def test_the_best_loses_least_within_the_bound_and_is_measured_again(here: Found) -> None:
@@ -289,15 +288,15 @@ def test_long_tables_are_raced_on_a_sample_and_the_front_is_measured_on_all_reco
 ) -> None:
     monkeypatch.setattr("microveil.search.searching._LONG", 50)
     monkeypatch.setattr("microveil.search.searching._SAMPLE", 30)
-    found = search(people, only=["rank-swapping", "pram"], evaluations=32, seed=3, workers=0)
+    found = search(people, only=["rank-swapping", "pram"], evaluations=20, seed=3, workers=0)
     sampled = [one for one in found.explored if one.trial.sample == 30]
     whole = [one for one in found.explored if one.trial.sample is None]
     assert len(whole) < len(sampled)
     assert all(one.outcome.measured.records == 30 for one in sampled if one.outcome.measured)
     assert all(run.measured.records == 60 for result in found.study.results for run in result.runs)
     assert {one.trial.attacked for one in found.explored} == {2_000}
-    assert found.tried == 32
-    aside = search(people, only=["rank-swapping", "pram"], evaluations=32, seed=3, workers=2)
+    assert found.tried == 20
+    aside = search(people, only=["rank-swapping", "pram"], evaluations=20, seed=3, workers=2)
     assert [one.trial.digest for one in aside.explored] == [one.trial.digest for one in found.explored]
     assert front(aside) == front(found)
 
