@@ -1,5 +1,5 @@
-"""Combinations of attributes that must not be rare: "these attributes together, at least so many records, or at least so
-many units of the population", written as a text, and counted in a table.
+"""Combinations of attributes that must not be rare: these attributes together, at least so many records, or units of
+the population. They are written as a text, and counted in a table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from microveil.errors import DataError, ParameterError, brief, shortened
 from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
 from microveil.microdata.microdata import Microdata, count
 from microveil.parameters import MOST_RECORDS
-from microveil.progress import Progress, reported, silent
+from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 EVERY = "every "  # how the name of a requirement on combinations begins
@@ -236,7 +236,8 @@ class CombinationCounter:
         short = np.zeros((len(sets), len(self.data)), dtype=bool)
         bare = np.zeros(len(self.data), dtype=bool)
         reached, rare, distinct = np.inf, 0, 0
-        for at, names in enumerate(reported(sets, progress, "counting combinations")):
+        for at, names in enumerate(sets):
+            progress(at / len(sets), "counting combinations")
             classes = self._classes(names, weights)
             have = classes.population if asked.population else classes.frequencies
             own = classes.weights if asked.population else classes.counts
@@ -245,7 +246,7 @@ class CombinationCounter:
             bare |= falls_short(own, asked.at_least)[classes.of_record]
             reached = min(reached, float(have.min()) if len(have) else np.inf)
             rare, distinct = rare + int(few.sum()), distinct + len(classes)
-        failing = short.any(axis=0)
+        failing = np.asarray(short.any(axis=0))
         return CombinationCount(
             asked,
             sets,

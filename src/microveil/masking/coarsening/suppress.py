@@ -55,8 +55,8 @@ class Suppress(Method):
 
     With `combinations` only these must be frequent, each with its own threshold in records or in the population by
     sampling weights, instead of all keys together: `"age,sex,region >= 5"`, `"every pair of keys >= 3"`, `"every triple
-    >= 100 population"`. All of them hold at once in the end: where an empty cell is a category of its own, cells emptied
-    for one combination can make an earlier one rare again, so all are gone through until none is.
+    >= 100 population"`. All of them hold at once in the end: where an empty cell is a category of its own, cells
+    emptied for one combination can make an earlier one rare again, so all are gone through until none is.
 
     Recode first what has many categories; a numeric key with many distinct values is refused. The result is counted
     again at the end, as every guarantee is.

@@ -1,4 +1,4 @@
-"""Which few cells of a table of codes to suppress so that several sets of columns have no rare combination, all at once.
+"""Which few cells of a table of codes to suppress so that no set of columns among several has a rare combination.
 
 A suppressed cell is a wildcard (-1), which agrees with every code, or in columns of its `own` a code like any other.
 Wildcards only add to what agrees, so that what is reached stays reached. A code of its own takes the record away from
@@ -20,6 +20,7 @@ from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _MOST_STEPS = 40_000_000  # classes that may be looked at to suppress record by record, or to take suppressions back
+_MOST_CHAINS = 8  # columns that are tried as the first to be given up
 _ROUNDING = 1e-9
 
 
@@ -66,6 +67,7 @@ def suppress_for_all(cells: Cells, wanted: Sequence[Wanted], progress: Progress 
     progress(0.4, "finding cells to suppress")
     if cells.own.any():
         ways.append(_all_columns_together(cells, wanted))
+        ways += [_column_by_column(cells, wanted, chain) for chain in _chains(cells, wanted)]
     elif _steps(cells, wanted, nothing) <= _MOST_STEPS:
         ways.append(_record_by_record(cells, wanted))
     progress(0.7, "taking back suppressions")
@@ -86,9 +88,11 @@ def _orders(cells: Cells, wanted: Sequence[Wanted]) -> list[list[int]]:
     return [given] if worst == given else [given, worst]
 
 
-def _one_after_the_other(cells: Cells, wanted: Sequence[Wanted], order: Sequence[int]) -> BoolArray:
+def _one_after_the_other(
+    cells: Cells, wanted: Sequence[Wanted], order: Sequence[int], suppressed: BoolArray | None = None
+) -> BoolArray:
     """Each set by itself with the fewest cells, and again until none is short."""
-    suppressed = np.zeros(cells.codes.shape, dtype=bool)
+    suppressed = np.zeros(cells.codes.shape, dtype=bool) if suppressed is None else suppressed.copy()
     while True:
         before = suppressed.copy()
         for at in order:
@@ -99,6 +103,29 @@ def _one_after_the_other(cells: Cells, wanted: Sequence[Wanted], order: Sequence
             suppressed[:, one.columns] |= keys.searched(np.array([one.target]))
         if np.array_equal(before, suppressed):
             return suppressed
+
+
+def _chains(cells: Cells, wanted: Sequence[Wanted]) -> list[IntArray]:
+    """Orders in which columns are given up: each of the columns first, then those with most codes."""
+    used = np.unique(np.concatenate([one.columns for one in wanted]))
+    many = used[np.argsort([-len(np.unique(cells.codes[:, column])) for column in used], kind="stable")]
+    firsts = many[:_MOST_CHAINS]
+    return [np.concatenate([[first], many[many != first]]).astype(np.int64) for first in firsts]
+
+
+def _column_by_column(cells: Cells, wanted: Sequence[Wanted], chain: IntArray) -> BoolArray:
+    """All records of a rare combination lose the cell that most of their rare combinations have, of equals the first in
+    the chain: what is emptied in one column is alike again. What is left goes one set after the other."""
+    suppressed = np.zeros(cells.codes.shape, dtype=bool)
+    holding = np.array([np.isin(chain, one.columns) for one in wanted], dtype=np.int64)
+    while True:
+        codes = cells.after(suppressed)
+        short = np.column_stack([_Classes(codes, one).short_records() for one in wanted])
+        gains = (short @ holding) * (codes[:, chain] != cells.suppressed_codes[chain])
+        hit = np.flatnonzero(gains.any(axis=1))
+        if len(hit) == 0:
+            return _one_after_the_other(cells, wanted, range(len(wanted)), suppressed)
+        suppressed[hit, chain[np.argmax(gains[hit] / cells.costs[chain], axis=1)]] = True
 
 
 def _all_columns_together(cells: Cells, wanted: Sequence[Wanted]) -> BoolArray:
@@ -139,6 +166,10 @@ class _Classes:
 
     def is_short(self) -> BoolArray:
         return np.asarray((self.have < self._least) & (self.records > 0))
+
+    def short_records(self) -> IntArray:
+        """1 for each record whose combination falls short."""
+        return self.is_short()[self.of_record].astype(np.int64)
 
     def lacks(self, record: int) -> bool:
         return bool(self.have[self.of_record[record]] < self._least)
@@ -215,7 +246,7 @@ class _Joint:
 def _record_by_record(cells: Cells, wanted: Sequence[Wanted]) -> BoolArray:
     """Each record in turn, that with most sets that fall short first, loses the cell that helps most of them."""
     joint = _Joint(cells.codes.copy(), wanted)
-    failing = np.sum([one.is_short()[one.of_record] for one in joint.classes], axis=0)
+    failing = np.sum([one.short_records() for one in joint.classes], axis=0)
     unsafe = np.flatnonzero(failing)
     for record in unsafe[np.lexsort((unsafe, -failing[unsafe]))].tolist():
         while lacking := [one for one in joint.classes if one.lacks(record)]:
@@ -261,5 +292,5 @@ def _steps(cells: Cells, wanted: Sequence[Wanted], suppressed: BoolArray) -> int
     """About how many classes are looked at when every record that falls short, or is suppressed, is gone through."""
     codes = cells.after(suppressed)
     counted = [_Classes(codes, one) for one in wanted]
-    failing = np.sum([one.is_short()[one.of_record] for one in counted], axis=0) + suppressed.sum(axis=1)
+    failing = np.sum([one.short_records() for one in counted], axis=0) + suppressed.sum(axis=1)
     return int(failing.sum()) * sum(len(one.codes) for one in counted)
