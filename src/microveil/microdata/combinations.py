@@ -104,19 +104,13 @@ class Combination:
         return listed
 
 
-def combinations_of(texts: str | Iterable[str] | Iterable[Combination]) -> tuple[Combination, ...]:
+def combinations_of(texts: str | Iterable[str]) -> tuple[Combination, ...]:
     """The combinations in a text, between commas or semicolons, or in several texts.
 
     >>> [str(one) for one in combinations_of("age,sex >= 5; every pair >= 3")]
     ['age,sex >= 5', 'every pair of keys >= 3']
     """
-    parts = [texts] if isinstance(texts, str) else list(texts)
-    ready = [part for part in parts if isinstance(part, Combination)]
-    if len(ready) == len(parts) and ready:
-        return tuple(ready)
-    if not all(isinstance(part, str) for part in parts):
-        raise ParameterError(f"combinations are texts such as {EXAMPLES}")
-    text = ",".join(map(str, parts)).strip().rstrip(",;")
+    text = (texts if isinstance(texts, str) else ",".join(texts)).strip().rstrip(",;")
     found, at = [], 0
     while at < len(text):
         bound = _BOUND.match(text, at)
@@ -133,7 +127,9 @@ def combinations_of(texts: str | Iterable[str] | Iterable[Combination]) -> tuple
 
 def canonical(texts: Any) -> Any:
     """Texts of combinations as they are kept, however they were separated; what is no text at all stays as it is."""
-    return None if texts is None else tuple(map(str, combinations_of(texts)))
+    if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
+        return tuple(map(str, combinations_of(texts)))
+    return tuple(map(str, combinations_of(texts))) if isinstance(texts, str) else texts
 
 
 def _attributes_of(what: str) -> tuple[tuple[str, ...], int | None]:
@@ -163,8 +159,9 @@ class CombinationCount:
     """How often the combinations of a table occur that one rule asks for.
 
     `reached` is the least number; `combinations` and `records` fall short, of so many; `per_record` says which records.
-    `without_wildcards` are the records that fall short where an empty cell agrees with empty cells only, and `relief`
-    says, for each attribute, how many of the records that fall short would not without it.
+    `without_wildcards` are the records that fall short where an empty cell agrees with empty cells only. For each
+    attribute, `involved` are the combinations with it that fall short, and `relief` the records that would not without
+    it.
     """
 
     combination: Combination
@@ -174,6 +171,7 @@ class CombinationCount:
     distinct: int
     records: int
     without_wildcards: int
+    involved: Mapping[str, int]
     relief: Mapping[str, int]
     per_record: BoolArray = field(repr=False, compare=False)
 
@@ -195,15 +193,16 @@ class CombinationCount:
             f"short of {asked.at_least:,.10g} {asked.unit} in {asked.name.removesuffix(' population')}; the rarest has "
             f"{self.reached:,.4g}"
         )
-        worst = self.worst
-        if worst and len(self.relief) > 1:
-            told += f"; {self.relief[worst]:,} of these records would not without {worst}"
-        return told
+        if len(self.relief) == 1:
+            return told
+        if self.relief[self.worst]:
+            return f"{told}; {self.relief[self.worst]:,} of these records would not without {self.worst}"
+        return f"{told}; most often with {self.worst}" if len(self.sets) > 1 else told
 
     @property
-    def worst(self) -> str | None:
-        """The attribute without which most records would no longer fall short."""
-        return max(self.relief, key=lambda name: self.relief[name]) if any(self.relief.values()) else None
+    def worst(self) -> str:
+        """The attribute without which most records would no longer fall short; of equals that with most that do."""
+        return max(self.relief, key=lambda name: (self.relief[name], self.involved[name]))
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON can hold it; counts only."""
@@ -215,6 +214,7 @@ class CombinationCount:
             "distinct_combinations": self.distinct,
             "failing_records": self.records,
             "failing_records_without_wildcards": self.without_wildcards,
+            "involved": dict(self.involved),
             "relief": dict(self.relief),
         }
 
@@ -235,7 +235,7 @@ class CombinationCounter:
         weights = self.weights if asked.population else None
         short = np.zeros((len(sets), len(self.data)), dtype=bool)
         bare = np.zeros(len(self.data), dtype=bool)
-        reached, rare, distinct = np.inf, 0, 0
+        reached, rare, distinct = np.inf, np.zeros(len(sets), dtype=np.int64), 0
         for at, names in enumerate(sets):
             progress(at / len(sets), "counting combinations")
             classes = self._classes(names, weights)
@@ -245,16 +245,17 @@ class CombinationCounter:
             short[at] = few[classes.of_record]
             bare |= falls_short(own, asked.at_least)[classes.of_record]
             reached = min(reached, float(have.min()) if len(have) else np.inf)
-            rare, distinct = rare + int(few.sum()), distinct + len(classes)
+            rare[at], distinct = few.sum(), distinct + len(classes)
         failing = np.asarray(short.any(axis=0))
         return CombinationCount(
             asked,
             sets,
             reached if np.isfinite(reached) else float(len(self.data)),
-            rare,
+            int(rare.sum()),
             distinct,
             int(failing.sum()),
             int(bare.sum()),
+            _involved(sets, rare),
             self._relief(asked, sets, short, weights),
             failing,
         )
@@ -296,6 +297,12 @@ class CombinationCounter:
                 left = falls_short(have, asked.at_least)[classes.of_record]
             relief[name] = failing - int((left & short[0]).sum())
         return relief
+
+
+def _involved(sets: Sequence[tuple[str, ...]], rare: IntArray) -> dict[str, int]:
+    """For each attribute, the rare combinations in sets that have it."""
+    names = dict.fromkeys(name for names in sets for name in names)
+    return {name: int(rare[[name in one for one in sets]].sum()) for name in names}
 
 
 def falls_short(have: FloatArray | IntArray, at_least: float) -> BoolArray:

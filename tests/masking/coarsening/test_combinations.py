@@ -64,7 +64,7 @@ policies = st.sampled_from(["wildcard", "own category"])
 
 
 @given(tables, st.integers(1, 3), st.integers(2, 4), policies, st.integers(0, 2**32))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_all_combinations_hold_at_once_by_brute_force(
     codes: list[list[int]], size: int, t: int, policy: str, seed: int
 ) -> None:
@@ -256,8 +256,8 @@ def test_requirements_on_combinations_are_checked_for_sense() -> None:
 
 
 def test_recoding_first_leaves_less_to_suppress() -> None:
-    data = survey(800)
-    listed = ["every pair >= 8", "every triple >= 100 population"]
+    data = survey(400)
+    listed = ["every pair >= 6", "every triple >= 100 population"]
     suppress = Step("suppress", {"combinations": listed, "suppressed": "own category"}, KEYS)
     recode = Step("recode", {"combinations": listed, "leave": 0.05}, KEYS)
     alone = protect(data, Plan((suppress,), seed=1))
