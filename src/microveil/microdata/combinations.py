@@ -9,16 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from microveil.errors import DataError, ParameterError, brief, shortened
-from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
 from microveil.microdata.microdata import Microdata, count
 from microveil.parameters import MOST_RECORDS
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from microveil.microdata.equivalence_classes import EquivalenceClasses
 
 EVERY = "every "  # how the name of a requirement on combinations begins
 EXAMPLES = "'age,sex,region >= 5', 'every pair of keys >= 3' or 'every triple >= 100 population'"
@@ -266,9 +268,13 @@ class CombinationCounter:
         return population_weights(self.data, "a combination")
 
     def _classes(self, names: Sequence[str], weights: FloatArray | None) -> EquivalenceClasses:
+        from microveil.microdata.equivalence_classes import EquivalenceClasses
+
         return EquivalenceClasses.of(names, [self._codes_of(name) for name in names], weights)
 
     def _codes_of(self, name: str) -> IntArray:
+        from microveil.microdata.equivalence_classes import key_codes
+
         if name not in self._codes:
             codes = key_codes(self.data, name)
             self._codes[name] = np.where(codes < 0, codes.max(initial=-1) + 1, codes) if self.own_category else codes

@@ -163,6 +163,7 @@ class _Classes:
         self.have = agreeing_sums(self.codes, self.mass[:, None])[:, 0]
         self._number = {tuple(row): at for at, row in enumerate(self.codes.tolist())}
         self._least = wanted.target * (1.0 - _ROUNDING)
+        self._exact = not (self.codes < 0).any()  # no wildcard among them
 
     def is_short(self) -> BoolArray:
         return np.asarray((self.have < self._least) & (self.records > 0))
@@ -185,6 +186,10 @@ class _Classes:
     def allows(self, record: int, row: IntArray) -> bool:
         """Whether no combination falls short when a record shows this row instead of its own."""
         mass, before = self.wanted.masses[record], self.of_record[record]
+        if self._exact:  # then a combination agrees with itself alone
+            after = self._number.get(tuple(row.tolist()))
+            enough = (0.0 if after is None else self.mass[after]) + mass >= self._least
+            return bool(enough and (self.records[before] == 1 or self.mass[before] - mass >= self._least))
         was, becomes = self.agreeing(self.codes[before]), self.agreeing(row)
         loses = was & ~becomes
         held = self.records.copy()
@@ -198,9 +203,13 @@ class _Classes:
         """Let a record show this row."""
         mass, before = self.wanted.masses[record], self.of_record[record]
         after = self._number_of(row)
-        was, becomes = self.agreeing(self.codes[before]), self.agreeing(self.codes[after])
-        self.have[was & ~becomes] -= mass
-        self.have[becomes & ~was] += mass
+        if self._exact:
+            self.have[before] -= mass
+            self.have[after] += mass
+        else:
+            was, becomes = self.agreeing(self.codes[before]), self.agreeing(self.codes[after])
+            self.have[was & ~becomes] -= mass
+            self.have[becomes & ~was] += mass
         self.mass[before] -= mass
         self.mass[after] += mass
         self.records[before] -= 1
@@ -210,6 +219,7 @@ class _Classes:
     def _number_of(self, row: IntArray) -> int:
         found = self._number.setdefault(tuple(row.tolist()), len(self.codes))
         if found == len(self.codes):
+            self._exact = self._exact and bool((row >= 0).all())
             self.have = np.append(self.have, self.mass[self.agreeing(row)].sum())
             self.codes = np.concatenate([self.codes, row[None]])
             self.mass, self.records = np.append(self.mass, 0.0), np.append(self.records, 0)
@@ -222,13 +232,11 @@ class _Joint:
     def __init__(self, codes: IntArray, wanted: Sequence[Wanted]) -> None:
         self.codes = codes
         self.classes = [_Classes(codes, one) for one in wanted]
-        self.with_column = [
-            [one for one in self.classes if column in one.wanted.columns] for column in range(codes.shape[1])
-        ]
+        self._holding = np.array([np.isin(np.arange(codes.shape[1]), one.columns) for one in wanted])
 
     def _touched(self, row: IntArray, record: int) -> list[_Classes]:
-        changed = np.flatnonzero(self.codes[record] != row)
-        return [one for one in self.classes if np.isin(one.wanted.columns, changed).any()]
+        changed = self._holding[:, self.codes[record] != row].any(axis=1)
+        return [self.classes[at] for at in np.flatnonzero(changed)]
 
     def show(self, record: int, row: IntArray) -> None:
         for one in self._touched(row, record):
