@@ -39,10 +39,10 @@ def check(
     table: TableOptions,
     as_json: Json = False,
 ) -> None:
-    """Check a table, an original or a release, against the rules of an office.
+    """Check a table against the rules of an office.
 
-    Says in words what fails and what to do about it. The status is 0 if everything passed, 1 if some rule fails, and 2
-    if the command or the rules are wrong.
+    The table is an original or a release. What fails is said in words, with what to do about it. The status is 0 if
+    everything passed, 1 if some rule fails, and 2 if the command or the rules are wrong.
     """
     from microveil.display import paragraph
     from microveil.errors import FileError, ParameterError
