@@ -282,6 +282,13 @@ def test_empty_cells_and_records_that_are_empty_everywhere_are_found() -> None:
     assert outcomes(declared, **{"empty-cells": {"most": 0.5}}) == ["failed"]
 
 
+def test_an_empty_cell_that_other_members_of_the_household_show_is_found() -> None:
+    regions = [region for region in "nsewnsewns" for _ in range(2)]
+    hidden = [None if at in (0, 6, 7) else region for at, region in enumerate(regions)]
+    found = findings(homes([2] * 10, region=hidden), **{"empty-cells": {"attributes": ["region"]}})
+    assert [f.counts for f in found] == [{"attribute": "region", "cells": 1}]
+
+
 # --- files that are disclosive in truth ------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from microveil.masking.households import shared_attributes
 from microveil.microdata.hints import hints
 from microveil.microdata.microdata import SYSTEM_MISSING, count
 from microveil.numerics.counting.distinct_rows import number_rows
@@ -118,7 +119,8 @@ class EmptyCellsRule(Rule):
     """Empty cells are few enough not to hide that combinations are rare.
 
     A wildcard agrees with every value, so a file with many empty cells, or with records that are empty everywhere,
-    keeps to every rule on combinations. Missing codes count too where the schema says that they are wildcards.
+    keeps to every rule on combinations. Missing codes count too where the schema says that they are wildcards. Nor may
+    other members of a household show what was emptied, in an attribute that households share.
     """
 
     name: ClassVar[str] = "empty-cells"
@@ -149,7 +151,23 @@ class EmptyCellsRule(Rule):
         if whole and len(names) > 1:
             told = f"{count(whole, 'record')} {'has' if whole == 1 else 'have'} no value of any of {', '.join(names)}"
             found.append(self.failed(told, "leave these records out: they agree with all others", records=whole))
+        found += self._restored(table, names)
         return found or [self.passed("empty cells are few", largest_share=float(shares.max(initial=0.0)))]
+
+    def _restored(self, table: Checked, names: tuple[str, ...]) -> list[Finding]:
+        """Empty cells of attributes that households share, where other members show the value."""
+        homes, found = table.households, []
+        if homes is None:
+            return []
+        for name in shared_attributes(table.data, names):
+            codes, empty = table.codes(name), _says_nothing(table, name)
+            shown = np.unique(np.column_stack([homes[~empty], codes[~empty]]), axis=0)[:, 0]
+            told = int((np.bincount(shown, minlength=homes.max() + 1)[homes[empty]] == 1).sum())
+            if told:
+                sentence = f"other members of the household restore {count(told, 'empty cell')} of {name}"
+                advice = "empty the cells of all members, as the method by-household does"
+                found.append(self.failed(sentence, advice, attribute=name, cells=told))
+        return found
 
 
 def _says_nothing(table: Checked, name: str) -> BoolArray:
