@@ -298,3 +298,20 @@ def test_a_record_that_is_empty_everywhere_makes_all_others_frequent_only_by_wil
     assert found.holds
     assert found.without_wildcards == 3
     assert "3 records only because empty cells agree with every value" in found.sentence
+
+
+def test_sets_together_need_fewer_cells_than_one_after_the_other() -> None:
+    """A cell that serves several sets comes first, and what no set needs is taken back."""
+    rng = np.random.default_rng(5)
+    codes = np.minimum(rng.geometric(0.4, size=(80, 4)), 5)
+    width = codes.shape[1]
+    empty = np.full(width, 9, dtype=np.int64)
+    cells = joint_suppression.Cells(codes, np.ones(width), np.zeros(width, dtype=bool), empty)
+    ones = np.ones(len(codes))
+    wanted = [joint_suppression.Wanted(np.array(columns), ones, 3.0) for columns in combinations(range(width), 3)]
+    alone = np.zeros(codes.shape, dtype=bool)
+    for one in wanted:
+        alone |= joint_suppression.suppress_for_all(cells, [one])
+    together = joint_suppression.suppress_for_all(cells, wanted)
+    assert 0 < together.sum() < alone.sum()
+    assert joint_suppression.needed(cells, wanted, np.ones_like(together)).sum() < codes.size
