@@ -313,5 +313,5 @@ def test_sets_together_need_fewer_cells_than_one_after_the_other() -> None:
     for one in wanted:
         alone |= joint_suppression.suppress_for_all(cells, [one])
     together = joint_suppression.suppress_for_all(cells, wanted)
-    assert 0 < together.sum() < alone.sum()
+    assert together.sum() == 40 < alone.sum()  # 48 where each set is seen to in turn and nothing is taken back
     assert joint_suppression.needed(cells, wanted, np.ones_like(together)).sum() < codes.size
