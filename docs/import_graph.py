@@ -23,7 +23,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "microveil"
 # a room imports from those before it, never from one after it
 ORDER = (
     *("typing", "entries", "errors", "units", "display", "progress", "randomness", "parameters", "plugins"),
-    *("numerics", "microdata", "masking", "comparison", "attacks", "losses", "registry"),
+    *("numerics", "microdata", "masking", "rules", "comparison", "attacks", "losses", "registry"),
     *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study", "search", "series"),
     *("graphs", "tables", "queries", "checks", "demo", "cli"),
 )

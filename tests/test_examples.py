@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 _GUIDES = (
     "guide",
     "choosing",
+    "rules",
     "release",
     "missing",
     "series",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from microveil.masking.synthesis.synthetic import Synthetic
     from microveil.masking.within import Within
     from microveil.microdata import Attribute, Hierarchy, Intervals, Microdata, Schema, datasets, hierarchies
+    from microveil.microdata.combinations import Combination
     from microveil.microdata.description import Description, describe
     from microveil.microdata.files import read, write
     from microveil.numerics.grouping.learning_automata import object_migration
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from microveil.release_files import read_release
     from microveil.reporting import risk_utility
     from microveil.reporting.report import report
+    from microveil.rules.checking import RuleCheck, check
+    from microveil.rules.pack import RulePack
     from microveil.scoring import Assessment, Score, ScoreRule, assess, decisions, score
     from microveil.scoring.optimising import Optimum, grid, optimise
     from microveil.scoring.repeated import RepeatedScore, repeated_score
@@ -93,6 +96,7 @@ _HOMES = {
     "masking.plan": ("read_plan",),
     "masking.randomising.resampling": ("resampled_table",),
     "microdata": ("Attribute", "Hierarchy", "Intervals", "Microdata", "Schema"),
+    "microdata.combinations": ("Combination",),
     "microdata.description": ("Description", "describe"),
     "microdata.files": ("read", "write"),
     "numerics.grouping.learning_automata": ("object_migration",),
@@ -103,6 +107,8 @@ _HOMES = {
     "registry": ("method", "attack", "loss"),
     "release_files": ("read_release",),
     "reporting.report": ("report",),
+    "rules.checking": ("RuleCheck", "check"),
+    "rules.pack": ("RulePack",),
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
     "scoring.optimising": ("Optimum", "grid", "optimise"),
     "scoring.repeated": ("RepeatedScore", "repeated_score"),
@@ -125,7 +131,7 @@ _MODULES = {
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
-    "hierarchies", "describe", "Description",
+    "hierarchies", "describe", "Description", "Combination", "check", "RulePack", "RuleCheck",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
     "score", "registry",

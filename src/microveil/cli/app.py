@@ -14,6 +14,7 @@ import microveil
 from microveil.cli import (
     assess,
     attack_queries,
+    check,
     demo,
     describe,
     methods,
@@ -120,6 +121,7 @@ app.callback()(_microveil)
 app.command(epilog=methods.EXAMPLE)(methods.methods)
 app.command(epilog=describe.EXAMPLE)(describe.describe)
 app.command(epilog=risk.EXAMPLE)(risk.risk)
+app.command(epilog=check.EXAMPLE)(check.check)
 app.command(epilog=f"{protect.EXAMPLE}\n\n{protect.MORE}")(protect.protect)
 app.command(epilog=assess.EXAMPLE)(assess.assess)
 app.command(epilog=table.EXAMPLE)(table.table)

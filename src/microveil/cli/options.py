@@ -236,11 +236,15 @@ def settings_of(settings: Sequence[str] | None, option: str = "--set", example: 
 
 
 def required(require: Sequence[str] | None) -> dict[str, float]:
-    """What `--require k=5` asks for, by name."""
+    """What `--require k=5` or `--require "age,sex >= 5"` asks for, by name."""
     from microveil.masking.guarantees import RISK, check_requirements
+    from microveil.microdata.combinations import combinations_of
 
-    wanted = {}
-    for name, text in settings_of(require, "--require").items():
+    wanted: dict[str, float] = {}
+    listed = [text for text in require or () if ">=" in text]
+    for asked in combinations_of(listed) if listed else ():
+        wanted[asked.name] = max(asked.at_least, wanted.get(asked.name, 0.0))
+    for name, text in settings_of([text for text in require or () if ">=" not in text], "--require").items():
         if name == RISK:
             wanted[name] = probability(text, "the risk of --require")
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,8 +58,18 @@ def protect(
         typer.Option(
             help="What the release must guarantee over its keys: k, population, l, entropy-l, recursive-l (at least), "
             "t or risk, the largest probability that a record is re-identified (at most); of a graph also degree-k, "
-            "the fewest nodes that share a number of links (at least). Checked before anything is written.",
+            "the fewest nodes that share a number of links (at least); or a combination as in --combination. Checked "
+            "before anything is written.",
             metavar="NAME=VALUE",
+        ),
+    ] = None,
+    combination: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A combination that must be frequent, such as 'age,sex,region >= 5' (records), 'every pair of keys >= "
+            "3' or 'every triple >= 100 population'; may be repeated. suppress and recode see to it, and the release "
+            "is checked for all of them together before anything is written.",
+            metavar="TEXT",
         ),
     ] = None,
     until: Annotated[
@@ -126,11 +136,12 @@ def protect(
     from microveil.protection import protect as carry_out
     from microveil.randomness import check_seed, draw_seed
 
-    trial = None if until is None and vary is None else trial_of(method, settings_of(settings), until, vary)
-    the_plan, manifest = _the_plan(plan, method, trial.weakest if trial else settings_of(settings), attributes)
+    given_settings = _with_combinations(method, settings_of(settings), combination or ())
+    trial = None if until is None and vary is None else trial_of(method, given_settings, until, vary)
+    the_plan, manifest = _the_plan(plan, method, trial.weakest if trial else given_settings, attributes)
     the_plan = replace(
         the_plan,
-        require={**the_plan.require, **required(require)},
+        require={**the_plan.require, **required([*(require or ()), *(combination or ())])},
         shuffle=shuffle or the_plan.shuffle,
         keep_household_ids=keep_household_ids or the_plan.keep_household_ids,
     )
@@ -195,6 +206,20 @@ def protect(
     say(f"manifest written to {beside}; keep it private, because its seed helps to undo the masking")
     if private is not None:
         say(f"private file written to {private}; keep it private too: assess and report need it, and it helps as much")
+
+
+def _with_combinations(method: str | None, settings: Mapping[str, str], combination: Sequence[str]) -> dict[str, str]:
+    """The settings of the method with the combinations among them, where it is one that sees to them."""
+    from microveil.microdata.combinations import combinations_of
+    from microveil.parameters import parameter_names
+    from microveil.registry import find
+
+    listed = "; ".join(map(str, combinations_of(combination))) if combination else ""
+    if not listed or method is None or "combinations" not in parameter_names(find("method", method)):
+        return dict(settings)
+    if "combinations" in settings:
+        raise ParameterError("give combinations either by --combination or by --set combinations=..., not by both")
+    return {**settings, "combinations": listed}
 
 
 def _the_plan(

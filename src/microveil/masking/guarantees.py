@@ -17,6 +17,7 @@ import numpy as np
 from microveil.display import html_table, text_table
 from microveil.errors import GuaranteeError, ParameterError, brief, nearest_name
 from microveil.microdata import Microdata
+from microveil.microdata.combinations import EVERY, Combination, CombinationCounter
 from microveil.microdata.hierarchies import equal_frequency
 from microveil.microdata.hierarchy import Hierarchy
 from microveil.microdata.microdata import as_microdata, count, resolve_attributes
@@ -54,6 +55,7 @@ REQUIREMENTS: Mapping[str, str] = {
 AT_MOST = ("t", RISK)
 _ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves
 _ROUNDING = 1e-9
+_COMBINATION = "every combination of A,B"  # how a requirement on listed combinations is named
 _CELLS = 10_000_000  # of a table of classes and values that is laid out at a time
 _FEW_VALUES = 12  # a number with no more distinct values is counted value by value
 _C = 3.0  # the usual c of recursive diversity
@@ -200,6 +202,8 @@ class Guarantees:
     degree_sizes: IntArray | None = field(default=None, repr=False)
     # the keys as they are told to people: a series by its name
     named: tuple[str, ...] = field(default=(), repr=False)
+    # the table that was counted, in which combinations of other attributes can be counted too
+    table: Microdata | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -249,6 +253,8 @@ class Guarantees:
 
     def value(self, name: str) -> float:
         """What is reached of one requirement, over all confidential attributes."""
+        if name.startswith(EVERY):
+            return self._counter.count(Combination.required(name, 1)).reached
         if name == "k":
             return float(self.k)
         if name == "population":
@@ -265,6 +271,9 @@ class Guarantees:
     def check(self, required: Mapping[str, float]) -> None:
         """Refuse, in one sentence, what does not meet the requirements."""
         for name, wanted in check_requirements(required).items():
+            if name.startswith(EVERY):
+                self._check_combination(Combination.required(name, wanted))
+                continue
             reached = self.value(name)
             if name in _ON_CLASSES:
                 self._refuse_proposed(name)
@@ -276,6 +285,19 @@ class Guarantees:
                     f"the release was to have {name} {bound} {wanted:g}{over}, but it reaches {reached:g}: "
                     f"{self._shortfall(name, wanted)}; mask more strongly, or ask for less"
                 )
+
+    @property
+    def _counter(self) -> CombinationCounter:
+        if self.table is None:
+            raise ParameterError("combinations cannot be counted here: the records of the table are not at hand")
+        return CombinationCounter(self.table, self.keys)
+
+    def _check_combination(self, asked: Combination) -> None:
+        found = self._counter.count(asked)
+        if not found.holds:
+            raise GuaranteeError(
+                f"the release was to have '{asked}', but {found.sentence}; mask more strongly, or ask for less"
+            )
 
     def _refuse_proposed(self, name: str) -> None:
         for attribute, found in self.diversity.items():
@@ -392,12 +414,15 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
     """Requirements such as {"k": 5, "l": 2}, checked for names and values that make sense."""
     checked = {}
     for name, wanted in required.items():
-        if name not in REQUIREMENTS:
-            raise ParameterError(f"'{name}' is not a guarantee{nearest_name(str(name), list(REQUIREMENTS))}")
+        is_combination = isinstance(name, str) and name.startswith(EVERY)
+        if name not in REQUIREMENTS and not is_combination:
+            known = [*REQUIREMENTS, _COMBINATION]
+            raise ParameterError(f"'{name}' is not a guarantee{nearest_name(str(name), known)}")
         lowest, highest = (0.0, 1.0) if name in AT_MOST else (1.0, MOST_RECORDS)
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not lowest <= wanted <= highest:
             what = "from 0 to 1" if name in AT_MOST else f"of at least 1 and at most {MOST_RECORDS:,}"
             raise ParameterError(f"{name} must be a number {what}, not {brief(wanted)}")
+        name = Combination.required(name, wanted).name if is_combination else name
         checked[name] = probability(wanted, "the required risk") if name == RISK else float(wanted)
     return checked
 
@@ -433,7 +458,7 @@ def guarantees_of(
     classes = equivalence_classes_of(data, keys, progress)
     diversity = {name: _diversity(data, classes, name, c) for name in confidential if name not in keys}
     found = Guarantees.of(classes, weighted=data.schema.weight is not None, diversity=diversity)
-    return replace(found, named=data.schema.collapsed(keys), degree_sizes=degrees)
+    return replace(found, named=data.schema.collapsed(keys), degree_sizes=degrees, table=data)
 
 
 def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float) -> Diversity:

@@ -312,6 +312,10 @@ RELEASED_AS_THEY_ARE = Kind(
 )
 VALUES_OF_ATTRIBUTE = Kind("values-of-attribute", "{attribute} {before} to {after}", through="–")
 VALUES_MERGED = Kind("values-merged", "{method}: values merged ({attributes})[; {left:record} left below k = {k}]")
+VALUES_MERGED_FOR_COMBINATIONS = Kind(
+    "values-merged-for-combinations",
+    "{method}: values merged ({attributes})[; {left:record} left in combinations that are too rare]",
+)
 NO_CELL_EMPTIED = Kind("no-cell-emptied", "{method}: no cell had to be emptied")
 CELLS_OF_ATTRIBUTE = Kind("cells-of-attribute", "{attribute} {cells:,}")
 CELLS_EMPTIED = Kind("cells-emptied", "{method}: {cells:cell} of {records:record} emptied ({attributes})")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+import pydantic
 
 from microveil.errors import DataError, ParameterError
 from microveil.masking.base import Masked, Method
@@ -20,9 +21,10 @@ from microveil.masking.coarsening.coarse import (
     refuse_unlisted,
     valid_categories,
 )
-from microveil.masking.notes import VALUES_MERGED, VALUES_OF_ATTRIBUTE, Note
+from microveil.masking.notes import VALUES_MERGED, VALUES_MERGED_FOR_COMBINATIONS, VALUES_OF_ATTRIBUTE, Note
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, Whole, ranges
 from microveil.microdata import Attribute, Categories, Microdata
+from microveil.microdata.combinations import canonical, combinations_of, population_weights
 from microveil.microdata.hierarchies import check_width, equal_width, frequency_cuts
 from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, node_text
 from microveil.microdata.microdata import check_records, count
@@ -32,6 +34,9 @@ from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parame
 from microveil.progress import Part, Progress, reported
 from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from microveil.numerics.counting.category_merging import Wanted
 
 By = Literal["automatic", "hierarchy", "width", "frequency", "cuts", "rare", "map"]
 
@@ -48,7 +53,8 @@ class Recode(Method):
     from new labels to categories. By itself (`automatic`) it merges what loses least entropy, step by step, and only
     what a rare combination has, until at least k records share every combination: neighbours of ordered attributes and
     numbers, the rarest of other categories, whole branches where there is a hierarchy. What is then still rare can be
-    left to `suppress` with `leave`.
+    left to `suppress` with `leave`. With `combinations`, such as `"age,sex,region >= 5"` or `"every pair of keys >=
+    3"`, these must be frequent instead of all attributes together; `suppress` takes the same ones for the rest.
 
     A group is published as one of its own values, so that the release can be compared with the original: the median
     category of an ordered attribute, the most frequent of another, the mean, median or midpoint of an interval. As
@@ -84,6 +90,11 @@ class Recode(Method):
         ge=0,
         le=1,
     )
+    combinations: Annotated[tuple[str, ...] | None, pydantic.BeforeValidator(canonical)] = parameter(
+        default=None,
+        help="automatic: combinations that must be frequent instead of all attributes together, such as 'age,sex >= 5' "
+        "or 'every triple >= 100 population', with commas between them; k is not used then",
+    )
     level: int = parameter(default=1, help="hierarchy: the level, 0 being the values themselves", ge=0, le=1_000)
     groups: int = parameter(
         default=10,
@@ -111,6 +122,8 @@ class Recode(Method):
         for needed in ("cuts", "map"):
             if self.by == needed and getattr(self, needed) is None:
                 raise ParameterError(f"recode: {needed} must be given where by = '{needed}'")
+        if self.combinations is not None and self.by != "automatic":
+            raise ParameterError(f"recode: combinations are for automatic recoding, not for by = '{self.by}'")
         cuts = self._cuts()
         if any(a >= b for a, b in pairwise(cuts)):
             raise ParameterError(f"recode: cuts = {self.cuts!r} is not allowed; cuts must ascend")
@@ -121,7 +134,8 @@ class Recode(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         notes: tuple[Note, ...] = ()
         if self.by == "automatic":
-            check_records(data, self.k, f"recode with k = {self.k}")
+            if self.combinations is None:
+                check_records(data, self.k, f"recode with k = {self.k}")
             coarse, notes = self._automatic(data, attributes, Part(progress, 0.0, 0.8))
         else:
             coarse = {}
@@ -215,6 +229,7 @@ class Recode(Method):
         self, data: Microdata, attributes: tuple[str, ...], progress: Progress
     ) -> tuple[dict[str, Coarse], tuple[Note, ...]]:
         from microveil.numerics.counting.category_merging import merge_until_frequent
+        from microveil.numerics.counting.local_suppression import sums_by_number
 
         atoms = {name: _Atoms(data, name, self.groups) for name in attributes}
         codes = [atoms[name].counted for name in attributes]
@@ -222,18 +237,45 @@ class Recode(Method):
         rows = np.column_stack([c[first] for c in codes])
         columns = [atoms[name].column for name in attributes]
         spare = int(self.leave * len(data) + 1e-9)
-        left = merge_until_frequent(rows, np.bincount(number), columns, self.k, spare, progress)
+        measures, wanted = self._wanted(data, attributes)
+        left = merge_until_frequent(
+            rows, sums_by_number(number, measures, len(first)), columns, wanted, spare, progress
+        )
         if left > spare:
+            rare = f"share their pattern of missing values with fewer than {self.k}"
+            rare = rare if self.combinations is None else "are in combinations that are too rare"
             raise DataError(
-                f"even with everything merged {count(left, 'record')} share their pattern of missing values with fewer "
-                f"than {self.k}; leave them to suppress (leave = {left / len(data):.2g}) or declare missing wildcards"
+                f"even with everything merged {count(left, 'record')} {rare}; leave them to suppress (leave = "
+                f"{left / len(data):.2g}) or declare missing wildcards"
             )
         coarse = {name: atoms[name].merged() for name in attributes}
         fewer = tuple(
             VALUES_OF_ATTRIBUTE(attribute=name, before=len(atoms[name].codes_held), after=len(coarse[name].labels))
             for name in attributes
         )
+        if self.combinations is not None:
+            return coarse, (VALUES_MERGED_FOR_COMBINATIONS(method=self.name, attributes=fewer, left=left),)
         return coarse, (VALUES_MERGED(method=self.name, attributes=fewer, left=left, k=self.k),)
+
+    def _wanted(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[FloatArray, list[Wanted]]:
+        """What each record counts for, under each measure, and how much must agree on which columns."""
+        from microveil.numerics.counting.category_merging import Wanted
+
+        measures = [np.ones(len(data))]
+        if self.combinations is None:
+            return np.column_stack(measures), [Wanted(np.arange(len(attributes)), 0, float(self.k))]
+        wanted = []
+        for asked in combinations_of(self.combinations):
+            if asked.population and len(measures) == 1:
+                measures.append(population_weights(data, f"'{asked}'"))
+            for names in asked.sets(attributes):
+                for name in set(names) - set(attributes):
+                    raise ParameterError(
+                        f"recode: a combination names '{name}', which is not among the attributes to mask"
+                    )
+                columns = np.array([attributes.index(name) for name in names], dtype=np.int64)
+                wanted.append(Wanted(columns, int(asked.population), asked.at_least))
+        return np.column_stack(measures), wanted
 
 
 class _Atoms:

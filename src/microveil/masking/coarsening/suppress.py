@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pydantic
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.guarantees import Guarantees
 from microveil.masking.notes import CELLS_EMPTIED, CELLS_OF_ATTRIBUTE, NO_CELL_EMPTIED, Note
 from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Attribute, Microdata
+from microveil.microdata.combinations import (
+    EXAMPLES,
+    Combination,
+    CombinationCounter,
+    canonical,
+    combinations_of,
+    population_weights,
+)
 from microveil.microdata.equivalence_classes import EquivalenceClasses, equivalence_classes_of, key_codes
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
 from microveil.microdata.schema import KINDS
@@ -42,6 +52,11 @@ class Suppress(Method):
 
     Instead of k, or beside it, a `risk` can be asked for: no record may have a risk above it, taken as one over the
     number of records that share its combination, or over the number of persons in the population when `weighted`.
+
+    With `combinations` only these must be frequent, each with its own threshold in records or in the population by
+    sampling weights, instead of all keys together: `"age,sex,region >= 5"`, `"every pair of keys >= 3"`, `"every triple
+    >= 100 population"`. All of them hold at once in the end: where an empty cell is a category of its own, cells
+    emptied for one combination can make an earlier one rare again, so all are gone through until none is.
 
     Recode first what has many categories; a numeric key with many distinct values is refused. The result is counted
     again at the end, as every guarantee is.
@@ -79,6 +94,11 @@ class Suppress(Method):
     weighted: bool = parameter(
         default=False, help="whether the risk refers to the population, as estimated by the sampling weights"
     )
+    combinations: Annotated[tuple[str, ...] | None, pydantic.BeforeValidator(canonical)] = parameter(
+        default=None,
+        help="combinations that must be frequent instead of all keys together, such as 'age,sex >= 5' or 'every triple "
+        ">= 100 population', with commas between them; k is not used then",
+    )
     importance: tuple[float, ...] | None = parameter(
         default=None, help="cost of a suppressed cell for each attribute; unset: equal costs"
     )
@@ -101,19 +121,32 @@ class Suppress(Method):
             raise ParameterError(
                 "suppress: weighted = True is not allowed without a risk; give the highest risk allowed"
             )
+        if self.combinations is not None and (self.risk is not None or self.count != "released"):
+            raise ParameterError(
+                "suppress: combinations have their own thresholds and are counted in the release; leave out risk and "
+                "count, and write the population into a combination, such as 'keys >= 100 population'"
+            )
         if self.importance is not None and any(dear <= 0 for dear in self.importance):
             raise ParameterError(f"suppress: importance = {self.importance} is not allowed; each must be above 0")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
-        keys = self._with_policies(data, attributes)
-        masses, targets = self._asked(data)
-        suppressed = self._cells_to_suppress(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
+        listed = combinations_of(self.combinations) if self.combinations else ()
+        keys = self._with_policies(data, _attributes_in(listed, attributes) if listed else attributes)
+        if listed:
+            suppressed = self._cells_for_all(keys, attributes, listed, Part(progress, 0.0, 0.9))
+        else:
+            masses, targets = self._asked(data)
+            suppressed = self._cells_to_suppress(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
         columns, changed = {}, []
         for name, cells in zip(attributes, suppressed.T, strict=True):
             columns[name] = _emptied(data, name, cells)
             if keys[name].missing != data[name].missing and (cells.any() or data[name].missing != "refuse"):
                 changed.append(keys[name])
-        self._check(data.with_columns(columns, changed), attributes, targets)
+        released = data.with_columns(columns, changed)
+        if listed:
+            _check_all(released, attributes, listed)
+        else:
+            self._check(released, attributes, targets)
         return Masked(columns, notes=(_note(self.name, attributes, suppressed),), attributes=tuple(changed))
 
     @classmethod
@@ -171,6 +204,31 @@ class Suppress(Method):
         keys = Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
         return suppress_nested(keys, targets, Part(progress, 0.1, 1.0))
 
+    def _cells_for_all(
+        self, data: Microdata, attributes: tuple[str, ...], listed: Iterable[Combination], progress: Progress
+    ) -> BoolArray:
+        """Which cells are emptied so that all listed combinations are frequent at once."""
+        from microveil.numerics.counting.joint_suppression import Cells, Wanted, suppress_for_all
+
+        used = _attributes_in(listed, attributes)
+        classes = equivalence_classes_of(data, used, Part(progress, 0.0, 0.1))
+        ones, wanted = np.ones(len(data)), []
+        for asked in listed:
+            masses = population_weights(data, f"'{asked}'") if asked.population else ones
+            if masses.sum() < asked.at_least * (1.0 - 1e-9):
+                raise DataError(f"'{asked}' cannot hold: all records together are {masses.sum():,.10g} {asked.unit}")
+            for names in asked.sets(attributes):
+                columns = np.array([used.index(name) for name in names], dtype=np.int64)
+                wanted.append(Wanted(columns, masses, asked.at_least))
+        own = np.array([data[name].missing != "wildcard" for name in used])
+        empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(used)])
+        costs = self._costs(attributes)[[attributes.index(name) for name in used]]
+        cells = Cells(classes.codes[classes.of_record], costs, own, empty)
+        suppressed = np.zeros((len(data), len(attributes)), dtype=bool)
+        place = [attributes.index(name) for name in used]
+        suppressed[:, place] = suppress_for_all(cells, wanted, Part(progress, 0.1, 1.0))
+        return suppressed
+
     def _costs(self, attributes: tuple[str, ...]) -> FloatArray:
         if self.importance is None:
             return np.ones(len(attributes))
@@ -187,6 +245,26 @@ class Suppress(Method):
         if len(targets) > 1:
             required["population"] = max(1.0, float(targets[1]) * (1.0 - 1e-9))
         Guarantees.of(equivalence_classes_of(released, attributes), weighted=True).check(required)
+
+
+def _attributes_in(listed: Iterable[Combination], attributes: Sequence[str]) -> tuple[str, ...]:
+    """The attributes that combinations are about, in the order in which they are masked."""
+    used = {name for asked in listed for names in asked.sets(attributes) for name in names}
+    for name in sorted(used - set(attributes)):
+        raise ParameterError(
+            f"suppress: a combination names '{name}', which is not among the attributes to mask; add it to them, or "
+            f"write combinations of these, such as {EXAMPLES}"
+        )
+    return tuple(name for name in attributes if name in used)
+
+
+def _check_all(released: Microdata, attributes: Sequence[str], listed: Iterable[Combination]) -> None:
+    """Count all combinations in what is to be released; nothing is that has a rare one."""
+    counter = CombinationCounter(released, attributes)
+    for asked in listed:
+        found = counter.count(asked)
+        if not found.holds:
+            raise GuaranteeError(f"'{asked}' does not hold together with the other combinations: {found.sentence}")
 
 
 def _emptied(data: Microdata, name: str, cells: BoolArray) -> pa.Array:

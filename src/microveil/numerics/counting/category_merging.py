@@ -10,8 +10,11 @@ import numpy as np
 
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
+from microveil.numerics.counting.local_suppression import sums_by_number
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
+
+_ROUNDING = 1e-9
 
 
 @dataclass
@@ -67,24 +70,39 @@ def _loss(held: FloatArray) -> float:
     return float(sizes.sum() * np.log(sizes.sum()) - (sizes * np.log(sizes)).sum()) if len(sizes) else 0.0
 
 
-def merge_until_frequent(
-    codes: IntArray, counts: IntArray, columns: Sequence[Column], k: int, spare: int, progress: Progress = silent
-) -> int:
-    """Merge in the columns, the least loss first, until at most `spare` records are in combinations of fewer than k.
+@dataclass(frozen=True)
+class Wanted:
+    """The rows that agree on these columns must come to at least the target, by one of the measures of each row."""
 
-    Rows of `codes` occur `counts` times. Only merges that touch a rare combination are made. Gives the number of
-    records still in rare combinations: more than `spare` where nothing is left to merge.
+    columns: IntArray
+    measure: int
+    target: float
+
+
+def merge_until_frequent(
+    codes: IntArray,
+    masses: FloatArray,
+    columns: Sequence[Column],
+    wanted: Sequence[Wanted],
+    spare: int,
+    progress: Progress = silent,
+) -> int:
+    """Merge in the columns, the least loss first, until at most `spare` records are in combinations that are too rare.
+
+    Rows of `codes` have the `masses`, a column for each measure; the first of them is the number of records. Only
+    merges that touch a rare combination are made. Gives the number of records still in rare combinations: more than
+    `spare` where nothing is left to merge.
     """
-    codes, counts = codes.copy(), counts.copy()
+    codes, masses = codes.copy(), masses.copy()
     at_first, done = 0, 0
     while True:
-        rare = agreeing_sums(codes, counts[:, None].astype(np.float64))[:, 0] < k
-        left = int(counts[rare].sum())
+        rare = np.column_stack([_rare(codes, masses, one) for one in wanted])
+        left = int(masses[rare.any(axis=1), 0].sum().round())
         if left <= spare:
             return left
         best: tuple[float, int, IntArray] | None = None
         for at, column in enumerate(columns):
-            found = codes[rare, at]
+            found = codes[rare[:, [at in one.columns for one in wanted]].any(axis=1), at]
             touched = np.zeros(len(column.counts), dtype=bool)
             touched[found[(found >= 0) & (found < len(touched))]] = True
             for loss, names in column.merges(touched):
@@ -96,6 +114,14 @@ def merge_until_frequent(
         columns[at].join(names)
         codes[np.isin(codes[:, at], names), at] = names[0]
         number, first = number_rows([c + 1 for c in codes.T])
-        counts, codes = np.bincount(number, weights=counts).astype(np.int64), codes[first]
+        masses, codes = sums_by_number(number, masses, len(first)), codes[first]
         at_first, done = max(at_first, left), done + 1
         progress(1.0 - left / at_first, "merging the categories with the least loss")
+
+
+def _rare(codes: IntArray, masses: FloatArray, wanted: Wanted) -> BoolArray:
+    """For each row, whether too little agrees with it on the wanted columns."""
+    rows = codes[:, wanted.columns]
+    number, first = number_rows([column + 1 for column in rows.T])
+    mass = sums_by_number(number, masses[:, [wanted.measure]], len(first))
+    return np.asarray(agreeing_sums(rows[first], mass)[:, 0] < wanted.target * (1.0 - _ROUNDING))[number]
