@@ -24,6 +24,7 @@ _GUIDES = (
     "choosing",
     "release",
     "missing",
+    "survey_risk",
     "series",
     "graphs",
     "tables",

@@ -17,6 +17,7 @@ from microveil.attacks.population.suda import Suda
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
+from microveil.numerics.counting.suda import dis_suda, match_probability
 
 TOWN = {"sex": ["f", "f", "m", "m", "m", "f"], "job": ["cook", "cook", "cook", "cook", "judge", "nurse"]}
 KEYS = ["Key1", "Key2", "Key3", "Key4"]
@@ -106,7 +107,7 @@ def test_scores_are_those_of_all_sets_in_which_a_person_still_agrees(rows: list[
     tables = [mv.Microdata.of(dict(zip(names, x.T.tolist(), strict=True)), schema) for x in (before, after)]
     pair = Pair.of(*tables, known=names)
     risk = Suda(fraction=0.3).assess_pair(Suda.facing(pair))
-    n = len(rows)
+    n, full, agreed = len(rows), np.zeros(len(rows)), np.zeros(len(rows))
     for i in range(n):
         unique = [
             set(s)
@@ -115,8 +116,11 @@ def test_scores_are_those_of_all_sets_in_which_a_person_still_agrees(rows: list[
             if not any((after[i, list(s)] == after[j, list(s)]).all() for j in range(n) if j != i)
         ]
         minimal = [s for s in unique if not any(t < s for t in unique)]
-        score = sum(factorial(4 - len(s)) for s in minimal if all(before[i, a] == after[i, a] for a in s))
-        assert (risk.per_record[i] > 0) == (score > 0)
+        full[i] = sum(factorial(4 - len(s)) for s in minimal)
+        agreed[i] = sum(factorial(4 - len(s)) for s in minimal if all(before[i, a] == after[i, a] for a in s))
+    frequencies = np.array([(after == row).all(axis=1).sum() for row in after])
+    match = match_probability(int((frequencies == 1).sum()), int((frequencies == 2).sum()), 0.3)
+    assert risk.per_record == pytest.approx(dis_suda(agreed, 4, match, full))
 
 
 @pytest.mark.parametrize("wrong", [{"size": 0}, {"fraction": 0}, {"fraction": 1.1}, {"classes": 0}, {"size": 2.5}])

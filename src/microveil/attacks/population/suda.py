@@ -58,7 +58,7 @@ class Suda(Attack):
     )
     source: ClassVar[str] = (
         "Elliot, Manning and Ford (2002) on special uniques and scores; Manning, Haglin and Keane (2008) on the "
-        "search; Elliot, Manning, Mayes, Gurd and Bane (2005) on DIS-SUDA; Skinner and Elliot (2002) on data intrusion "
+        "search; Elliot et al. (2005) on DIS-SUDA; Skinner and Elliot (2002) on data intrusion "
         "simulation"
     )
 
