@@ -16,14 +16,11 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.progress import Progress, silent
-from microveil.typing import BoolArray, IntArray
-
-ShortArray = npt.NDArray[np.int32]  # half as long, because it is read at random
+from microveil.typing import BoolArray, IntArray, ShortArray
 
 _MOST_SETS = 10_000
 _FEW = 1024
