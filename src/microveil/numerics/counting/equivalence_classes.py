@@ -93,8 +93,8 @@ def _found_in_tree(codes: ShortArray, ends: ShortArray, masses: FloatArray) -> F
     """
     n, levels = codes.shape
     looks = np.zeros(n, dtype=np.bool_)
-    for row in range(n):
-        looks[row] = np.min(codes[row]) < 0
+    for each in range(n):
+        looks[each] = np.min(codes[each]) < 0
     sums = masses.copy()
     branches = np.empty((n + 1, 3), dtype=np.int64)  # level, first row, end
     for row in np.flatnonzero(looks):
