@@ -25,6 +25,7 @@ _GUIDES = (
     "rules",
     "release",
     "missing",
+    "survey_risk",
     "series",
     "graphs",
     "tables",

@@ -96,6 +96,8 @@ ATTACKS = {
     "ranking-intervals": "microveil.attacks.ranking_intervals:RankingIntervals",
     "interval-disclosure": "microveil.attacks.intervals:IntervalDisclosure",
     "uniqueness": "microveil.attacks.uniqueness:Uniqueness",
+    "household-risk": "microveil.attacks.population.household_risk:HouseholdRisk",
+    "suda": "microveil.attacks.population.suda:Suda",
     "singling-out": "microveil.attacks.singling_out:SinglingOut",
     "attribute-disclosure": "microveil.attacks.attribute_disclosure:AttributeDisclosure",
     "class-disclosure": "microveil.attacks.class_disclosure:ClassDisclosure",

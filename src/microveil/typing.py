@@ -7,4 +7,5 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+ShortArray = npt.NDArray[np.int32]  # half as long, for kernels that read at random
 BoolArray = npt.NDArray[np.bool_]

@@ -47,6 +47,24 @@ def test_the_plain_form_of_the_risk_of_a_file_has_its_headline_and_the_small_fre
         "below": {"2": 1, "3": 3, "5": 7, "10": 16},
         "below_without_wildcards": {"2": 1, "3": 3, "5": 7, "10": 16},
         "population": False,
+        "combinations": {
+            "count": 4,
+            "carrying_half": 2,
+            "largest": [
+                {"records": n, "expected": pytest.approx(1.0), "percent": pytest.approx(25.0)} for n in (1, 2, 4, 9)
+            ],
+        },
+        "suda": {
+            "size": 1,
+            "records": 1,
+            "score": 1.0,
+            "largest": 1.0,
+            "fraction": 1.0,
+            "dis": 1.0,
+            "by_attribute": {"job": 100.0},
+            "by_size": {"1": 100.0},
+        },
+        "households": None,
     }
 
 
@@ -217,9 +235,10 @@ def test_the_risks_of_records_are_written_privately(file: Path, run: Callable[..
     out = tmp_path / "risks.csv"
     assert run("risk", file, "--keys", "age,sex", "--weight", "w", "--records", out).status == 0
     table = pyarrow.csv.read_csv(out)
-    assert table.column_names == ["record", "frequency", "population_frequency", "risk"]
-    assert table["frequency"].to_pylist() == [10] * 40 + [1]
-    assert table["population_frequency"].to_pylist()[-1] == 5
+    assert table.column_names == ["record", "fk", "Fk", "risk", "suda", "dis", "combination"]
+    assert table["fk"].to_pylist() == [10] * 40 + [1]
+    assert table["Fk"].to_pylist()[-1] == 5
+    assert table["combination"].to_pylist()[-1] == 1
     assert out.stat().st_mode & 0o777 == 0o600
     assert run("risk", file, "--keys", "age,sex", "--records", out).status == 1  # it exists already
 

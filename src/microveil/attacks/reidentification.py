@@ -8,21 +8,26 @@ the intruder does not know who is in it, so its chance is multiplied by the chan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from microveil.attacks.base import Attack, Risk
+from microveil.attacks.population.special_uniques import MOST_KEYS, SpecialUniques, special_uniques_of
 from microveil.attacks.uniqueness import Uniqueness
 from microveil.comparison.pairs import Pair
 from microveil.display import html_table, number, paragraph, text_table
 from microveil.errors import GuaranteeError, ParameterError, brief
+from microveil.masking.households import household_of
 from microveil.microdata.equivalence_classes import EquivalenceClasses, beside_wildcards, equivalence_classes_of
 from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS, Attribute
+from microveil.numerics.counting.individual_risk import Estimate, at_least_one, individual_risk, threshold_for
 from microveil.progress import Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 from microveil.units import THRESHOLD, probability
@@ -37,6 +42,7 @@ _REASONS: Mapping[Source, str] = {
     "links": "the nodes of the graph have no attributes",
 }
 _LINKAGE = "linkage"
+_LARGEST = 10  # so many combinations are told of by themselves
 _ROUNDING = 1e-9
 
 
@@ -84,12 +90,56 @@ class RiskSummary:
 
 
 @dataclass(frozen=True)
+class Combinations:
+    """What each combination of key values contributes to the global risk, the largest contribution first: how many
+    records have it, and the sum of their risks. `of_record` is the place of each record's combination in this order,
+    from 1."""
+
+    records: IntArray = field(repr=False)
+    expected: FloatArray = field(repr=False)
+    of_record: IntArray = field(repr=False)
+
+    @classmethod
+    def of(cls, classes: EquivalenceClasses, per_record: FloatArray) -> Combinations:
+        """Records with exactly the same keys, also the same empty cells, have one combination."""
+        order = np.argsort(classes.of_record, kind="stable")
+        expected = np.bincount(classes.of_record[order], weights=per_record[order], minlength=len(classes)).astype(
+            float
+        )
+        largest = np.lexsort((classes.counts, -expected.round(9)))  # sums that differ by rounding alone are equal
+        place = np.empty(len(classes), dtype=np.int64)
+        place[largest] = np.arange(1, len(classes) + 1)
+        return cls(classes.counts[largest], expected[largest], place[classes.of_record])
+
+    def carrying(self, share: float) -> int:
+        """How many combinations, the largest first, have this share of the global risk together."""
+        summed = np.cumsum(self.expected)
+        return int(np.searchsorted(summed, share * summed[-1] - _ROUNDING)) + 1 if len(summed) else 0
+
+    def to_plain(self) -> dict[str, Any]:
+        """Numbers alone: which values a combination has is told by the records that have it."""
+        total = float(self.expected.sum())
+        shown = zip(self.records[:_LARGEST].tolist(), self.expected[:_LARGEST].tolist(), strict=True)
+        return {
+            "count": len(self.records),
+            "carrying_half": self.carrying(0.5),
+            "largest": [
+                {"records": records, "expected": expected, "percent": 100 * expected / total if total else 0.0}
+                for records, expected in shown
+            ],
+        }
+
+
+@dataclass(frozen=True)
 class FileRisk:
     """The risk of re-identification in a file that is released as it is, for an intruder who knows the keys.
 
-    For each record `frequencies` is how many records of the file agree with it on the keys (`without_wildcards` where
-    an empty cell agrees with empty cells only), `population` how many of the population by the sampling weights (none
-    without weights), and `per_record` its probability of being re-identified.
+    For each record `per_record` is its probability of being re-identified. `classes` are the combinations of the keys;
+    by them `frequencies` is how many records of the file agree with each record (`without_wildcards` where an empty
+    cell agrees with empty cells only), and `population` how many of the population, where the file is a sample: it is
+    the `fraction` of the population. `household` is the number of each record's household, if households are declared,
+    and `household_risk` the probability that it or another member is re-identified. `special_uniques` has the SUDA
+    scores.
 
     >>> people = Microdata.of({"sex": ["f", "f", "m", "m", "m"], "job": ["cook", "cook", "cook", "cook", "judge"]})
     >>> found = risk_of_file(people, ["sex", "job"])
@@ -99,12 +149,53 @@ class FileRisk:
 
     keys: tuple[str, ...]
     source: Source
-    frequencies: IntArray = field(repr=False)
-    without_wildcards: IntArray = field(repr=False)
-    population: FloatArray | None = field(repr=False)
+    classes: EquivalenceClasses = field(repr=False)
     per_record: FloatArray = field(repr=False)
+    is_sample: bool = False
+    fraction: float = 1.0
+    household: IntArray | None = field(default=None, repr=False)
     threshold: float = THRESHOLD
     named: tuple[str, ...] = ()  # the keys as they are told to people: a series by its name
+
+    @cached_property
+    def frequencies(self) -> IntArray:
+        return self.classes.per_record
+
+    @property
+    def without_wildcards(self) -> IntArray:
+        return self.classes.per_record_without_wildcards
+
+    @cached_property
+    def population(self) -> FloatArray | None:
+        return self.classes.population[self.classes.of_record] if self.is_sample else None
+
+    @cached_property
+    def household_risk(self) -> FloatArray | None:
+        return None if self.household is None else at_least_one(self.per_record, self.household)
+
+    @cached_property
+    def special_uniques(self) -> SpecialUniques | None:
+        """The minimal sample uniques; none without keys, or with more of them than SUDA takes."""
+        return special_uniques_of(self.classes, None, self.fraction) if 0 < len(self.keys) <= MOST_KEYS else None
+
+    @cached_property
+    def combinations(self) -> Combinations:
+        """The combinations of keys with the largest sums of risk first."""
+        return Combinations.of(self.classes, self.per_record)
+
+    def threshold_for(self, expected: float) -> float:
+        """The threshold above which records must be treated so that at most this many re-identifications are expected:
+        if each risk above it is lowered to it, that is their number.
+
+        >>> people = Microdata.of({"job": ["cook", "cook", "judge", "nurse"]}, keys=["job"])
+        >>> risk_of_file(people).threshold_for(2.0)
+        0.5
+        """
+        return threshold_for(self.per_record, check_target(expected))
+
+    def with_target(self, expected: float) -> FileRisk:
+        """The same with the threshold at which at most this many re-identifications are expected."""
+        return replace(self, threshold=self.threshold_for(expected))
 
     @property
     def declared(self) -> bool:
@@ -120,7 +211,7 @@ class FileRisk:
     @property
     def assumption(self) -> str:
         """What the intruder is assumed to know of who is in the file."""
-        return _assumption(weighted=self.population is not None)
+        return _assumption(weighted=self.is_sample)
 
     def rows(self) -> list[tuple[str, str]]:
         """What each figure is, and its value."""
@@ -129,7 +220,16 @@ class FileRisk:
              beside_wildcards(self.below(k), self.below_without_wildcards(k)))
             for k in BELOW[1:]
         ]  # fmt: skip
-        return summary_rows(self.summary)[0] + below
+        return summary_rows(self.summary)[0] + below + self._household_rows()
+
+    def _household_rows(self) -> list[tuple[str, str]]:
+        if self.household_risk is None:
+            return []
+        expected = float(self.household_risk.sum())
+        return [("expected re-identifications through households", f"{number(expected)} ({self._share(expected)} %)")]
+
+    def _share(self, expected: float) -> str:
+        return f"{100 * expected / max(1, len(self.per_record)):.3g}"
 
     def below(self, k: int) -> int:
         """How many records agree with fewer than k records on the keys, themselves included."""
@@ -163,18 +263,58 @@ class FileRisk:
             "expected_percent": self.summary.share,
             "below": {str(k): self.below(k) for k in BELOW},
             "below_without_wildcards": {str(k): self.below_without_wildcards(k) for k in BELOW},
-            "population": self.population is not None,
+            "population": self.is_sample,
+            "combinations": self.combinations.to_plain(),
+            "suda": self._suda_plain(),
+            "households": self._households_plain(),
+        }
+
+    def _suda_plain(self) -> dict[str, Any] | None:
+        found = self.special_uniques
+        if found is None:
+            return None
+        return {
+            "size": found.size,
+            "records": int((found.scores > 0).sum()),
+            "score": float(found.scores.sum()),
+            "largest": float(found.scores.max(initial=0.0)),
+            "fraction": self.fraction,
+            "dis": float(found.dis().sum()),
+            "by_attribute": dict(found.by_attribute),
+            "by_size": {str(size): share for size, share in found.by_size.items()},
+        }
+
+    def _households_plain(self) -> dict[str, Any] | None:
+        if self.household is None or self.household_risk is None:
+            return None
+        first = np.unique(self.household, return_index=True)[1]
+        return {
+            "count": len(first),
+            "expected": float(self.household_risk[first].sum()),
+            "expected_persons": float(self.household_risk.sum()),
+            "largest": float(self.household_risk.max(initial=0.0)),
         }
 
     def to_records(self) -> Microdata:
-        """A row for each record: its number, frequency, population frequency and risk. Keep it private."""
-        population = {} if self.population is None else {"population_frequency": self.population}
-        return Microdata.of({
-            "record": np.arange(1, len(self.per_record) + 1).tolist(),
-            "frequency": self.frequencies.tolist(),
-            **{name: values.tolist() for name, values in population.items()},
-            "risk": self.per_record.tolist(),
-        })  # fmt: skip
+        """A row for each record. Keep it private.
+
+        Its number; `fk`, how many records agree with it on the keys; `Fk`, how many of the population; its `risk`; its
+        SUDA score `suda` and DIS-SUDA `dis`, if there are no more keys than SUDA takes; `household_risk`, where a
+        household is declared; and the place of its `combination` in the order of contributions to the global risk.
+        """
+        special = self.special_uniques
+        scores = {} if special is None else {"suda": special.scores, "dis": special.dis()}
+        household = {} if self.household_risk is None else {"household_risk": self.household_risk}
+        columns: dict[str, Any] = {
+            "record": np.arange(1, len(self.per_record) + 1),
+            "fk": self.frequencies,
+            "Fk": self.frequencies.astype(np.float64) if self.population is None else self.population,
+            "risk": self.per_record,
+            **scores,
+            **household,
+            "combination": self.combinations.of_record,
+        }
+        return Microdata.of({name: values.tolist() for name, values in columns.items()})
 
     def to_frame(self) -> Any:
         """The same as a table of the frame type that a dict becomes."""
@@ -264,22 +404,58 @@ def check_threshold(threshold: float) -> float:
     return probability(threshold, "the threshold")
 
 
+def check_target(expected: float) -> float:
+    """A target is a number of re-identifications above 0."""
+    if isinstance(expected, bool) or not isinstance(expected, int | float) or not 0 < expected < math.inf:
+        raise ParameterError(
+            f"target = {brief(expected)} is not allowed; it is a number of re-identifications above 0, such as 5"
+        )
+    return float(expected)
+
+
+def _check_fraction(fraction: float | None, population: int | None, records: int) -> float | None:
+    """The fraction of the population that the file is, where one of the two is given."""
+    if fraction is not None and population is not None:
+        raise ParameterError("give the sampling fraction or the size of the population, not both")
+    if fraction is not None:
+        if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction <= 1:
+            raise ParameterError(
+                f"fraction = {brief(fraction)} is not allowed; it is a share above 0 and up to 1, such as 0.01"
+            )
+        return float(fraction)
+    if population is not None:
+        if isinstance(population, bool) or not isinstance(population, int) or population < max(1, records):
+            raise ParameterError(
+                f"population = {brief(population)} is not allowed; it is a whole number, at least that of the records"
+            )
+        return records / population
+    return None
+
+
 def risk_of_file(
     data: Any,
     keys: Sequence[str] | None = None,
     *,
     threshold: float = THRESHOLD,
+    estimate: Estimate = "negative-binomial",
+    fraction: float | None = None,
+    population: int | None = None,
     progress: Progress = silent,
 ) -> FileRisk:
     """The risk of a file that is not masked, for an intruder who knows the keys: by default those that its schema
     declares, or without any every attribute that is not an identifier, a weight or a household number. Nodes of a graph
     without attributes are all alike.
 
-    Sampling weights that the schema declares say how many of the population agree with a record. A missing key counts
-    as its schema says: as a wildcard it agrees with every value.
+    Sampling weights that the schema declares say how many of the population agree with a record. Where there are none,
+    the sampling fraction or the size of the population does; without either the file is the whole population. DIS-SUDA
+    takes the fraction that is given, else the one that the weights say. A missing key counts as its schema says: as a
+    wildcard it agrees with every value. `estimate` is the expected 1/F under a negative binomial distribution, its
+    usual approximation, or 1 over the estimate of F.
     """
-    from microveil.numerics.counting.individual_risk import individual_risk
-
+    if estimate not in get_args(Estimate):
+        raise ParameterError(
+            f"estimate = {brief(estimate)} is not allowed; it is one of {', '.join(get_args(Estimate))}"
+        )
     table = as_microdata(data)
     source: Source = "given" if keys else "keys" if table.schema.keys else "all"
     chosen = keys or table.schema.keys
@@ -291,13 +467,24 @@ def risk_of_file(
         names = resolve_attributes(table, chosen, KINDS, "the risk of a file")
     else:
         source = "links"
+    given = _check_fraction(fraction, population, len(table))
     counted = _combinations(table, names, progress)
-    frequencies = counted.per_record
-    population = None if table.schema.weight is None else counted.population[counted.of_record]
-    risk = individual_risk(frequencies, frequencies.astype(np.float64) if population is None else population)
-    without = counted.per_record_without_wildcards
-    threshold, named = check_threshold(threshold), table.schema.collapsed(names)
-    return FileRisk(names, source, frequencies, without, population, risk, threshold, named)
+    weighted = table.schema.weight is not None
+    if given is not None and not weighted:
+        counted = replace(counted, weights=counted.counts / given)
+    total = float(counted.weights.sum())
+    risk = individual_risk(counted.frequencies, counted.population, estimate)[counted.of_record]
+    return FileRisk(
+        names,
+        source,
+        counted,
+        risk,
+        is_sample=weighted or given is not None,
+        fraction=given or min(1.0, len(table) / total if total else 1.0),
+        household=household_of(table),
+        threshold=check_threshold(threshold),
+        named=table.schema.collapsed(names),
+    )
 
 
 def headline_of(
@@ -331,7 +518,7 @@ def headline_of(
     after = _summary(chances, counted, check_threshold(threshold))
     declared = pair.knowledge.source == "keys"
     was, became = (replace(summary, declared=declared) for summary in (_with_links(before.summary, unmasked), after))
-    if before.population is None:
+    if not before.is_sample:
         return Headline(was, became)
     told = _summary(by_linkage, counted, threshold) if by_linkage else None
     return Headline(was, became, weighted=True, in_file=told)

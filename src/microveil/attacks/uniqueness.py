@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from microveil.attacks.base import Attack, Risk
+from microveil.attacks.population.sampling import sampling_weights
 from microveil.comparison.columns import label_codes
 from microveil.comparison.pairs import Pair
 from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
 from microveil.microdata.microdata import as_microdata
 from microveil.microdata.schema import KINDS
+from microveil.numerics.counting.individual_risk import individual_risk
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
@@ -27,7 +29,8 @@ class Uniqueness(Attack):
     If f released records agree and the file is the whole population, the chance of a right choice is 1/f where the
     person's own record agrees, and 0 where masking has changed it. If the file is a sample, more of the population
     agree: by the sampling weights, or by the size of the population, F is estimated, and the chance is the expected
-    1/F under a negative binomial distribution, or plainly 1 over the estimate. Numbers are compared exactly where
+    1/F under a negative binomial distribution, the individual risk; or its usual approximation; or plainly 1 over the
+    estimate. Numbers are compared exactly where
     masking left most of them as they were; else only by which of `classes` equal parts of the original they lie in.
     Attributes that masking left alone in every record are compared by themselves too, and the larger chance counts.
     Where labels for several values are released, such as intervals and sets, a person is taken to be found by the label
@@ -60,14 +63,15 @@ class Uniqueness(Attack):
         "with cells missing in the same way"
     )
     source: ClassVar[str] = (
-        "Benedetti and Franconi (1998); Polettini and Stander (2004) on the negative binomial form; Elliot (2002) on "
-        "file and record level; Fayyoumi (2008), section 2.4.1"
+        "Benedetti and Franconi (1998); Polettini and Stander (2004) on the negative binomial form; Franconi and "
+        "Polettini (2004) on the approximation; Elliot (2002) on file and record level; Fayyoumi (2008), section 2.4.1"
     )
 
-    estimate: Literal["negative-binomial", "ratio", "none"] = parameter(
+    estimate: Literal["negative-binomial", "approximation", "ratio", "none"] = parameter(
         default="negative-binomial",
-        help="risk of a record in a sample: the expected 1/F under a negative binomial distribution, 1 over the "
-        "estimated population frequency F (ratio), or 1/f as if the file were the population (none)",
+        help="risk of a record in a sample: the expected 1/F under a negative binomial distribution, its approximation "
+        "p / (f - (1 - p)) for frequencies f above 2 in a sample of the fraction p, 1 over the estimated population "
+        "frequency F (ratio), or 1/f as if the file were the population (none)",
     )
     population: int | None = parameter(
         default=None,
@@ -111,37 +115,25 @@ class Uniqueness(Attack):
 
     def _weights(self, pair: Pair) -> FloatArray:
         """How many of the population each record stands for."""
-        weight = pair.original.schema.weight
-        if self.estimate == "none":
-            return np.ones(len(pair))
-        if self.population is not None:
-            return np.full(len(pair), max(1.0, self.population / len(pair)))
-        if weight is None:
-            return np.ones(len(pair))
-        released = pair.masked if weight in pair.masked.names else pair.original  # a sample has weights of its own
-        return np.nan_to_num(released.numbers(weight).values)
+        return np.ones(len(pair)) if self.estimate == "none" else sampling_weights(pair, self.population)
 
     def _chances(self, found: IntArray, weight: FloatArray) -> FloatArray:
-        from microveil.numerics.counting.individual_risk import individual_risk
-
-        if self.estimate == "ratio":
-            return 1.0 / np.maximum(np.maximum(weight, found), 1.0)
-        return individual_risk(found, weight)
+        return individual_risk(found, weight, "ratio" if self.estimate == "none" else self.estimate)
 
 
 @dataclass(frozen=True)
 class Shared:
     """The combinations of both files in one numbering; those of the released records are counted.
 
-    `before` and `after` are the combination of each record, and `own` says whether the two agree. `original` are the
-    combinations of the original by itself, by its values where labels are released.
+    `before` and `after` are the combination of each record, and `same` says for each attribute whether the two agree.
+    `original` are the combinations of the original by itself, by its values where labels are released.
     """
 
     released: EquivalenceClasses
     original: EquivalenceClasses
     before: IntArray
     after: IntArray
-    own: BoolArray
+    same: BoolArray
 
     @classmethod
     def of(cls, pair: Pair, attributes: Sequence[str], classes: int, weights: FloatArray) -> Shared:
@@ -149,7 +141,7 @@ class Shared:
 
         n = len(pair)
         columns = [_codes(pair, name, classes) for name in attributes]
-        own = np.all([(c[:n] == c[n:]) | (c[:n] < 0) | (c[n:] < 0) for c in columns], axis=0)
+        same = np.column_stack([(c[:n] == c[n:]) | (c[:n] < 0) | (c[n:] < 0) for c in columns])
         numbers, first = number_rows([c + 1 for c in columns])
         counts = np.bincount(numbers[n:], minlength=len(first)).astype(np.int64)
         weight = np.bincount(numbers[n:], weights=weights, minlength=len(first)).astype(np.float64)
@@ -159,7 +151,12 @@ class Shared:
             key_codes(pair.original, name) if name in pair.recoded else column[:n]
             for name, column in zip(attributes, columns, strict=True)
         ]
-        return cls(released, EquivalenceClasses.of(attributes, true), numbers[:n], numbers[n:], np.asarray(own))
+        return cls(released, EquivalenceClasses.of(attributes, true), numbers[:n], numbers[n:], same)
+
+    @property
+    def own(self) -> BoolArray:
+        """The records whose combination still agrees with that of the person."""
+        return np.asarray(self.same.all(axis=1))
 
     @property
     def unique_after(self) -> BoolArray:

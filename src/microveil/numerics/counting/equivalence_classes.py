@@ -7,9 +7,10 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.distinct_rows import number_rows
-from microveil.typing import FloatArray, IntArray
+from microveil.typing import FloatArray, IntArray, ShortArray
 
 _FEW_ROWS = 8000  # of which all pairs are compared sooner than patterns are joined
+_MANY_PATTERNS = 16  # of which every two would be joined
 
 
 @kernel
@@ -41,7 +42,8 @@ def agreeing_sums(codes: IntArray, masses: FloatArray) -> FloatArray:
     """For distinct rows of codes, the masses of all rows that agree with each, itself included; a column a measure.
 
     Rows with missing cells in the same columns are compared together with those of another such pattern on the columns
-    that both know, so the work grows with the number of patterns and not with that of agreeing pairs.
+    that both know, so the work grows with the number of patterns and not with that of agreeing pairs. Where there are
+    many patterns, each row looks for those that agree with it in a tree of all rows instead.
 
     >>> agreeing_sums(np.array([[0, 0], [0, 1], [0, -1]]), np.array([[5.0], [1.0], [2.0]]))[:, 0].tolist()
     [7.0, 3.0, 8.0]
@@ -53,6 +55,8 @@ def agreeing_sums(codes: IntArray, masses: FloatArray) -> FloatArray:
     if len(codes) <= _FEW_ROWS:
         return sums_by_pairs(np.ascontiguousarray(codes), np.ascontiguousarray(sums), 0)
     pattern_of, first = number_rows([column.astype(np.int64) for column in known.T], [2] * known.shape[1])
+    if len(first) > _MANY_PATTERNS:
+        return _sums_by_tree(codes, sums)
     members = [np.flatnonzero(pattern_of == pattern) for pattern in range(len(first))]
     for p in range(len(members)):
         for q in range(p + 1):
@@ -60,6 +64,74 @@ def agreeing_sums(codes: IntArray, masses: FloatArray) -> FloatArray:
                 continue
             both = np.flatnonzero(known[first[p]] & known[first[q]])
             _add(sums, codes, masses, members[p], members[q], both)
+    return sums
+
+
+def _sums_by_tree(codes: IntArray, masses: FloatArray) -> FloatArray:
+    """The same by a tree whose levels are the columns: those with few codes first, so that a missing cell, which leads
+    to every branch, meets few of them at the top, and at the bottom those of few rows."""
+    columns = codes[:, np.argsort(codes.max(axis=0), kind="stable")]
+    order = np.lexsort(columns.T[::-1])
+    ordered = np.ascontiguousarray(columns[order].astype(np.int32))
+    begins = np.zeros(len(order) + 1, dtype=np.bool_)
+    begins[[0, -1]] = True
+    ends = np.empty(ordered.shape, dtype=np.int32)  # of the branch at each level that a row is in
+    for level, column in enumerate(ordered.T):
+        begins[1:-1] |= column[1:] != column[:-1]
+        bounds = np.flatnonzero(begins)
+        ends[:, level] = np.repeat(bounds[1:], np.diff(bounds))
+    sums = np.empty_like(masses)
+    sums[order] = _found_in_tree(ordered, ends, masses[order])
+    return sums
+
+
+@kernel
+def _found_in_tree(codes: ShortArray, ends: ShortArray, masses: FloatArray) -> FloatArray:
+    """For each row the masses of those that agree with it: the rows are sorted, and a branch is a stretch of them.
+
+    Rows without missing cells agree with none of their like, so they are found and need not look.
+    """
+    n, levels = codes.shape
+    looks = np.zeros(n, dtype=np.bool_)
+    for each in range(n):
+        looks[each] = np.min(codes[each]) < 0
+    sums = masses.copy()
+    branches = np.empty((n + 1, 3), dtype=np.int64)  # level, first row, end
+    for row in np.flatnonzero(looks):
+        branches[0, 0], branches[0, 1], branches[0, 2] = 0, 0, n
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            level, low, high = branches[waiting, 0], branches[waiting, 1], branches[waiting, 2]
+            if high - low == 1:
+                while level < levels and (
+                    codes[row, level] == codes[low, level] or codes[row, level] < 0 or codes[low, level] < 0
+                ):
+                    level += 1
+                if level == levels and low != row:
+                    for measure in range(masses.shape[1]):
+                        sums[row, measure] += masses[low, measure]
+                        if not looks[low]:
+                            sums[low, measure] += masses[row, measure]
+                continue
+            code = codes[row, level]
+            at = low
+            while at < high and (code < 0 or codes[at, level] < 0):  # a missing cell agrees with every branch
+                end = ends[at, level]
+                branches[waiting, 0], branches[waiting, 1], branches[waiting, 2] = level + 1, at, end
+                waiting += 1
+                at = end
+            if code >= 0:
+                above = high
+                while at < above:
+                    middle = (at + above) // 2
+                    if codes[middle, level] < code:
+                        at = middle + 1
+                    else:
+                        above = middle
+                if at < high and codes[at, level] == code:
+                    branches[waiting, 0], branches[waiting, 1], branches[waiting, 2] = level + 1, at, ends[at, level]
+                    waiting += 1
     return sums
 
 

@@ -6,10 +6,14 @@ share it in the population follows a negative binomial distribution: F = f, f + 
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
 from microveil.typing import FloatArray, IntArray
+
+Estimate = Literal["negative-binomial", "approximation", "ratio"]
 
 _MANY, _TERMS = 20, 60
 
@@ -35,12 +39,55 @@ def expected_inverse(sampled: npt.ArrayLike, rate: npt.ArrayLike) -> FloatArray:
     return np.asarray((1.0 - q) / f * found)
 
 
-def individual_risk(sampled: IntArray, population: FloatArray) -> FloatArray:
+def approximate_inverse(sampled: npt.ArrayLike, rate: npt.ArrayLike) -> FloatArray:
+    """The usual approximation of the same: exact for f = 1 and 2, and p / (f - (1 - p)) for larger f.
+
+    >>> approximate_inverse([1, 2, 4], [0.5, 0.5, 0.5]).round(6).tolist()
+    [0.693147, 0.306853, 0.142857]
+    """
+    f, p = np.broadcast_arrays(np.asarray(sampled, dtype=np.float64), np.asarray(rate, dtype=np.float64))
+    return np.where(f <= 2, expected_inverse(np.minimum(f, 2.0), p), p / (np.maximum(f, 3.0) - (1.0 - p)))
+
+
+def individual_risk(sampled: IntArray, population: FloatArray, estimate: Estimate = "negative-binomial") -> FloatArray:
     """The same for every record, from how many of the sample and (estimated) of the population agree with it.
 
     >>> individual_risk(np.array([1, 2, 2]), np.array([1.0, 4.0, 2.0])).round(6).tolist()
     [1.0, 0.306853, 0.5]
     """
     f = np.maximum(sampled, 1).astype(np.float64)
+    if estimate == "ratio":
+        return 1.0 / np.maximum(population, f)
+    inverse = expected_inverse if estimate == "negative-binomial" else approximate_inverse
     cases, case_of = np.unique(np.column_stack([f, np.maximum(population, f)]), axis=0, return_inverse=True)
-    return expected_inverse(cases[:, 0], cases[:, 0] / cases[:, 1])[case_of.reshape(-1)]
+    return inverse(cases[:, 0], cases[:, 0] / cases[:, 1])[case_of.reshape(-1)]
+
+
+def at_least_one(chances: FloatArray, groups: IntArray) -> FloatArray:
+    """For each member of a group the chance that at least one of the members is found, each by itself.
+
+    >>> at_least_one(np.array([0.5, 0.5, 0.1]), np.array([0, 0, 1])).round(6).tolist()
+    [0.75, 0.75, 0.1]
+    """
+    order = np.lexsort((chances, groups))  # the product is rounded the same in whatever order the members stand
+    missed = np.ones(int(groups.max(initial=-1)) + 1)
+    np.multiply.at(missed, groups[order], 1.0 - chances[order])
+    return 1.0 - missed[groups]
+
+
+def threshold_for(chances: FloatArray, expected: float) -> float:
+    """The threshold at which so many are expected to be found if each chance above it is lowered to it.
+
+    It is the t at which the sum of min(r, t) over all chances r is the number expected, and the largest chance where
+    no more are expected anyway.
+
+    >>> threshold_for(np.array([0.1, 0.2, 0.9, 1.0]), 1.1)
+    0.4
+    """
+    ascending = np.sort(chances)
+    below = np.concatenate([[0.0], np.cumsum(ascending)[:-1]])
+    left = len(ascending) - np.arange(len(ascending))
+    if not len(ascending) or below[-1] + ascending[-1] <= expected:
+        return float(ascending.max(initial=0.0))
+    lowered = int(np.argmax(below + ascending * left > expected))  # the first that has to be lowered, and all after it
+    return float((expected - below[lowered]) / left[lowered])
