@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
     from microveil.attacks.linkage.distance import DistanceLinkage
+    from microveil.attacks.population.log_linear import LogLinearEstimate, log_linear_risk
     from microveil.attacks.reidentification import FileRisk, Headline, risk_of_file
     from microveil.attacks.taxonomy import Disclosure, disclosure_of
     from microveil.attacks.uniqueness import unique_in_both
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "attacks": ("Attack", "Risk"),
     "attacks.anonymity": ("Anonymity", "real_anonymity", "shared_groups"),
+    "attacks.population.log_linear": ("LogLinearEstimate", "log_linear_risk"),
     "attacks.reidentification": ("FileRisk", "Headline", "risk_of_file"),
     "attacks.taxonomy": ("Disclosure", "disclosure_of"),
     "attacks.uniqueness": ("unique_in_both",),
@@ -138,7 +140,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
-    "Disclosure",
+    "Disclosure", "log_linear_risk", "LogLinearEstimate",
     "search", "Found", "toolbox", "series", "graphs", "locations", "table", "tables", "ProtectedTable",
     "QueryServer", "Question", "Answer", "queries",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",

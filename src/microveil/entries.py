@@ -93,6 +93,7 @@ ATTACKS = {
     "ranking-intervals": "microveil.attacks.ranking_intervals:RankingIntervals",
     "interval-disclosure": "microveil.attacks.intervals:IntervalDisclosure",
     "uniqueness": "microveil.attacks.uniqueness:Uniqueness",
+    "log-linear-risk": "microveil.attacks.population.log_linear:LogLinearRisk",
     "singling-out": "microveil.attacks.singling_out:SinglingOut",
     "attribute-disclosure": "microveil.attacks.attribute_disclosure:AttributeDisclosure",
     "class-disclosure": "microveil.attacks.class_disclosure:ClassDisclosure",
