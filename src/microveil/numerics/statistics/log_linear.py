@@ -2,9 +2,9 @@
 
 Attributes without an interaction between them, direct or by way of others, are independent. So the model is a product
 over the connected parts of the graph that the interactions make, and a table is laid out for each part alone: the
-shares of a single attribute are those observed, those of several are fitted by iterative proportional fitting. Sums over all
-cells of the full cross, of which there may be more than could be laid out, are taken over a fine grid of the logarithm
-of their shares.
+shares of a single attribute are those observed, those of several are fitted by iterative proportional fitting. Sums
+over all cells of the full cross, of which there may be more than could be laid out, are taken over a fine grid of the
+logarithm of their shares.
 """
 
 from __future__ import annotations

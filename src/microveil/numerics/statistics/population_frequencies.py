@@ -111,3 +111,36 @@ def truncated_mean(sampled: FloatArray) -> FloatArray:
     several = sampled > 1
     f = np.where(several, sampled, 2.0)
     return np.where(several, f + np.real(lambertw(-f * np.exp(-f))), 0.0)
+
+
+def below_negative_binomial(k: int, sampled: FloatArray, rate: FloatArray) -> FloatArray:
+    """P(F < k | f) where F is negative binomial with f successes at the sampling rate: f of k - 1 trials succeed.
+
+    >>> below_negative_binomial(2, np.array([1.0, 2.0]), np.array([0.25, 0.25])).tolist()
+    [0.25, 0.0]
+    """
+    from scipy.special import betainc
+
+    f = np.maximum(sampled, 1.0)
+    room = k - f
+    return np.where(room > 0, betainc(f, np.maximum(room, 1.0), np.clip(rate, 0.0, 1.0)), 0.0)
+
+
+def proving_frequency(k: int, rate: float, significance: float) -> int:
+    """The least frequency in the sample that proves at least k in the population: if there were k, so many would be
+    drawn with a smaller probability than the level of significance, by the Poisson distribution truncated at zero.
+
+    >>> proving_frequency(5, 0.1, 0.1), proving_frequency(5, 1.0, 0.1)
+    (3, 5)
+    """
+    from scipy.special import pdtrc
+
+    if rate >= 1:
+        return k
+    mean = rate * k
+    lower, upper = 1, k  # k records prove it themselves
+    while lower < upper:
+        f = (lower + upper) // 2
+        rare = pdtrc(f - 1, mean) / pdtrc(0, mean) < significance
+        lower, upper = (lower, f) if rare else (f + 1, upper)
+    return lower
