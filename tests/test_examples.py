@@ -24,6 +24,7 @@ _GUIDES = (
     "choosing",
     "release",
     "missing",
+    "population_models",
     "series",
     "graphs",
     "tables",

@@ -45,7 +45,7 @@ class KMap(Attack):
         "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees "
         "with cells missing in the same way"
     )
-    source: ClassVar[str] = "Sweeney (2002); El Emam and Dankar (2008) on the estimators and the test"
+    source: ClassVar[str] = "Sweeney (2001); El Emam and Dankar (2008) on the estimators and the test"
 
     k: int = parameter(default=5, help="least number of units in the population", ge=1, le=MOST_RECORDS)
     estimator: Estimator = parameter(default="poisson", help=ESTIMATORS)

@@ -27,11 +27,11 @@ class PopulationUniqueness(Attack):
 
     How likely that is right follows from how many combinations of the sample have 1, 2, 3, ... records and from the
     sampling fraction, and is the same for all sample uniques: by Pitman's model (`pitman`), by Zayatz's equivalence
-    class model (`zayatz`), by the slide negative binomial model (`snb`), or by the rule of Dankar, El Emam, Neisa and
-    Roffey (2012) that chooses among them (`dankar`): Pitman up to a sampling fraction of 10 %, above it the smaller of
-    the slide negative binomial and Zayatz. Where a model does not converge, Zayatz's is taken, and the scenario says
-    so. `copula` looks at the values: with p(x) the share of a combination by a Gaussian copula over the keys with their
-    marginals, a record is alone among N units with the probability (1 - p(x))^(N - 1).
+    class model (`zayatz`), by the slide negative binomial model (`snb`), or by the rule of Dankar et al. (2012) that
+    chooses among them (`dankar`): Pitman up to a sampling fraction of 10 %, above it the smaller of the slide negative
+    binomial and Zayatz. Where a model does not converge, Zayatz's is taken, and the scenario says so. `copula` looks at
+    the values, in the order of the categories: with p(x) the share of a combination by a Gaussian copula over the keys
+    with their marginals, a record is alone among N units with the probability (1 - p(x))^(N - 1).
 
     With sampling weights the sampling fraction is the number of records over the sum of weights, as if all had been
     drawn with it. Combinations with wildcards are counted as combinations of their own. The risk of a record is the
@@ -60,7 +60,7 @@ class PopulationUniqueness(Attack):
         "with cells missing in the same way"
     )
     source: ClassVar[str] = (
-        "Dankar, El Emam, Neisa and Roffey (2012); Hoshino (2001) on Pitman's model; Zayatz (1991); Chen and "
+        "Dankar et al. (2012); Hoshino (2001) on Pitman's model; Zayatz (1991); Chen and "
         "Keller-McNulty (1998) on the slide negative binomial model; Rocher, Hendrickx and de Montjoye (2019) on the "
         "copula"
     )

@@ -175,7 +175,7 @@ def _root(function: Callable[[float], float], lower: float, upper: float) -> flo
 
 
 def dankar(sizes: IntArray, population: float) -> Uniques:
-    """The rule of Dankar, El Emam, Neisa and Roffey (2012): up to a sampling fraction of 10 % Pitman's model, above it
+    """The rule of Dankar et al. (2012): up to a sampling fraction of 10 % Pitman's model, above it
     the smaller of the slide negative binomial and Zayatz's; Zayatz's where the other does not converge."""
     few = sizes.sum() <= _FEW * population
     other = (pitman if few else slide_negative_binomial)(sizes, population)
