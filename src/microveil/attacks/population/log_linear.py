@@ -133,7 +133,7 @@ class LogLinearRisk(Attack):
         default="poisson", help="distribution of the frequencies: Poisson, or overdispersed (negative-binomial)"
     )
     cells: int = parameter(
-        default=1_000_000,
+        default=250_000,
         help="largest number of combinations of attributes that interact, directly or by others; more are refused, and "
         "not tried by stepwise",
         ge=1,

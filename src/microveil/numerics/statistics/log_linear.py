@@ -20,7 +20,8 @@ from microveil.numerics.core.compiled import kernel
 from microveil.typing import FloatArray, IntArray
 
 Interaction = tuple[int, int]
-_ROUNDS, _CLOSE = 200, 1e-6  # of the fit: rounds, and the largest difference of a margin as a share of all
+_ROUNDS = 200  # of the fit
+_CLOSE = 0.01  # combinations of the sample by which a fitted margin may be off
 _STEP = 0.005  # of the grid in the logarithm of the shares
 _SMALLEST = 1e-6  # a cell with a smaller expected frequency adds nothing to sums
 
@@ -155,7 +156,8 @@ class Fitting:
         place = {attribute: axis for axis, attribute in enumerate(attributes)}
         axes = [(place[one], place[other]) for one, other in pairs]
         margins = [_margin(codes[complete], self.mass[complete] / total, shape, pair) for pair in axes]
-        shares, converged = _proportional_fit(_start(attributes, shape, known), axes, margins)
+        close = max(1e-6, _CLOSE / len(codes))
+        shares, converged = _proportional_fit(_start(attributes, shape, known), axes, margins, close)
         return Part(attributes, shares, converged)
 
 
@@ -182,9 +184,9 @@ def _start(attributes: tuple[int, ...], shape: tuple[int, ...], known: LogLinear
 
 
 def _proportional_fit(
-    table: FloatArray, pairs: Sequence[Interaction], margins: Sequence[FloatArray]
+    table: FloatArray, pairs: Sequence[Interaction], margins: Sequence[FloatArray], close: float
 ) -> tuple[FloatArray, bool]:
-    """Raise and lower a table until it has these margins, and whether it came to have them."""
+    """Raise and lower a table until it has these margins, but for `close`, and whether it came to have them."""
     # seen from a pair of axes, the table has five: before the first, the first, between, the second, and after it
     views = [
         (
@@ -198,9 +200,7 @@ def _proportional_fit(
     ]
     flat = np.ascontiguousarray(table).reshape(-1)
     starts = np.cumsum([0, *(len(margin) for margin in margins)])
-    converged = _raise_and_lower(
-        flat, np.array(views, dtype=np.int64), starts, np.concatenate(margins), _ROUNDS, _CLOSE
-    )
+    converged = _raise_and_lower(flat, np.array(views, dtype=np.int64), starts, np.concatenate(margins), _ROUNDS, close)
     return flat.reshape(table.shape), bool(converged)
 
 
