@@ -70,7 +70,7 @@ def reference_page(kind: str) -> str:
             lines.append(f"- Looks for: {_disclosure(find(kind, name))}")
         lines += [f"- Source: {entry['source']}", f"- In Python: `{module}.{cls}`", ""]
         lines += _parameter_table([p for p in entry["parameters"] if not _is_shared(p)])
-        for settings in entry.get("settings", ()):
+        for settings in () if kind == "attack" else entry.get("settings", ()):  # its table has them all
             others = [_heading_link(other) for other in settings["offered"] if other != settings["usual"]]
             instead = f"; or instead {', '.join(others)}" if others else ""
             form = FORMS.get(type(getattr(find(kind, name)(), settings["field"])), "")

@@ -26,6 +26,7 @@ _GUIDES = (
     "release",
     "missing",
     "survey_risk",
+    "population_models",
     "series",
     "graphs",
     "tables",

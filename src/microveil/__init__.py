@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
     from microveil.attacks.linkage.distance import DistanceLinkage
+    from microveil.attacks.population.delta_presence import DeltaPresence, delta_presence
+    from microveil.attacks.population.log_linear import LogLinearEstimate, log_linear_risk
+    from microveil.attacks.population.population_uniqueness import PopulationUniques, population_uniques
     from microveil.attacks.reidentification import FileRisk, Headline, risk_of_file
     from microveil.attacks.taxonomy import Disclosure, disclosure_of
     from microveil.attacks.uniqueness import unique_in_both
@@ -77,6 +80,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "attacks": ("Attack", "Risk"),
     "attacks.anonymity": ("Anonymity", "real_anonymity", "shared_groups"),
+    "attacks.population.delta_presence": ("DeltaPresence", "delta_presence"),
+    "attacks.population.log_linear": ("LogLinearEstimate", "log_linear_risk"),
+    "attacks.population.population_uniqueness": ("PopulationUniques", "population_uniques"),
     "attacks.reidentification": ("FileRisk", "Headline", "risk_of_file"),
     "attacks.taxonomy": ("Disclosure", "disclosure_of"),
     "attacks.uniqueness": ("unique_in_both",),
@@ -144,7 +150,8 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
-    "Disclosure",
+    "Disclosure", "log_linear_risk", "LogLinearEstimate", "population_uniques", "PopulationUniques", "delta_presence",
+    "DeltaPresence",
     "search", "Found", "toolbox", "series", "graphs", "locations", "table", "tables", "ProtectedTable",
     "QueryServer", "Question", "Answer", "queries",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",

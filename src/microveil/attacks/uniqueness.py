@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -85,15 +85,10 @@ class Uniqueness(Attack):
     )
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
-        shared = Shared.of(pair, attributes, self.classes, self._weights(pair))
+        seen = list(views(pair, attributes, self.classes, self._weights(pair)))
         progress(0.5, f"{self.name}: counting combinations")
-        found, weight = shared.released.frequencies[shared.before], shared.released.population[shared.before]
-        chances = np.where(shared.own, self._chances(found, weight), 0.0)
-        untouched = tuple(name for name in attributes if pair.original.same_cells(pair.masked, name))
-        if 0 < len(untouched) < len(attributes):  # what masking left alone finds people whatever it did to the rest
-            alone = Shared.of(pair, untouched, self.classes, self._weights(pair))
-            found, weight = alone.released.frequencies[alone.before], alone.released.population[alone.before]
-            chances = np.maximum(chances, self._chances(found, weight))
+        chances = np.maximum.reduce([self._found(shared) for shared in seen])
+        shared = seen[0]
         unique, still = shared.unique_after, shared.unique_after & shared.unique_before
         own = shared.released.population[shared.after][unique]
         counters = {
@@ -116,6 +111,10 @@ class Uniqueness(Attack):
     def _weights(self, pair: Pair) -> FloatArray:
         """How many of the population each record stands for."""
         return np.ones(len(pair)) if self.estimate == "none" else sampling_weights(pair, self.population)
+
+    def _found(self, shared: Shared) -> FloatArray:
+        found, weight = shared.released.frequencies[shared.before], shared.released.population[shared.before]
+        return np.where(shared.own, self._chances(found, weight), 0.0)
 
     def _chances(self, found: IntArray, weight: FloatArray) -> FloatArray:
         return individual_risk(found, weight, "ratio" if self.estimate == "none" else self.estimate)
@@ -167,6 +166,15 @@ class Shared:
     def unique_before(self) -> BoolArray:
         """The original records with which no other original record agrees."""
         return np.asarray(self.original.per_record == 1)
+
+
+def views(pair: Pair, attributes: Sequence[str], classes: int, weights: FloatArray) -> Iterator[Shared]:
+    """The combinations of all attributes, and then those of the attributes that masking left alone in every record if
+    these are only some: they find people whatever was done to the rest."""
+    yield Shared.of(pair, attributes, classes, weights)
+    untouched = tuple(name for name in attributes if pair.original.same_cells(pair.masked, name))
+    if 0 < len(untouched) < len(attributes):
+        yield Shared.of(pair, untouched, classes, weights)
 
 
 def _codes(pair: Pair, name: str, classes: int) -> IntArray:
