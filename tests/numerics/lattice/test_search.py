@@ -172,4 +172,5 @@ def test_the_average_risk_is_reached_by_suppressing_the_smallest_classes() -> No
 def test_fewer_records_than_k_satisfy_nothing() -> None:
     records = Records(np.array([[0]]), (np.array([[0], [0]]),), np.array([[2.0]]), np.empty((1, 0), dtype=np.uint64))
     outcome = search(records, Utility(np.zeros(2)), Demands(np.array([3.0])))
-    assert outcome.best is None and outcome.proven
+    assert outcome.best is None
+    assert outcome.proven

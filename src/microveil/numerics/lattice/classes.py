@@ -41,7 +41,7 @@ class Records:
         return float(self.amounts[:, 0].sum())
 
     @cached_property
-    def flat(self) -> IntArray:
+    def flat(self) -> npt.NDArray[np.int32]:
         """All tables, one after the other."""
         return np.concatenate([table.ravel() for table in self.tables]).astype(np.int32)
 
@@ -84,7 +84,7 @@ class Records:
 
 @kernel
 def equal_at_levels(
-    codes: IntArray, rows: IntArray, attributes: IntArray, begin: IntArray, flat: IntArray, hashes: Words
+    codes: IntArray, rows: IntArray, attributes: IntArray, begin: IntArray, flat: npt.NDArray[np.int32], hashes: Words
 ) -> tuple[IntArray, IntArray]:
     """The class of each row, and the first row of each class: an open hash table that compares what collides."""
     slots = 16
@@ -168,7 +168,12 @@ def sufficient(sums: FloatArray, least: FloatArray, held: Words, of_word: IntArr
 
 @kernel
 def kept_by_rows(
-    codes: IntArray, rows: IntArray, levels: IntArray, starts: IntArray, sizes: IntArray, cells: FloatArray
+    codes: IntArray,
+    rows: IntArray,
+    levels: npt.NDArray[np.int8],
+    starts: IntArray,
+    sizes: IntArray,
+    cells: FloatArray,
 ) -> FloatArray:
     """For each row the sum over attributes of what it keeps at its own levels; `cells` lies like the flat tables."""
     kept = np.zeros(len(rows))

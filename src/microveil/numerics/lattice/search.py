@@ -9,10 +9,11 @@ A box holds the nodes between a lowest and a highest one. Two facts bound what a
   wherever the record is released: the record needs the next level at least, and keeps no more than at that one.
 
 Both hold for each record and attribute by itself, so the sum of what records keep at the levels that they need is an
-upper bound for all nodes of the box. A box is split in two at a level of one attribute; the half below has fewer records
-to look at, and in the half above records become equal, so the tables of both become smaller. Boxes are treated in the
-order of their bounds: the first whose bound does not exceed the best node found proves that one the best. Demands that a
-class may lose with further records are checked at single nodes, and bound boxes only where nothing may be suppressed.
+upper bound for all nodes of the box. A box is split in two at a level of one attribute: the half below has fewer
+records to look at, and in the half above records become equal, so the tables of both become smaller. Boxes are treated
+in the order of their bounds: the first whose bound does not exceed the best node found proves that one the best.
+Demands that a class may lose with further records are checked at single nodes, and bound boxes only where nothing may
+be suppressed.
 
 The idea of searching the lattice of full-domain generalisation with monotonicity is that of Samarati (2001) and of
 LeFevre, DeWitt and Ramakrishnan (2005); El Emam et al. (2009) search it for the optimum.
@@ -26,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, threads
 from microveil.numerics.lattice.checking import Checked, Demands, Solution, Utility, check
@@ -40,6 +42,7 @@ from microveil.numerics.lattice.classes import (
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
+SmallInts = npt.NDArray[np.int8]
 _ROUNDING = 1e-12
 _LABEL = "searching the lattice of levels"
 _FEW = 4_000  # rows that are not worth a second thread
@@ -70,7 +73,7 @@ class _Box:
     rows: IntArray
     amounts: FloatArray
     held: Words
-    needs: IntArray
+    needs: SmallInts
 
 
 def search(
@@ -135,7 +138,7 @@ class _Search:
     # --- improving one node --------------------------------------------------------------------------------------
 
     def climb(self, levels: Levels) -> Solution:
-        """From a node to the best of its neighbours, which differ by one level of one attribute, until none is better."""
+        """From a node to the best of those that differ by one level of one attribute, until none is better."""
         at = self.solution(levels)
         while not self.spent():
             around = [self.solution(node) for node in self._neighbours(at.levels) if not self.spent()]
@@ -318,7 +321,7 @@ def _bounds_of_halves(
     codes: IntArray,
     rows: IntArray,
     counts: FloatArray,
-    needs: IntArray,
+    needs: SmallInts,
     kept: FloatArray,
     starts: IntArray,
     sizes: IntArray,
