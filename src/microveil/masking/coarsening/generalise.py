@@ -44,6 +44,8 @@ from microveil.progress import Part, Progress, parts, silent
 from microveil.randomness import Streams
 from microveil.typing import BoolArray, FloatArray, IntArray
 
+_OWN = ("own category", "not applicable")  # ways to treat missing cells as alike to their like only
+
 
 @parameterised
 class Generalise(Method):
@@ -85,7 +87,8 @@ class Generalise(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = (
         "missing cells and missing codes are values of their own at every level, also where the schema says wildcard, "
-        "which is stricter; those of suppressed records are emptied"
+        "which is stricter; those of suppressed records are emptied, and then missing is a category of its own in the "
+        "release"
     )
     weights: ClassVar[str] = (
         "with `population`, the sampling weights of every class add up to at least that; t, delta and beta compare "
@@ -144,7 +147,7 @@ class Generalise(Method):
         default=1.0, help="largest mean over the records of one over the size of their class", gt=0, le=1
     )
     budget: int = parameter(
-        default=2000,
+        default=4000,
         help="how many groupings of the records the search may make; with more it is nearer to the best",
         ge=1,
         le=MOST_RECORDS,
@@ -328,7 +331,7 @@ def _published(
             column, described = published(data, name, coarse, publish, centre)
         if suppressed.any():
             column = pc.if_else(pa.array(suppressed), pa.scalar(None, column.type), column)
-            if data[name].missing == "refuse":
+            if data[name].missing not in _OWN:  # a suppressed record is alike only to those suppressed with it
                 described = (described or data[name]).changed(missing="own category")
         columns[name] = column
         changed += [] if described is None else [described]

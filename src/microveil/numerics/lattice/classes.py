@@ -77,7 +77,7 @@ class Records:
         return self.starts + np.array(levels, dtype=np.int64) * self.sizes
 
     def classes(self, rows: IntArray, levels: Levels) -> tuple[IntArray, IntArray]:
-        """The class of each of these rows at these levels, and a row of each class, in the order of appearance."""
+        """The class of each of these rows at these levels, and the place of the first row of each class among them."""
         active = np.array([j for j, level in enumerate(levels) if self.told_apart[j][level]], dtype=np.int64)
         return equal_at_levels(self.codes, rows, active, self.begin(levels)[active], self.flat, self.hashes)
 
@@ -86,7 +86,7 @@ class Records:
 def equal_at_levels(
     codes: IntArray, rows: IntArray, attributes: IntArray, begin: IntArray, flat: npt.NDArray[np.int32], hashes: Words
 ) -> tuple[IntArray, IntArray]:
-    """The class of each row, and the first row of each class: an open hash table that compares what collides."""
+    """The class of each row, and the place of its first row: an open hash table that compares what collides."""
     slots = 16
     while slots < 2 * len(rows):
         slots *= 2
@@ -104,11 +104,11 @@ def equal_at_levels(
             known = class_in[at]
             if known < 0:
                 class_in[at] = found
-                first[found] = row
+                first[found] = i
                 labels[i] = found
                 found += 1
                 break
-            other = first[known]
+            other = rows[first[known]]
             same = True
             for a in range(len(attributes)):
                 j = attributes[a]

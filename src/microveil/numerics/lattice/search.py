@@ -36,6 +36,7 @@ from microveil.numerics.lattice.classes import (
     Records,
     Words,
     joined_by_class,
+    kept_at,
     kept_by_rows,
     sums_by_class,
 )
@@ -66,7 +67,10 @@ class Outcome:
 @dataclass(frozen=True)
 class _Box:
     """The nodes from `low` to `high`, the rows that are sufficient at `high`, one for all that are equal at `low`, and
-    for each row and attribute the level that it needs."""
+    for each row and attribute the level that it needs.
+
+    `probed` says that these levels are the highest that can be shown; raising `low` alone does not change them.
+    """
 
     low: Levels
     high: Levels
@@ -74,6 +78,7 @@ class _Box:
     amounts: FloatArray
     held: Words
     needs: SmallInts
+    probed: bool = False
 
 
 def search(
@@ -208,7 +213,7 @@ class _Search:
         if not free:
             self.solution(box.low)
             return []
-        box = self._probed(box, free, pool)
+        box = box if box.probed else self._probed(box, free, pool)
         kept = self._kept(box)
         if not self.exceeds(float(kept.sum())):
             return []
@@ -257,7 +262,7 @@ class _Search:
                 if level + 1 < box.high[j] and not enough.all():
                     following.append((j, level + 1))
             waiting = following
-        return _Box(box.low, box.high, box.rows, box.amounts, box.held, needs)
+        return _Box(box.low, box.high, box.rows, box.amounts, box.held, needs, True)
 
     def _kept(self, box: _Box) -> FloatArray:
         """What each row keeps at most at any node of the box."""
@@ -268,9 +273,10 @@ class _Search:
 
     def _consider(self, box: _Box) -> None:
         """Check the highest node of a box where it may be the best."""
-        at = np.broadcast_to(np.array(box.high, dtype=np.int8), box.needs.shape).copy()
-        high = _Box(box.low, box.high, box.rows, box.amounts, box.held, at)
-        if self.exceeds(float(self._kept(high).sum())):
+        records, counts = self.records, box.amounts[:, 0]
+        kept = kept_at(records.codes, box.rows, records.begin(box.high), self.utility.cells)
+        least = np.minimum(np.maximum(counts, self.demands.least[0]), records.number)
+        if self.exceeds(float((counts * (kept + self.utility.of_sizes(least))).sum())):
             self.solution(box.high)
 
     def _worth_looking_at(self, box: _Box, below: FloatArray, above: FloatArray) -> tuple[Levels, Levels]:
@@ -286,21 +292,20 @@ class _Search:
 
     def _within(self, box: _Box, low: Levels, high: Levels) -> _Box:
         """The part of a box between these nodes."""
-        left = (box.needs <= np.array(high)).all(axis=1)
-        rows, amounts, held, needs = box.rows[left], box.amounts[left], box.held[left], box.needs[left]
+        rows, amounts, held, needs = box.rows, box.amounts, box.held, box.needs
         if high != box.high:
             self.checked += 1
+            enough = (needs <= np.array(high, dtype=np.int8)).all(axis=1)
+            rows, amounts, held, needs = rows[enough], amounts[enough], held[enough], needs[enough]
             enough = self._sufficient_at(rows, amounts, held, high)
             rows, amounts, held, needs = rows[enough], amounts[enough], held[enough], needs[enough]
         if low != box.low:
             self.checked += 1
             labels, first = self.records.classes(rows, low)
-            position = np.empty(len(self.records.codes), dtype=np.int64)
-            position[rows] = np.arange(len(rows))
-            needs = np.maximum(needs[position[first]], np.array(low, dtype=np.int8))
-            amounts = sums_by_class(labels, len(first), amounts)
-            rows, held = first, joined_by_class(labels, len(first), held)
-        return _Box(low, high, rows, amounts, held, needs)
+            needs = np.maximum(needs[first], np.array(low, dtype=np.int8))
+            amounts, rows = sums_by_class(labels, len(first), amounts), rows[first]
+            held = joined_by_class(labels, len(first), held)
+        return _Box(low, high, rows, amounts, held, needs, box.probed and high == box.high)
 
     def _half_below(self, box: _Box, j: int, level: int) -> _Box:
         high = (*box.high[:j], level, *box.high[j + 1 :])
