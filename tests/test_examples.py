@@ -24,6 +24,7 @@ _GUIDES = (
     "choosing",
     "release",
     "missing",
+    "generalise",
     "series",
     "graphs",
     "tables",

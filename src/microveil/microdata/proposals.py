@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -28,7 +30,7 @@ def propose_hierarchy(data: Microdata, name: str) -> Hierarchy | Intervals:
 
     >>> people = Microdata.of({"age": [18, 24, 31, 47, 90], "zip": ["8010", "8020", "8044", "4020", "4030"]})
     >>> [propose_hierarchy(people, "age").generalise(47, level) for level in (1, 2, 3)]
-    ['[46, 48)', '[44, 48)', '[40, 48)']
+    ['[40, 50)', '[40, 60)', '[40, 80)']
     >>> propose_hierarchy(people, "zip").paths[0]
     ('8010', '801', '80', '8', '*')
     """
@@ -95,3 +97,29 @@ def _are_codes(texts: Sequence[str]) -> bool:
     return (
         alike and all(any(map(str.isdigit, text)) for text in texts) and len({text[:-1] for text in texts}) < len(texts)
     )
+
+
+def with_proposals(data: Microdata, names: Sequence[str]) -> Microdata:
+    """The table whose attributes of these names have hierarchies, proposed where its schema has none."""
+    proposed = [data[name].changed(hierarchy=propose_hierarchy(data, name)) for name in names]
+    return data.with_schema(data.schema.replacing(*proposed))
+
+
+def write_hierarchies(data: Microdata, names: Sequence[str], folder: str | Path, *, force: bool = False) -> list[Path]:
+    """Write the hierarchies of these attributes to files of a folder, one row for each value that occurs or is listed.
+
+    The files are as other programs read them, to be corrected and named in a schema. They hold values of the records,
+    so they are as private as these.
+    """
+    from microveil.microdata.files.atomic import make_folder
+
+    made = make_folder(folder)
+    paths = []
+    for name in names:
+        hierarchy = propose_hierarchy(data, name)
+        if isinstance(hierarchy, Intervals):
+            values = data.numbers(name).values
+            hierarchy = hierarchy.over(values[~np.isnan(values)].tolist())
+        paths.append(made / (re.sub(r"[^\w.-]", "_", name) + ".csv"))
+        hierarchy.write(paths[-1], force=force)
+    return paths

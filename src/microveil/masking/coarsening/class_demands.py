@@ -1,9 +1,9 @@
 """What the equivalence classes of a generalised release have to fulfil, from the names under which models are known.
 
 k-anonymity and k-map, Sweeney (2002); l-diversity in its forms, Machanavajjhala et al. (2007); t-closeness, Li, Li and
-Venkatasubramanian (2007); delta-disclosure privacy, Brickell and Shmatikov (2008); beta-likeness, Cao and Karras (2012).
-A class that has k records, a population or l distinct values has them with further records too; the other
-demands it may lose with them, though two classes that fulfil one fulfil it together as well.
+Venkatasubramanian (2007); delta-disclosure privacy, Brickell and Shmatikov (2008); beta-likeness, Cao and Karras
+(2012). A class that has k records, a population or l distinct values has them with further records too; the other
+demands it may lose with them, though two classes that fulfil one of them fulfil it together as well.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ LeFevre, DeWitt and Ramakrishnan (2005); El Emam et al. (2009) search it for the
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -30,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel, threads
-from microveil.numerics.lattice.checking import Checked, Demands, Solution, Utility, check
+from microveil.numerics.lattice.checking import Demands, Solution, Utility, check
 from microveil.numerics.lattice.classes import (
     Levels,
     Records,
@@ -99,11 +98,6 @@ def search(
     reached = 0.0 if best is None else best.utility
     ranked = sorted(searching.solutions.values(), key=lambda s: (not s.satisfies, -s.utility, s.levels))
     return Outcome(best, proven, reached if bound is None else max(bound, reached), searching.checked, tuple(ranked))
-
-
-def exhaustive(records: Records, utility: Utility, demands: Demands, nodes: Iterable[Levels]) -> tuple[Checked, ...]:
-    """Every one of these nodes checked, for small lattices and for comparisons."""
-    return tuple(check(records, utility, demands, node) for node in nodes)
 
 
 @dataclass
