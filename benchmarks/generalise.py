@@ -1,6 +1,6 @@
 """Full-domain generalisation: the search over the lattice of levels beside a plain trial of every node.
 
-Run with `python benchmarks/generalise.py [adult_int adult_arx creditcard_int mach2019_int]`, with MICROVEIL_DATA set; the
+Run with `python benchmarks/generalise.py [adult_int adult_arx creditcard_int mach2019_int]` and MICROVEIL_DATA set; the
 table it prints is kept in benchmarks/RESULTS.md. Asked are k = 5 and any number of suppressed records. All runs on one
 thread in one process, after a trial that compiles the kernels; times are those of the processor, so that a loaded
 machine changes them little. The plain trial groups all records at a node with numpy; it is timed on some nodes of the

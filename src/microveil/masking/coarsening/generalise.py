@@ -97,11 +97,11 @@ class Generalise(Method):
     source: ClassVar[str] = (
         "Samarati (2001); LeFevre, DeWitt and Ramakrishnan (2005); El Emam et al. (2009); Iyengar (2002)"
     )
-    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, suppression=OneOf((0.05, 0.2, 1.0)))
+    searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, suppression=OneOf((1.0, 0.2, 0.05)))
     quick: ClassVar = {"k": 2, "suppression": 1.0, "publish": "representative", "budget": 60}
 
     k: int = parameter(default=5, help="fewest records in every equivalence class", ge=1, le=MOST_RECORDS)
-    suppression: float = parameter(default=0.05, help="largest share of the records that is suppressed", ge=0, le=1)
+    suppression: float = parameter(default=1.0, help="largest share of the records that is suppressed", ge=0, le=1)
     utility: Measure = parameter(
         default="loss",
         help="what the release is to keep: the mean granularity of cells (loss), their height in the hierarchy "
