@@ -27,6 +27,7 @@ _GUIDES = (
     "missing",
     "survey_risk",
     "population_models",
+    "generalise",
     "series",
     "graphs",
     "tables",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from microveil.losses.numeric.sse import SSE
     from microveil.masking import Method, Partition, Plan, Release, Step
     from microveil.masking.by_household import ByHousehold
+    from microveil.masking.coarsening.generalise import Generalise
     from microveil.masking.coarsening.mondrian import Mondrian
     from microveil.masking.coarsening.recode import Recode
     from microveil.masking.coarsening.sampling import Sampling
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from microveil.microdata.combinations import Combination
     from microveil.microdata.description import Description, describe
     from microveil.microdata.files import read, write
+    from microveil.microdata.proposals import propose_hierarchy
     from microveil.numerics.grouping.learning_automata import object_migration
     from microveil.numerics.grouping.ward import ward_groups
     from microveil.numerics.perturbing.swapping import is_valid_rank_swap
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from microveil.release_files import read_release
     from microveil.reporting import risk_utility
     from microveil.reporting.report import report
+    from microveil.reporting.solution_space import solution_space_page
     from microveil.rules.checking import RuleCheck, check
     from microveil.rules.pack import RulePack
     from microveil.scoring import Assessment, Score, ScoreRule, assess, decisions, score
@@ -105,6 +108,7 @@ _HOMES = {
     "microdata.combinations": ("Combination",),
     "microdata.description": ("Description", "describe"),
     "microdata.files": ("read", "write"),
+    "microdata.proposals": ("propose_hierarchy",),
     "numerics.grouping.learning_automata": ("object_migration",),
     "numerics.grouping.ward": ("ward_groups",),
     "numerics.perturbing.swapping": ("is_valid_rank_swap",),
@@ -113,6 +117,7 @@ _HOMES = {
     "registry": ("method", "attack", "loss"),
     "release_files": ("read_release",),
     "reporting.report": ("report",),
+    "reporting.solution_space": ("solution_space_page",),
     "rules.checking": ("RuleCheck", "check"),
     "rules.pack": ("RulePack",),
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
@@ -137,9 +142,9 @@ _MODULES = {
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
-    "hierarchies", "describe", "Description", "Combination", "check", "RulePack", "RuleCheck",
+    "hierarchies", "propose_hierarchy", "describe", "Description", "Combination", "check", "RulePack", "RuleCheck",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
-    "Suppress", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
+    "Suppress", "Generalise", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",
     "score", "registry",
     "protect", "Plan", "read_plan", "Step", "Release", "read_release", "Manifest", "read_manifest", "Partition",
     "Guarantees", "guarantees_of", "protect_until", "stronger", "Strengthened",
@@ -155,7 +160,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "search", "Found", "toolbox", "series", "graphs", "locations", "table", "tables", "ProtectedTable",
     "QueryServer", "Question", "Answer", "queries",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
-    "decisions", "report", "risk_utility",
+    "decisions", "report", "risk_utility", "solution_space_page",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

@@ -51,6 +51,7 @@ METHODS = {
     "shuffling": "microveil.masking.swapping.shuffling:Shuffling",
     "sampling": "microveil.masking.coarsening.sampling:Sampling",
     "recode": "microveil.masking.coarsening.recode:Recode",
+    "generalise": "microveil.masking.coarsening.generalise:Generalise",
     "top-code": "microveil.masking.coarsening.top_bottom_coding:TopCode",
     "bottom-code": "microveil.masking.coarsening.top_bottom_coding:BottomCode",
     "suppress": "microveil.masking.coarsening.suppress:Suppress",

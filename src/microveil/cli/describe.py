@@ -28,6 +28,10 @@ def describe(
     schema_out: Annotated[
         Path | None, typer.Option(help="Write the schema to this file, to be corrected and used with --schema.")
     ] = None,
+    propose_hierarchies: Annotated[
+        Path | None,
+        typer.Option(help="Write hierarchies of the keys to this folder, proposed where the schema has none."),
+    ] = None,
     *,
     table: TableOptions,
     force: Force = False,
@@ -37,6 +41,8 @@ def describe(
     from microveil.microdata.description import describe as describe_table
     from microveil.microdata.files.atomic import check_output
     from microveil.microdata.files.formats import check_no_table
+    from microveil.microdata.microdata import resolve_attributes
+    from microveil.microdata.schema import KINDS
 
     if schema_out is not None:
         check_output(schema_out, force=force, inputs=[path, table.schema])
@@ -44,6 +50,13 @@ def describe(
     wishes = table.reading
     with bar_for(f"reading {path.name}") as bar:
         data = read_table(path, table.schema, bar, **wishes, **table.described)
+    files = []
+    if propose_hierarchies is not None:
+        from microveil.microdata.proposals import with_proposals, write_hierarchies
+
+        keys = resolve_attributes(data, None, KINDS, "a hierarchy")
+        files = write_hierarchies(data, keys, propose_hierarchies, force=force)
+        data = with_proposals(data, keys)
     found = describe_table(data)
     if schema_out is not None:
         found.schema.write(schema_out, force=force)
@@ -54,6 +67,8 @@ def describe(
     for hint in found.hints():
         for line in textwrap.wrap(hint, 80, subsequent_indent="  "):
             say(line)
+    if files:
+        say(f"hierarchies of {len(files)} attributes written to {propose_hierarchies}; they hold values of the records")
     if schema_out is not None:
         say(f"schema written to {schema_out}")
 

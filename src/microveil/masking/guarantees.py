@@ -468,7 +468,7 @@ def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float
     known = codes >= 0  # a value that could be any says nothing about the diversity of its class
     of_record = classes.of_record[known]
     values = np.unique(codes[known], return_inverse=True)[1].reshape(-1)
-    counted, intervals, proposed = _classes_of_values(data, name, known, values)
+    counted, intervals, proposed = classes_of_values(data, name, known, values)
     ones = np.ones(len(values))
     table = _by_class(classes, of_record, counted, ones)
     filled = np.diff(table.indptr) > 0  # the others have no known value at all
@@ -479,14 +479,14 @@ def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float
         shares = table.data / np.repeat(np.add.reduceat(table.data, starts), sizes)
         measures["l"][filled] = sizes
         measures["entropy-l"][filled] = np.exp(-np.add.reduceat(shares * np.log(shares), starts))
-        measures["recursive-l"][filled] = _recursive(table, c)
+        measures["recursive-l"][filled] = recursive_diversity(table, c)
         weights = ones
         if data.schema.weight is not None:
             weights = np.nan_to_num(data.numbers(data.schema.weight).values)[known]
         if counted is not values or weights is not ones:
             table = _by_class(classes, of_record, values, weights)[filled]
         whole = np.bincount(values, weights=weights).astype(np.float64)
-        measures["t"][filled] = _closeness(table, whole, ordered=data[name].kind in ("numeric", "ordinal"))
+        measures["t"][filled] = closeness(table, whole, ordered=data[name].kind in ("numeric", "ordinal"))
     worst = {
         measure: float(found[filled].max() if measure in AT_MOST else found[filled].min())
         for measure, found in measures.items()
@@ -506,7 +506,7 @@ def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float
     )
 
 
-def _classes_of_values(
+def classes_of_values(
     data: Microdata, name: str, known: BoolArray, values: IntArray
 ) -> tuple[IntArray, tuple[str, ...], bool]:
     """What diversity counts, as codes: the values; of a number the classes that its schema declares, with their names;
@@ -547,7 +547,7 @@ def _by_class(classes: EquivalenceClasses, of_record: IntArray, codes: IntArray,
     return table
 
 
-def _recursive(table: Any, c: float) -> IntArray:
+def recursive_diversity(table: Any, c: float) -> IntArray:
     """For each class the largest l with r_1 < c (r_l + r_(l+1) + ...), r the frequencies from the largest down."""
     starts, sizes = table.indptr[:-1], np.diff(table.indptr)
     order = np.lexsort((-table.data, np.repeat(np.arange(len(sizes)), sizes)))
@@ -558,7 +558,7 @@ def _recursive(table: Any, c: float) -> IntArray:
     return np.asarray(np.add.reduceat((most < c * from_here_on).astype(np.int64), starts))
 
 
-def _closeness(table: Any, whole: FloatArray, *, ordered: bool) -> FloatArray:
+def closeness(table: Any, whole: FloatArray, *, ordered: bool) -> FloatArray:
     """For each class the earth mover's distance between the values of a class and those of all records.
 
     Between ordered values a step to the next costs 1 / (number of values - 1); between others every change costs 1.

@@ -316,6 +316,23 @@ VALUES_MERGED_FOR_COMBINATIONS = Kind(
     "values-merged-for-combinations",
     "{method}: values merged ({attributes})[; {left:record} left in combinations that are too rare]",
 )
+LEVEL_OF_ATTRIBUTE = Kind("level-of-attribute", "{attribute} {level} of {highest}")
+LEVELS_CHOSEN = Kind(
+    "levels-chosen",
+    "{method}:[ pass {number}:] levels {levels}; the release keeps {utility:.6f} by {measure}, in "
+    "{classes:class|classes}[, with {records:record} suppressed]",
+)
+OPTIMUM_PROVEN = Kind(
+    "optimum-proven", "{method}: no other levels keep more, as {checked:grouping} of the records prove"
+)
+OPTIMUM_NOT_PROVEN = Kind(
+    "optimum-not-proven",
+    "{method}: the best levels found in {checked:grouping} of records; others could keep up to {bound:.6f}, which "
+    "a larger budget would tell",
+)
+HIERARCHY_PROPOSED = Kind(
+    "hierarchy-proposed", "{method}: a hierarchy was proposed for {attributes}, since the schema has none"
+)
 NO_CELL_EMPTIED = Kind("no-cell-emptied", "{method}: no cell had to be emptied")
 CELLS_OF_ATTRIBUTE = Kind("cells-of-attribute", "{attribute} {cells:,}")
 CELLS_EMPTIED = Kind("cells-emptied", "{method}: {cells:cell} of {records:record} emptied ({attributes})")

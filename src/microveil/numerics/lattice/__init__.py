@@ -1,0 +1,1 @@
+"""Full-domain generalisation: the lattice of hierarchy levels, its equivalence classes, and the search over it."""
