@@ -27,7 +27,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest --doctest-modules src/microveil studies/reproduction
 
 # the lowest versions that pyproject.toml allows, in an environment of their own

@@ -18,7 +18,7 @@ from microveil.numerics.auditing.value_intervals import (
     confine_somebody,
     consistent_sums,
     intervals_of_members,
-    sums_of_atoms,
+    sums_of_atom,
 )
 from microveil.queries import QueryServer
 
@@ -207,7 +207,8 @@ def test_intervals_by_linear_programming_agree_with_enumeration() -> None:
         sets = [np.flatnonzero(rng.random(records) < 0.6) for _ in range(3)]
         totals = np.array([values[members].sum() for members in sets], dtype=float)
         matrix, sizes, atoms = atoms_of(sets, records)
-        found = intervals_of_members(sums_of_atoms(matrix, totals, sizes, low, high), sizes, low, high)
+        sums = np.array([sums_of_atom(atom, matrix, totals, sizes, low, high) for atom in range(len(sizes))])
+        found = intervals_of_members(sums, sizes, low, high)
         agreeing = np.array([
             candidate for candidate in itertools.product(range(low, high + 1), repeat=records)
             if all(sum(candidate[m] for m in members) == total for members, total in zip(sets, totals, strict=True))

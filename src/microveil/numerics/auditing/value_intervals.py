@@ -20,14 +20,10 @@ def atoms_of(sets: list[IntArray], records: int) -> tuple[FloatArray, IntArray, 
     return columns.astype(float), sizes.astype(np.int64), np.ravel(atoms).astype(np.int64)
 
 
-def sums_of_atoms(matrix: FloatArray, totals: FloatArray, sizes: IntArray, low: float, high: float) -> FloatArray:
-    """The least and the largest sum of every atom, one row each; NaN where the totals contradict the bounds."""
-    return np.array([_sums_of_atom(atom, matrix, totals, sizes, low, high) for atom in range(len(sizes))])
-
-
-def _sums_of_atom(
+def sums_of_atom(
     atom: int, matrix: FloatArray, totals: FloatArray, sizes: IntArray, low: float, high: float
 ) -> tuple[float, float]:
+    """The least and the largest sum of an atom; NaN where the totals contradict the bounds."""
     from scipy.optimize import linprog
 
     bounds = np.column_stack([sizes * low, sizes * high])
@@ -51,7 +47,7 @@ def confine_somebody(
     possible = intervals_of_members(np.column_stack([sums, sums]), sizes, low, high)
     totals = matrix @ sums
     for atom in np.flatnonzero(~_as_long_as(width, possible)):
-        ends = np.array([_sums_of_atom(int(atom), matrix, totals, sizes, low, high)])
+        ends = np.array([sums_of_atom(int(atom), matrix, totals, sizes, low, high)])
         if not _as_long_as(width, intervals_of_members(ends, sizes[[atom]], low, high)).all():
             return True
     return False
