@@ -235,7 +235,7 @@ def test_the_risks_of_records_are_written_privately(file: Path, run: Callable[..
     out = tmp_path / "risks.csv"
     assert run("risk", file, "--keys", "age,sex", "--weight", "w", "--records", out).status == 0
     table = pyarrow.csv.read_csv(out)
-    assert table.column_names == ["record", "fk", "Fk", "risk", "suda", "dis", "combination"]
+    assert table.column_names == ["record", "fk", "Fk", "risk", "suda", "dis", "household_risk", "combination"]
     assert table["fk"].to_pylist() == [10] * 40 + [1]
     assert table["Fk"].to_pylist()[-1] == 5
     assert table["combination"].to_pylist()[-1] == 1

@@ -142,7 +142,7 @@ def test_numbers_that_are_no_amounts_are_pointed_out_where_they_were_masked_like
 def test_a_shuffled_release_is_measured_like_the_one_in_order(homes: Path, tmp_path: Path) -> None:
     out, shuffled = tmp_path / "safe.csv", tmp_path / "shuffled.csv"
     assert protect(homes, out, "--seed", 7).returncode == 0
-    done = protect(homes, shuffled, "--seed", 7, "--shuffle")
+    done = protect(homes, shuffled, "--seed", 7, "--shuffle-records")
     assert "records in random order\n" in done.stdout
     assert out.read_text() != shuffled.read_text()
     assert sorted(out.read_text().splitlines()) == sorted(shuffled.read_text().splitlines())
@@ -159,7 +159,7 @@ def test_a_shuffled_release_of_another_original_is_matched_and_not_taken_in_its_
     homes: Path, tmp_path: Path
 ) -> None:
     shuffled, other = tmp_path / "shuffled.csv", tmp_path / "other.csv"
-    protect(homes, shuffled, "--seed", 7, "--shuffle")
+    protect(homes, shuffled, "--seed", 7, "--shuffle-records")
     lines = homes.read_text().splitlines()
     other.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
     matched = microveil("assess", other, shuffled)
@@ -176,7 +176,7 @@ def test_the_report_of_a_shuffled_release_is_about_its_own_originals(tmp_path: P
     data = survey(120, seed=2)
     files.write(data, path)
     data.schema.write(tmp_path / "s.toml")
-    arguments = ("--schema", tmp_path / "s.toml", "--method", "mdav", "--attributes", "age,income", "--shuffle")
+    arguments = ("--schema", tmp_path / "s.toml", "--method", "mdav", "--attributes", "age,income", "--shuffle-records")
     assert microveil("protect", path, *arguments, "--seed", 3, "--out", out).returncode == 0
     done = microveil("report", path, out, "--out", page)
     assert done.returncode == 0, done.stderr

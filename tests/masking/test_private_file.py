@@ -167,7 +167,7 @@ def test_protect_names_it_and_shows_nothing_of_it(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     mv.write(people(), tmp_path / "people.csv")
-    words = ["protect", str(tmp_path / "people.csv"), "--keys", "age", "--method", "mdav", "--shuffle"]
+    words = ["protect", str(tmp_path / "people.csv"), "--keys", "age", "--method", "mdav", "--shuffle-records"]
     app([*words, "--out", str(tmp_path / "safe.csv")], standalone_mode=False)
     told = "".join(capsys.readouterr().out.split())
     assert "".join(f"private file written to {tmp_path}/safe.csv.private.json; keep it private".split()) in told

@@ -299,19 +299,18 @@ class FileRisk:
         """A row for each record. Keep it private.
 
         Its number; `fk`, how many records agree with it on the keys; `Fk`, how many of the population; its `risk`; its
-        SUDA score `suda` and DIS-SUDA `dis`, if there are no more keys than SUDA takes; `household_risk`, where a
-        household is declared; and the place of its `combination` in the order of contributions to the global risk.
+        SUDA score `suda` and DIS-SUDA `dis`, if there are no more keys than SUDA takes; `household_risk`, its own where
+        no household is declared; and the place of its `combination` in the order of contributions to the global risk.
         """
         special = self.special_uniques
         scores = {} if special is None else {"suda": special.scores, "dis": special.dis()}
-        household = {} if self.household_risk is None else {"household_risk": self.household_risk}
         columns: dict[str, Any] = {
             "record": np.arange(1, len(self.per_record) + 1),
             "fk": self.frequencies,
             "Fk": self.frequencies.astype(np.float64) if self.population is None else self.population,
             "risk": self.per_record,
             **scores,
-            **household,
+            "household_risk": self.per_record if self.household_risk is None else self.household_risk,
             "combination": self.combinations.of_record,
         }
         return Microdata.of({name: values.tolist() for name, values in columns.items()})

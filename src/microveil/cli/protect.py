@@ -100,7 +100,7 @@ def protect(
     shuffle: Annotated[
         bool,
         typer.Option(
-            "--shuffle",
+            "--shuffle-records",
             help="Release the records in random order; with the private file, or the manifest, it can be restored.",
         ),
     ] = False,

@@ -59,5 +59,7 @@ class OrderRule(Rule):
             f"alarm at most {self.error:g})"
         )
         return [
-            self.failed(told, "release the records in random order: protect --shuffle", attributes=list(tied), p=tied)
+            self.failed(
+                told, "release the records in random order: protect --shuffle-records", attributes=list(tied), p=tied
+            )
         ]

@@ -106,7 +106,7 @@ def test_without_weights_the_fraction_or_the_size_of_the_population_does() -> No
         assert found.population is not None
         assert found.population.tolist() == pytest.approx([20, 20, 10, 10])
         assert found.per_record[2] == pytest.approx(0.1 / 0.9 * math.log(10))
-    assert one.to_records().names == ("record", "fk", "Fk", "risk", "suda", "dis", "combination")
+    assert one.to_records().names == ("record", "fk", "Fk", "risk", "suda", "dis", "household_risk", "combination")
     whole = mv.risk_of_file(job, ["job"])
     assert whole.to_records().arrow("Fk").to_pylist() == [2, 2, 1, 1]
     assert mv.risk_of_file(job, ["job"], fraction=0.1, estimate="ratio").per_record[0] == pytest.approx(1 / 20)
@@ -216,7 +216,7 @@ def test_more_keys_than_suda_takes_leave_its_columns_out() -> None:
     rng = np.random.default_rng(1)
     found = mv.risk_of_file({f"x{j}": rng.integers(0, 3, 10) for j in range(70)})
     assert found.to_plain()["suda"] is None
-    assert found.to_records().names == ("record", "fk", "Fk", "risk", "combination")
+    assert found.to_records().names == ("record", "fk", "Fk", "risk", "household_risk", "combination")
 
 
 # --- the command ---------------------------------------------------------------------------------------------------
