@@ -323,7 +323,7 @@ LOWERED: dict[str, dict[str, float]] = {
     "masking.guarantees": {"_CELLS": 10, "_FEW_VALUES": 3},
     "masking.synthesis.closeness": {"_AFFORDABLE_TERMS": 500.0, "_FEWEST_COMPARED": 5},
     "masking.microaggregation.omma": {"_ALL_PAIRS_UP_TO": 10, "_NEIGHBOURS_BEYOND": 5},
-    "masking.synthesis.latent": {"MOST_INDICATORS": 2},
+    "masking.synthesis.latent": {"_MOST_INDICATORS": 2},
     "losses.analytical.regression": {"_CHUNK": 10, "_MOST_DUMMIES": 3},
 }
 
