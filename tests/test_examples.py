@@ -40,6 +40,7 @@ _GUIDES = (
     "adding",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _GUIDES)]
+_LONG = ("search", "studies")  # their commands are among those of the README, and are tested by themselves
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SET_UP = ("make demo", "make test")  # these two are run by whoever runs this test
 
@@ -48,7 +49,10 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
     yield from _BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if page.stem in _LONG else [], id=page.stem) for page in PAGES],
+)
 def test_every_example_of_a_page_runs_as_printed(
     page: Path, tmp_path: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

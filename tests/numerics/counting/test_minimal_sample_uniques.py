@@ -72,7 +72,7 @@ def test_a_wildcard_agrees_with_every_value(codes: IntArray, size: int) -> None:
 
 def test_rows_that_lower_attributes_never_tell_apart_still_keep_others_from_being_unique() -> None:
     rng = np.random.default_rng(3)
-    codes = np.column_stack([rng.integers(0, size, 400) for size in (2, 2, 3, 3, 9, 30)])
+    codes = np.column_stack([rng.integers(0, size, 160) for size in (2, 2, 3, 3, 9, 30)])
     codes = np.unique(codes, axis=0)
     assert found_by_kernel(codes, 6) == by_all_subsets(codes, 6)
 
