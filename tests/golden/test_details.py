@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from microveil.registry import names
 
@@ -28,23 +27,9 @@ from .releases import machine
 FILE = json.loads(RECORDED.read_text(encoding="utf-8"))
 RECORD: dict[str, str] = FILE["cases"]
 pytestmark = pytest.mark.skipif(FILE["machine"] != machine(), reason="recorded on another kind of machine")
-# they have hundreds of cases each, and their choices are among those of test_golden.py
-LONG = {
-    "method": ("evolved", "pram", "restore", "suppress", "within"),
-    "attack": (
-        "distance-linkage", "fragment-linkage", "frequency-alignment-linkage", "likelihood-linkage", "period-linkage",
-        "probabilistic-linkage", "projected-linkage", "representative-linkage", "series-linkage",
-    ),
-    "loss": ("classification", "propensity"),
-    "score": ("worst",),
-}  # fmt: skip
 
 
-def marked(kind: str) -> list[ParameterSet]:
-    return [
-        pytest.param(kind, name, marks=[pytest.mark.slow] if name in LONG[kind] else [], id=f"{kind}-{name}")
-        for name in names(kind)
-    ]
+MEASURED = [(kind, name) for kind in ("attack", "loss", "score") for name in names(kind)]
 
 
 def changed(found: Iterable[Case]) -> list[str]:
@@ -52,12 +37,16 @@ def changed(found: Iterable[Case]) -> list[str]:
     return [label for label, seal in found if RECORD.get(label) != seal]
 
 
-@pytest.mark.parametrize(("kind", "name"), marked("method"))
-def test_a_release_has_the_details_on_record(kind: str, name: str) -> None:
+@pytest.mark.slow  # ten thousand cases; bytes and headline numbers are among those of test_golden.py
+@pytest.mark.parametrize("name", names("method"))
+def test_a_release_has_the_details_on_record(name: str) -> None:
     assert changed(released_by(name)) == []
 
 
-@pytest.mark.parametrize(("kind", "name"), [each for kind in ("attack", "loss", "score") for each in marked(kind)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in ("attack", "loss", "score") for name in names(kind)]
+)
 def test_a_measurement_has_the_details_on_record(kind: str, name: str) -> None:
     assert changed(measured_by(kind, name)) == []
 
