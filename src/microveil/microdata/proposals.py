@@ -28,11 +28,11 @@ def propose_hierarchy(data: Microdata, name: str) -> Hierarchy | Intervals:
     quarters, years and decades; codes of one length lose their last characters one by one; ordered categories are
     joined with their neighbours, two, four, eight and so on; other categories have no level but that of all.
 
-    >>> people = Microdata.of({"age": [18, 24, 31, 47, 90], "zip": ["8010", "8020", "8044", "4020", "4030"]})
+    >>> people = Microdata.of({"age": [18, 24, 31, 47, 90], "zip": ["8010", "8020", "8022", "4020", "4030"]})
     >>> [propose_hierarchy(people, "age").generalise(47, level) for level in (1, 2, 3)]
     ['[40, 50)', '[40, 60)', '[40, 80)']
     >>> propose_hierarchy(people, "zip").paths[0]
-    ('8010', '801', '80', '8', '*')
+    ('4020', '402', '40', '4', '*')
     """
     attribute = data[name]
     if attribute.hierarchy is not None:
