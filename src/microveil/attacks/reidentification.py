@@ -459,8 +459,7 @@ def risk_of_file(
     source: Source = "given" if keys else "keys" if table.schema.keys else "all"
     chosen = keys or table.schema.keys
     if source == "all":
-        no_keys = {"identifier", "weight", "household", "series", "node"}
-        chosen = [name for name in table.names if not no_keys & set(table[name].roles)]
+        chosen = [name for name in table.names if not table[name].is_administrative]
     names: tuple[str, ...] = ()
     if chosen or table.edges is None:
         names = resolve_attributes(table, chosen, KINDS, "the risk of a file")

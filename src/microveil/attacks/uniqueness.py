@@ -14,12 +14,17 @@ from microveil.attacks.population.sampling import sampling_weights
 from microveil.comparison.columns import label_codes
 from microveil.comparison.pairs import Pair
 from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
-from microveil.microdata.microdata import as_microdata
+from microveil.microdata.microdata import Microdata, as_microdata
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting.individual_risk import individual_risk
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import BoolArray, FloatArray, IntArray
+
+MISSING = (
+    "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees with "
+    "cells missing in the same way"
+)
 
 
 @parameterised
@@ -58,10 +63,7 @@ class Uniqueness(Attack):
     formula: ClassVar[str] = "mean over i of E(1 / F_i | f_i) [x'_i agrees with x_i], F_i the population that agrees"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     reads_labels: ClassVar[bool] = True
-    missing: ClassVar[str] = (
-        "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees "
-        "with cells missing in the same way"
-    )
+    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = (
         "Benedetti and Franconi (1998); Polettini and Stander (2004) on the negative binomial form; Franconi and "
         "Polettini (2004) on the approximation; Elliot (2002) on file and record level; Fayyoumi (2008), section 2.4.1"
@@ -214,9 +216,11 @@ def unique_in_both(sample: Any, population: Any, keys: Sequence[str]) -> float:
     >>> unique_in_both({"job": ["judge", "baker"]}, everyone, ["job"])
     50.0
     """
-    held = [
-        Counter(zip(*(data.arrow(name).to_pylist() for name in keys), strict=True))
-        for data in (as_microdata(sample), as_microdata(population))
-    ]
+    held = [counted_combinations(as_microdata(data), keys) for data in (sample, population)]
     alone = [combination for combination, count in held[0].items() if count == 1]
     return 100 * sum(held[1][combination] == 1 for combination in alone) / max(1, len(alone))
+
+
+def counted_combinations(data: Microdata, keys: Sequence[str]) -> Counter[tuple[Any, ...]]:
+    """How often each combination of cells occurs; an empty cell equals an empty cell."""
+    return Counter(zip(*(data.arrow(name).to_pylist() for name in keys), strict=True))

@@ -14,6 +14,7 @@ from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.microdata import as_categories, encoded
 from microveil.microdata.schema import Category
+from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.typing import BoolArray, IntArray
 
 _LARGEST_NUMBER = 2.0**53  # household numbers beyond are not looked for
@@ -85,6 +86,24 @@ def units_of(data: Microdata, household: IntArray, attributes: Iterable[str]) ->
         codes = _codes(data, name)
         units = Partition.of(units * (int(codes.max(initial=0)) + 1) + codes).labels
     return units
+
+
+def compositions(units: IntArray, codes: IntArray) -> IntArray:
+    """A number for each household, equal where as many members have the same codes, whichever member has which.
+
+    >>> compositions(np.array([0, 0, 1, 1, 2]), np.array([7, 8, 8, 7, 7])).tolist()
+    [1, 1, 0]
+    """
+    sizes = np.bincount(units)
+    ordered = codes[np.lexsort((codes, units))]
+    begins = np.cumsum(sizes) - sizes
+    found, used = np.zeros(len(sizes), dtype=np.int64), 0
+    for size in np.unique(sizes):
+        alike = np.flatnonzero(sizes == size)
+        numbers, distinct = number_rows([ordered[begins[alike] + member] for member in range(size)])
+        found[alike] = used + numbers
+        used += len(distinct)
+    return found
 
 
 def _differs(codes: IntArray, household: IntArray) -> BoolArray:

@@ -318,12 +318,11 @@ def falls_short(have: FloatArray | IntArray, at_least: float) -> BoolArray:
 
 def population_weights(data: Microdata, asker: str) -> FloatArray:
     """The sampling weights; refused where there are none or some are below 0. A missing one is 0."""
+    from microveil.microdata.equivalence_classes import weights_of
+
     if data.schema.weight is None:
         raise DataError(
             f"{asker} is to be counted in the population, but the table has no attribute with the role weight; declare "
             "it, or ask for a number of records"
         )
-    weights = np.nan_to_num(data.numbers(data.schema.weight).values)
-    if weights.min(initial=0.0) < 0:
-        raise DataError(f"attribute '{data.schema.weight}' has weights below 0, so no population can be estimated")
-    return weights
+    return weights_of(data, data.schema.weight)

@@ -105,13 +105,17 @@ def equivalence_classes_of(
     if not attributes:
         raise DataError("name at least one attribute whose combinations to count")
     columns = [key_codes(data, name) for name in reported(attributes, progress, "counting combinations")]
-    weight = data.schema.weight
-    if weight is None:
+    if data.schema.weight is None:
         return EquivalenceClasses.of(attributes, columns)
+    return EquivalenceClasses.of(attributes, columns, weights_of(data, data.schema.weight))
+
+
+def weights_of(data: Microdata, weight: str) -> FloatArray:
+    """The sampling weights, 0 where one is missing; some below 0 are refused."""
     values = np.nan_to_num(data.numbers(weight).values)
     if values.min(initial=0.0) < 0:
         raise DataError(f"attribute '{weight}' has weights below 0, so no population can be estimated")
-    return EquivalenceClasses.of(attributes, columns, values)
+    return values
 
 
 def key_codes(data: Microdata, name: str) -> IntArray:

@@ -109,8 +109,7 @@ def hints(data: Microdata) -> dict[str, Hint]:
     """
     found = {}
     for attribute in data.schema:
-        settled = {"identifier", "weight", "household", "series", "node"} & set(attribute.roles)
-        if not settled and (hint := _hint(data, attribute)) is not None:
+        if not attribute.is_administrative and (hint := _hint(data, attribute)) is not None:
             found[attribute.name] = hint
     return found
 

@@ -26,6 +26,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 ROLES: tuple[Role, ...] = get_args(Role)
 _LARGEST_CATEGORY = sys.float_info.max
 CATEGORICAL: tuple[Kind, ...] = ("ordinal", "nominal", "location")
+_ADMINISTRATIVE = frozenset(("identifier", "weight", "household", "series", "node"))
 
 
 class Attribute(pydantic.BaseModel):
@@ -91,6 +92,11 @@ class Attribute(pydantic.BaseModel):
         if "weight" in self.roles and self.kind != "numeric":
             raise ValueError("a weight must be numeric")
         return self
+
+    @property
+    def is_administrative(self) -> bool:
+        """Whether it tells which unit a record is, or what it stands for, and nothing about the unit."""
+        return not _ADMINISTRATIVE.isdisjoint(self.roles)
 
     @property
     def is_categorical(self) -> bool:

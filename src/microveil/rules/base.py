@@ -18,7 +18,6 @@ from microveil.parameters import Parameterised
 from microveil.typing import IntArray
 
 Outcome = Literal["passed", "failed", "not checked"]
-_NO_KEYS = {"identifier", "weight", "household", "series", "node"}
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,8 @@ class Checked:
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The declared keys; without any, all attributes that could be keys."""
-        schema = self.data.schema
-        return schema.keys or tuple(name for name in self.data.names if not _NO_KEYS & set(schema[name].roles))
+        data = self.data
+        return data.schema.keys or tuple(name for name in data.names if not data[name].is_administrative)
 
     @cached_property
     def counter(self) -> CombinationCounter:

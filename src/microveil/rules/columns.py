@@ -191,9 +191,7 @@ class CopiesRule(Rule):
     most: float = parameter(default=0.05, help="largest share of records that repeat another", ge=0, le=1)
 
     def check(self, table: Checked) -> list[Finding]:
-        schema = table.data.schema
-        others = {"identifier", "weight", "household", "series", "node"}
-        names = [name for name in table.data.names if not others & set(schema[name].roles)]
+        names = [name for name in table.data.names if not table.data[name].is_administrative]
         if not names or not len(table.data):
             return [self.not_checked("there are no records with attributes to compare")]
         rows, first = number_rows([table.codes(name) for name in names])

@@ -9,6 +9,7 @@ import numpy as np
 import pydantic
 
 from microveil.errors import DataError
+from microveil.masking.households import compositions
 from microveil.microdata.combinations import canonical, combinations_of, falls_short, population_weights
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import count
@@ -89,9 +90,8 @@ class RegionsRule(Rule):
 
     def _check_one(self, table: Checked, names: tuple[str, ...], weights: FloatArray) -> Finding:
         """The regions that one attribute shows, or several together."""
-        name, codes = ", ".join(names), number_rows([table.codes(name) for name in names])[0]
-        if len(names) == 1:
-            codes = table.codes(name)
+        name, columns = ", ".join(names), [table.codes(name) for name in names]
+        codes = columns[0] if len(columns) == 1 else number_rows(columns)[0]
         present = np.all([table.data.missing_states(name) == 0 for name in names], axis=0)
         sums = np.bincount(codes[present], weights=weights[present])
         occurs = np.bincount(codes[present]) > 0
@@ -140,7 +140,9 @@ class HouseholdsRule(Rule):
         if households is None:
             return [self.not_checked("no household number is declared, so households cannot be told apart")]
         names = table.selected(self.attributes)
-        composition = _compositions(households, [table.codes(name) for name in names])
+        columns = [table.codes(name) for name in names]
+        members = number_rows(columns)[0] if columns else np.zeros(len(households), dtype=np.int64)
+        composition = compositions(households, members)
         masses = np.ones(len(composition))
         if self.population:
             try:
@@ -179,17 +181,3 @@ class HouseholdsRule(Rule):
             else f"leave out the household number, or records of large households (up to {large} members)"
         )
         return self.failed(told, advice, **counts)
-
-
-def _compositions(households: IntArray, columns: Sequence[IntArray]) -> IntArray:
-    """The number of each household's composition: its size and the values of its members in any order."""
-    sizes = np.bincount(households)
-    members = number_rows(list(columns))[0] if columns else np.zeros(len(households), dtype=np.int64)
-    order = np.lexsort((members, households))
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    composition = np.zeros(len(sizes), dtype=np.int64)
-    for place in range(int(sizes.max(initial=0))):
-        at = np.minimum(starts + place, len(order) - 1)
-        member = np.where(place < sizes, members[order[at]] + 1, 0)
-        composition = number_rows([composition, member])[0]
-    return composition

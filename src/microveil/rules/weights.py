@@ -63,8 +63,8 @@ class WeightsRule(Rule):
         """Weights that few records, or households, have."""
         codes, units = table.codes(name), "record"
         if table.households is not None:
-            codes, units = number_rows([table.households, codes])[1], "household"
-            codes = table.codes(name)[codes]
+            one_of_each = number_rows([table.households, codes])[1]
+            codes, units = codes[one_of_each], "household"
         held = np.bincount(codes)
         rare = (held > 0) & (held < self.at_least)
         if not rare.any():

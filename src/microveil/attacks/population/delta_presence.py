@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,9 +10,10 @@ import numpy as np
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.population.sampling_design import Sample, SamplingDesign, largest, share
+from microveil.attacks.uniqueness import MISSING, counted_combinations
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError
-from microveil.microdata.microdata import Microdata, as_microdata, resolve_attributes
+from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -48,10 +48,7 @@ class PresenceRisk(Attack):
     formula: ClassVar[str] = "mean over i of f_i / F_i"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     reads_labels: ClassVar[bool] = True
-    missing: ClassVar[str] = (
-        "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees "
-        "with cells missing in the same way"
-    )
+    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Nergiz, Atzori and Clifton (2007)"
 
     delta: float = parameter(default=0.5, help="largest probability allowed", gt=0, le=1)
@@ -103,7 +100,9 @@ def delta_presence(sample: Any, population: Any, keys: Sequence[str]) -> DeltaPr
     tables = [as_microdata(data) for data in (sample, population)]
     if not all(map(len, tables)):
         raise DataError("delta_presence needs a sample and a population that have records")
-    found, held = (_counted(table, keys) for table in tables)
+    found, held = (
+        counted_combinations(table, resolve_attributes(table, keys, KINDS, "delta_presence")) for table in tables
+    )
     if any(held[combination] < number for combination, number in found.items()):
         raise DataError(
             "the population has fewer records of some combination of keys than the sample, so the sample is no part of "
@@ -111,8 +110,3 @@ def delta_presence(sample: Any, population: Any, keys: Sequence[str]) -> DeltaPr
         )
     shares = [found[combination] / number for combination, number in held.items()]
     return DeltaPresence(min(shares), max(shares), min(held[combination] for combination in found))
-
-
-def _counted(data: Microdata, keys: Sequence[str]) -> Counter[tuple[Any, ...]]:
-    names = resolve_attributes(data, keys, KINDS, "delta_presence")
-    return Counter(zip(*(data.arrow(name).to_pylist() for name in names), strict=True))

@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.population.population_estimates import ESTIMATORS, Estimator, inverse_frequencies
+from microveil.attacks.population.population_estimates import ESTIMATORS, Estimator, chances_of
 from microveil.attacks.population.sampling_design import Sample, SamplingDesign, largest, share
+from microveil.attacks.uniqueness import MISSING
 from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
@@ -17,10 +18,6 @@ from microveil.typing import FloatArray
 from microveil.units import THRESHOLD
 
 _THRESHOLD = "risk above which a record counts as at risk"
-_MISSING = (
-    "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees with "
-    "cells missing in the same way"
-)
 _ROUNDING = 1e-9
 
 
@@ -51,7 +48,7 @@ class ProsecutorRisk(Attack):
     formula: ClassVar[str] = "mean over i of 1 / f_i [x'_i agrees with x_i]"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     reads_labels: ClassVar[bool] = True
-    missing: ClassVar[str] = _MISSING
+    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "El Emam and Dankar (2008); El Emam (2013)"
 
     threshold: float = parameter(default=THRESHOLD, help=_THRESHOLD, gt=0, le=1)
@@ -62,7 +59,7 @@ class ProsecutorRisk(Attack):
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         samples = list(SamplingDesign(fraction=1.0, classes=self.classes).views(pair, attributes))
         progress(0.5, f"{self.name}: counting combinations")
-        chances = largest([sample.found(inverse_frequencies(sample, "ratio")) for sample in samples])
+        chances = chances_of(samples, "ratio")
         scenario = (
             f"An intruder knows that a person is in the file and the true values of {', '.join(attributes)}, and takes "
             "one of the released records that agree with all of them."
@@ -93,7 +90,7 @@ class JournalistRisk(Attack):
     formula: ClassVar[str] = "mean over i of E(1 / F_i) [x'_i agrees with x_i]"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     reads_labels: ClassVar[bool] = True
-    missing: ClassVar[str] = _MISSING
+    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "El Emam and Dankar (2008); El Emam (2013)"
 
     threshold: float = parameter(default=THRESHOLD, help=_THRESHOLD, gt=0, le=1)
@@ -103,7 +100,7 @@ class JournalistRisk(Attack):
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         samples = list(self.design.views(pair, attributes))
         progress(0.5, f"{self.name}: counting combinations")
-        chances = largest([sample.found(inverse_frequencies(sample, self.estimator)) for sample in samples])
+        chances = chances_of(samples, self.estimator)
         scenario = (
             f"An intruder who has the true values of {', '.join(attributes)} for everyone in the population, and does "
             "not know who is in the file, takes one of those who agree with a released record for its person."
@@ -134,7 +131,7 @@ class MarketerRisk(Attack):
     formula: ClassVar[str] = "sum over combinations of f / F, over n"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     reads_labels: ClassVar[bool] = True
-    missing: ClassVar[str] = _MISSING
+    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Dankar and El Emam (2010); El Emam (2013)"
 
     estimator: Estimator = parameter(default="ratio", help=ESTIMATORS)
@@ -143,7 +140,7 @@ class MarketerRisk(Attack):
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         samples = list(self.design.views(pair, attributes))
         progress(0.5, f"{self.name}: counting combinations")
-        chances = largest([sample.found(inverse_frequencies(sample, self.estimator)) for sample in samples])
+        chances = chances_of(samples, self.estimator)
         scenario = (
             f"An intruder who has the true values of {', '.join(attributes)} for everyone in the population links "
             "every released record to one of those who agree with it."

@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.population.population_estimates import ESTIMATORS, Estimator, below, inverse_frequencies
+from microveil.attacks.population.population_estimates import ESTIMATORS, Estimator, below, chances_of
 from microveil.attacks.population.sampling_design import SamplingDesign, largest, share
+from microveil.attacks.uniqueness import MISSING
 from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.numerics.statistics.population_frequencies import proving_frequency
@@ -41,10 +42,7 @@ class KMap(Attack):
     formula: ClassVar[str] = "mean over i of E(1 / F_i) [x'_i agrees with x_i]"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     reads_labels: ClassVar[bool] = True
-    missing: ClassVar[str] = (
-        "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees "
-        "with cells missing in the same way"
-    )
+    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Sweeney (2001); El Emam and Dankar (2008) on the estimators and the test"
 
     k: int = parameter(default=5, help="least number of units in the population", ge=1, le=MOST_RECORDS)
@@ -55,7 +53,7 @@ class KMap(Attack):
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         samples = list(self.design.views(pair, attributes))
         progress(0.5, f"{self.name}: counting combinations")
-        chances = largest([sample.found(inverse_frequencies(sample, self.estimator)) for sample in samples])
+        chances = chances_of(samples, self.estimator)
         few = largest([sample.found(below(sample, self.estimator, self.k)) for sample in samples])
         needed = proving_frequency(self.k, samples[0].rate, self.significance)
         counters = {

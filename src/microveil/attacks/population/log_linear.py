@@ -12,6 +12,7 @@ import numpy as np
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.population.sampling_design import Sample, SamplingDesign, largest, sample_of, share
+from microveil.attacks.uniqueness import MISSING
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError, brief
 from microveil.microdata.schema import KINDS
@@ -114,10 +115,7 @@ class LogLinearRisk(Attack):
     )
     kinds: ClassVar[tuple[str, ...]] = KINDS
     reads_labels: ClassVar[bool] = True
-    missing: ClassVar[str] = (
-        "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees "
-        "with cells missing in the same way"
-    )
+    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = (
         "Skinner and Shlomo (2008); Skinner and Holmes (1998) on the models; Rinott and Shlomo (2007) on the negative "
         "binomial form"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from microveil.attacks.population.sampling_design import Sample
+from microveil.attacks.population.sampling_design import Sample, largest
 from microveil.numerics.counting.individual_risk import individual_risk
 from microveil.numerics.statistics.population_frequencies import (
     below_negative_binomial,
@@ -23,6 +24,11 @@ ESTIMATORS = (
     "with the mean from that sum (poisson) or from the Poisson distribution truncated at zero (truncated-poisson, "
     "under which a sample unique is taken for a population unique); or negative binomial"
 )
+
+
+def chances_of(samples: Sequence[Sample], estimator: Estimator) -> FloatArray:
+    """For each person the largest expected 1/F in any view of the release, 0 where its own record no longer agrees."""
+    return largest([sample.found(inverse_frequencies(sample, estimator)) for sample in samples])
 
 
 def inverse_frequencies(sample: Sample, estimator: Estimator) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from microveil.attacks.base import Attack, Risk
 from microveil.attacks.population.sampling_design import Sample, SamplingDesign, largest, sample_of, share
+from microveil.attacks.uniqueness import MISSING
 from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.numerics.statistics.superpopulation import MODELS, Uniques, zayatz
@@ -55,10 +56,7 @@ class PopulationUniqueness(Attack):
     formula: ClassVar[str] = "mean over i of P(F_i = 1 | f_i = 1) [f_i = 1 and x'_i agrees with x_i]"
     kinds: ClassVar[tuple[str, ...]] = KINDS
     reads_labels: ClassVar[bool] = True
-    missing: ClassVar[str] = (
-        "a wildcard agrees with every value; a missing cell that is a category of its own or not applicable agrees "
-        "with cells missing in the same way"
-    )
+    missing: ClassVar[str] = MISSING
     source: ClassVar[str] = (
         "Dankar et al. (2012); Hoshino (2001) on Pitman's model; Zayatz (1991); Chen and "
         "Keller-McNulty (1998) on the slide negative binomial model; Rocher, Hendrickx and de Montjoye (2019) on the "

@@ -33,6 +33,7 @@ from microveil.masking.notes import (
 from microveil.masking.partition import Partition
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, ranges
 from microveil.microdata import Attribute, Microdata
+from microveil.microdata.equivalence_classes import weights_of
 from microveil.microdata.microdata import check_records
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting.distinct_rows import number_rows
@@ -237,10 +238,7 @@ class _Problem:
         weight = self.data.schema.weight
         if weight is None:
             raise DataError("population counts sampling weights, but the table has no attribute with the role weight")
-        values = np.nan_to_num(self.data.numbers(weight).values)
-        if values.min() < 0:
-            raise DataError(f"attribute '{weight}' has weights below 0, so no population can be estimated")
-        return values
+        return weights_of(self.data, weight)
 
     def demands(self, members: IntArray, row: IntArray) -> Demands:
         """What the classes of some records have to fulfil."""

@@ -26,7 +26,7 @@ from microveil.microdata.combinations import (
     combinations_of,
     population_weights,
 )
-from microveil.microdata.equivalence_classes import EquivalenceClasses, equivalence_classes_of, key_codes
+from microveil.microdata.equivalence_classes import EquivalenceClasses, equivalence_classes_of, key_codes, weights_of
 from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
@@ -180,11 +180,7 @@ class Suppress(Method):
         if self.weighted and self.risk is not None:
             if data.schema.weight is None:
                 raise DataError("suppress is to weigh records, but the table has no attribute with the role weight")
-            weights = np.nan_to_num(data.numbers(data.schema.weight).values)
-            if weights.min() < 0:
-                raise DataError(
-                    f"attribute '{data.schema.weight}' has weights below 0, so no population can be estimated"
-                )
+            weights = weights_of(data, data.schema.weight)
             if weights.sum() < 1.0 / self.risk:
                 raise DataError(f"all weights together are below {1.0 / self.risk:g}, so the risk cannot be reached")
             masses.append(weights)

@@ -10,7 +10,7 @@ import numpy as np
 
 from microveil.errors import ParameterError
 from microveil.masking.base import Masked, Method
-from microveil.masking.households import household_of, units_of
+from microveil.masking.households import compositions, household_of, units_of
 from microveil.masking.notes import HOUSEHOLDS_SWAPPED, NO_PARTNER, Note
 from microveil.masking.ranges import GROUP_SIZES, Interval, Ranges, ranges
 from microveil.microdata import Microdata
@@ -42,18 +42,6 @@ class _Units:
         _, first, sizes = np.unique(unit, return_index=True, return_counts=True)
         placed = np.all([data.missing_states(name)[first] == 0 for name in attributes], axis=0)
         return cls(unit, first, sizes.astype(np.int64), placed)
-
-    def profile(self, codes: IntArray) -> IntArray:
-        """A number for each household, equal where as many members have the same codes, whichever member has which."""
-        ordered = codes[np.lexsort((codes, self.of_record))]
-        begins = np.cumsum(self.sizes) - self.sizes
-        found, used = np.zeros(len(self.sizes), dtype=np.int64), 0
-        for size in np.unique(self.sizes):
-            alike = np.flatnonzero(self.sizes == size)
-            numbers, distinct = number_rows([ordered[begins[alike] + member] for member in range(size)])
-            found[alike] = used + numbers
-            used += len(distinct)
-        return found
 
 
 @parameterised
@@ -112,19 +100,19 @@ class RecordSwapping(Method):
         units = _Units.of(data, attributes)
         codes = [key_codes(data, name) + 1 for name in attributes]
         areas = [number_rows(codes[: level + 1])[0] for level in range(len(codes))]
-        profiles = [units.profile(key_codes(data, name) + 1) for name in similar]
+        profiles = [compositions(units.of_record, key_codes(data, name) + 1) for name in similar]
         rng = streams.generator("places")
         partner = np.arange(len(units.sizes))
         at_risk = np.zeros(len(partner), dtype=np.bool_)
-        for area, part in zip(areas, parts(progress, len(areas)), strict=True):
-            at_risk = at_risk | self._at_risk(data, risk, area, units)
-            for above in _largest_shared(areas, area):
-                self._swap(partner, at_risk, units, profiles, area, above, len(partner), rng)
+        for level, part in enumerate(parts(progress, len(areas))):
+            at_risk = at_risk | self._at_risk(data, risk, areas[level], units)
+            for above in _within(areas, level):
+                self._swap(partner, at_risk, units, profiles, areas[level], above, len(partner), rng)
             part(1.0, f"{self.name}: areas")
         alone = int((at_risk & (partner == np.arange(len(partner)))).sum())
         left = round(self.share * len(partner)) - int((partner != np.arange(len(partner))).sum())
         everybody = np.ones(len(partner), dtype=np.bool_)
-        for above in _largest_shared(areas, areas[-1]):
+        for above in _within(areas, len(areas) - 1):
             left -= self._swap(partner, everybody, units, profiles, areas[-1], above, left // 2, rng)
         donors = units.first[partner][units.of_record]
         return Masked({name: data.reordered_column(name, donors) for name in attributes}, notes=_told(partner, alone))
@@ -169,12 +157,11 @@ class RecordSwapping(Method):
         return 2 * (before - most)
 
 
-def _largest_shared(areas: list[IntArray], area: IntArray) -> Iterator[IntArray]:
+def _within(areas: list[IntArray], level: int) -> Iterator[IntArray]:
     """Within which areas to look for a partner: the one above, then everywhere."""
-    level = next(level for level, each in enumerate(areas) if each is area)
     if level > 0:
         yield areas[level - 1]
-    yield np.zeros(len(area), dtype=np.int64)
+    yield np.zeros_like(areas[level])
 
 
 def _told(partner: IntArray, alone: int) -> tuple[Note, ...]:
