@@ -164,6 +164,16 @@ def test_what_an_empty_cell_means_can_be_chosen_for_the_release() -> None:
     assert np.unique(rows, axis=0, return_counts=True)[1].min() >= 2
 
 
+@pytest.mark.parametrize("policy", ["own category", "not applicable"])
+def test_a_missing_code_that_is_a_value_never_becomes_a_wildcard(policy: str) -> None:
+    job = Attribute(name="job", kind="nominal", roles=("key",), missing=policy, missing_codes=("NA",))
+    data = Microdata.of({"job": ["cook", "cook", "NA"]}, Schema([job]))
+    with pytest.raises(DataError, match="attribute 'job' has missing codes that the schema counts as values"):
+        Suppress(k=2, suppressed="wildcard").mask(data)
+    declared = data.with_schema(data.schema.replacing(job.changed(missing="wildcard")))
+    assert Suppress(k=2, suppressed="wildcard").mask(declared).frame["job"].to_pylist() == ["cook", "cook", "NA"]
+
+
 def test_a_key_that_refuses_missing_cells_gets_wildcards() -> None:
     data = table(np.array([[0, 0], [0, 0], [0, 1]]), "refuse")
     release = Suppress(k=2).mask(data)

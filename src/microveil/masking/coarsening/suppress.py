@@ -27,7 +27,7 @@ from microveil.microdata.combinations import (
     population_weights,
 )
 from microveil.microdata.equivalence_classes import EquivalenceClasses, equivalence_classes_of, key_codes, weights_of
-from microveil.microdata.microdata import SYSTEM_MISSING, check_records, count
+from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, check_records, count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
@@ -166,6 +166,12 @@ class Suppress(Method):
                     f"attribute '{name}' is numeric with more than {self.most_values} distinct values, so nearly "
                     "every combination is rare; recode it to intervals first"
                 )
+            if self.suppressed == "wildcard" and attribute.missing != "wildcard" and _has_codes(data, name):
+                raise DataError(
+                    f"attribute '{name}' has missing codes that the schema counts as values (missing = "
+                    f"'{attribute.missing}'), and they would agree with every value if suppressed ones were wildcards; "
+                    "set suppressed = 'as declared', or declare missing = 'wildcard' for the attribute"
+                )
             policy = attribute.missing if self.suppressed == "as declared" else self.suppressed
             if policy == "refuse":  # there are none yet; emptied cells could be anything
                 policy = "wildcard"
@@ -278,6 +284,10 @@ def _empty_code(data: Microdata, name: str, classes: EquivalenceClasses, column:
     if len(empty) and data[name].missing != "wildcard":
         return int(classes.codes[classes.of_record[empty[0]], column])
     return int(classes.codes[:, column].max(initial=-1)) + 1
+
+
+def _has_codes(data: Microdata, name: str) -> bool:
+    return bool((data.missing_states(name) >= FIRST_CODE).any())
 
 
 def _distinct_numbers(data: Microdata, name: str) -> int:
