@@ -132,7 +132,8 @@ def distances(sources: Table, targets: Table, terms: Terms, progress: Progress, 
 
 def _between(sources: Table, targets: Table, terms: Terms, these: IntArray, those: IntArray) -> FloatArray:
     """The distances of pairs of records."""
-    return _distances_between(sources, targets, terms.between(sources, targets), terms.lookup, these, those)
+    settings = terms.between(sources, targets)
+    return _distances_between(sources, targets, settings, terms.lookup, these, np.ascontiguousarray(those))
 
 
 @dataclass(frozen=True)
