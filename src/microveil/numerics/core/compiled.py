@@ -107,6 +107,10 @@ def over_chunks(
 
 
 def _in_order(items: list[Item], work: Callable[[Item], Result], progress: Progress, label: str) -> Iterable[Result]:
+    if len(items) == 1:
+        yield work(items[0])
+        progress(1.0, label)
+        return
     with ThreadPoolExecutor(max_workers=threads()) as pool:
         futures = [pool.submit(work, item) for item in items]
         try:
