@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -111,7 +112,7 @@ def tripled(number: int, up: bool) -> int:
     return 3 * number if up else -3 * number
 
 
-@kernel
+@numba.njit  # not cached, so that what it calls is asked for in every run
 def tripled_often(short: IntArray) -> int:
     last = -1
     for number in short:
