@@ -507,14 +507,17 @@ def table_of(table: str) -> mv.Microdata:
 
 
 # releases of every family, by what they are of; each is made when it is first asked for
+OF_BOTH: dict[str, tuple[str, dict[str, Any]]] = {
+    "mdav": ("mdav", {"k": 3}),
+    "mdav-generic": ("mdav-generic", {"k": 3}),
+    "swapped": ("rank-swapping", {"p": 15}),
+    "pram": ("pram", {"p": 0.6}),
+    "suppressed": ("suppress", {"k": 2, "most_values": 1000}),
+    "intervals": ("mondrian", {"k": 3, "publish": "interval"}),
+}
 MADE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "survey": {
-        "mdav": ("mdav", {"k": 3}),
-        "mdav-generic": ("mdav-generic", {"k": 3}),
-        "swapped": ("rank-swapping", {"p": 15}),
-        "pram": ("pram", {"p": 0.6}),
-        "suppressed": ("suppress", {"k": 2, "most_values": 1000}),
-        "intervals": ("mondrian", {"k": 3, "publish": "interval"}),
+        **OF_BOTH,
         "ranked": ("individual-ranking", {"k": 3}),
         "noise": ("noise", {"alpha": 0.2}),
         "recoded": ("recode", {"k": 2, "leave": 0.5}),
@@ -522,14 +525,7 @@ MADE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "synthetic": ("synthetic", {}),
         "crest": ("crest", {}),
     },
-    "edges": {
-        "mdav": ("mdav", {"k": 3}),
-        "mdav-generic": ("mdav-generic", {"k": 3}),
-        "swapped": ("rank-swapping", {"p": 15}),
-        "pram": ("pram", {"p": 0.6}),
-        "suppressed": ("suppress", {"k": 2, "most_values": 1000}),
-        "intervals": ("mondrian", {"k": 3, "publish": "interval"}),
-    },
+    "edges": OF_BOTH,
     "numbers": {"ranked": ("individual-ranking", {"k": 3}), "noise": ("noise", {"alpha": 0.1})},
 }
 # made of others: in two steps, without provenance, in another order
