@@ -4,7 +4,7 @@ BIN = .venv/bin
 READY = .venv/.ready
 DOCS_READY = .venv/.docs-ready
 
-.PHONY: setup demo test test-lowest fuzz lint bench mutants docs clean
+.PHONY: setup demo test pytest test-lowest fuzz lint ruff mypy bench mutants docs clean
 
 setup: $(READY)
 
@@ -21,14 +21,22 @@ $(DOCS_READY): $(READY)
 demo: $(READY)
 	$(BIN)/microveil demo --out demo-output --force
 
-lint: $(READY)
+lint: ruff mypy
+
+ruff: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+mypy: $(READY)
 	$(BIN)/mypy
 
-test: lint
+# types are checked on one processor while the first tests run
+test: ruff
+	@$(MAKE) --no-print-directory --jobs 2 mypy pytest
+
+pytest: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
-	$(BIN)/python -m pytest --doctest-modules src/microveil studies/reproduction
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --doctest-modules src/microveil studies/reproduction
 
 # the lowest versions that pyproject.toml allows, in an environment of their own
 test-lowest:

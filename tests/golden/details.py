@@ -498,50 +498,62 @@ def released_by(name: str) -> Iterator[Case]:
 
 
 @cache
-def measured_releases() -> dict[str, tuple[mv.Microdata, Any]]:
-    """Releases of every family beside their originals; some in two steps, without provenance, or in another order."""
-    found: dict[str, tuple[mv.Microdata, Any]] = {}
-    for table, made in TABLES.items():
-        people = made()
-        chosen: dict[str, tuple[str, dict[str, Any]]] = {
-            "mdav": ("mdav", {"k": 3}),
-            "mdav-generic": ("mdav-generic", {"k": 3}),
-            "swapped": ("rank-swapping", {"p": 15}),
-            "pram": ("pram", {"p": 0.6}),
-            "suppressed": ("suppress", {"k": 2, "most_values": 1000}),
-            "intervals": ("mondrian", {"k": 3, "publish": "interval"}),
-        }
-        if table == "survey":
-            chosen |= {
-                "ranked": ("individual-ranking", {"k": 3}),
-                "noise": ("noise", {"alpha": 0.2}),
-                "recoded": ("recode", {"k": 2, "leave": 0.5}),
-                "sample": ("sampling", {"share": 0.6}),
-                "synthetic": ("synthetic", {}),
-                "crest": ("crest", {}),
-            }
-        for label, (name, parameters) in chosen.items():
-            found[f"{label} of {table}"] = people, masked(people, name, parameters)
-        if table == "survey":
-            swapped = found["swapped of survey"][1]
-            categories = [key for key in people.schema.keys if people[key].kind in ("ordinal", "nominal")]
-            both = mv.method("pram", p=0.7).mask(
-                mv.method("noise", alpha=0.1).mask(people, ["age"], seed=SEED), categories
-            )
-            found["two steps of survey"] = people, both
-            found["bare of survey"] = people, found["noise of survey"][1].data
-            found["shuffled of survey"] = people, swapped.shuffled()
+def table_of(table: str) -> mv.Microdata:
+    if table != "numbers":
+        return TABLES[table]()
     draw = np.random.default_rng(11)
     cells = np.round(draw.normal(size=(36, 3)) @ [[2.0, 0.5, 0.0], [0.0, 1.0, 0.3], [0.0, 0.0, 4.0]], 2)
-    numbers = mv.Microdata.of(dict(zip("abc", cells.T, strict=True)), keys=list("abc"))
-    for label, name, parameters in (("ranked", "individual-ranking", {"k": 3}), ("noise", "noise", {"alpha": 0.1})):
-        found[f"{label} of numbers"] = numbers, masked(numbers, name, parameters)
-    return found
+    return mv.Microdata.of(dict(zip("abc", cells.T, strict=True)), keys=list("abc"))
+
+
+# releases of every family, by what they are of; each is made when it is first asked for
+OF_BOTH: dict[str, tuple[str, dict[str, Any]]] = {
+    "mdav": ("mdav", {"k": 3}),
+    "mdav-generic": ("mdav-generic", {"k": 3}),
+    "swapped": ("rank-swapping", {"p": 15}),
+    "pram": ("pram", {"p": 0.6}),
+    "suppressed": ("suppress", {"k": 2, "most_values": 1000}),
+    "intervals": ("mondrian", {"k": 3, "publish": "interval"}),
+}
+MADE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
+    "survey": {
+        **OF_BOTH,
+        "ranked": ("individual-ranking", {"k": 3}),
+        "noise": ("noise", {"alpha": 0.2}),
+        "recoded": ("recode", {"k": 2, "leave": 0.5}),
+        "sample": ("sampling", {"share": 0.6}),
+        "synthetic": ("synthetic", {}),
+        "crest": ("crest", {}),
+    },
+    "edges": OF_BOTH,
+    "numbers": {"ranked": ("individual-ranking", {"k": 3}), "noise": ("noise", {"alpha": 0.1})},
+}
+# made of others: in two steps, without provenance, in another order
+REMADE: dict[str, Callable[[], Any]] = {
+    "two steps of survey": lambda: two_steps(table_of("survey")),
+    "bare of survey": lambda: measured_release("noise of survey")[1].data,
+    "shuffled of survey": lambda: measured_release("swapped of survey")[1].shuffled(),
+}
+MEASURED_RELEASES = tuple(f"{label} of {table}" for table, labels in MADE.items() for label in labels) + tuple(REMADE)
+
+
+@cache
+def measured_release(on: str) -> tuple[mv.Microdata, Any]:
+    """A release beside its original."""
+    label, _, table = on.rpartition(" of ")
+    people = table_of(table)
+    return people, REMADE[on]() if on in REMADE else masked(people, *MADE[table][label])
+
+
+def two_steps(people: mv.Microdata) -> mv.Release:
+    categories = [key for key in people.schema.keys if people[key].kind in ("ordinal", "nominal")]
+    first = mv.method("noise", alpha=0.1).mask(people, ["age"], seed=SEED)
+    return mv.method("pram", p=0.7).mask(first, categories)
 
 
 @cache
 def _pair(on: str) -> Pair:
-    people, release = measured_releases()[on]
+    people, release = measured_release(on)
     matched = corresponding(people, release)
     return Pair.of(matched.original, matched.release)
 
@@ -575,15 +587,15 @@ def measured_by(kind: str, name: str) -> Iterator[Case]:
                 yield recorded(label, partial(measured_whole, kind, name, parameters, people, release))
         return
     called = f"score {name}" if kind == "score" else name  # a score may have the name of a loss
-    for on in measured_releases() if kind != "score" else (*VARIED[:2], VARIED[-1]):
-        people, release = measured_releases()[on]
+    for on in MEASURED_RELEASES if kind != "score" else (*VARIED[:2], VARIED[-1]):
+        people, release = measured_release(on)
         yield recorded(f"{called} on {on}", partial(measured_whole, kind, name, usual, people, release))
     for on in VARIED if kind != "score" else ():
         for parameters in others:
             label = f"{labelled(name, parameters)} on {on}"
             yield recorded(label, partial(measured, kind, name, parameters, _pair(on)))
     for on in VARIED[:2] if kind == "score" else ():
-        people, release = measured_releases()[on]
+        people, release = measured_release(on)
         for parameters in others:
             yield recorded(
                 f"{labelled(called, parameters)} on {on}",
@@ -623,7 +635,7 @@ def with_low_limits(kind: str, limits: str) -> Iterator[Case]:
 
 def assessed(on: str) -> Iterator[Case]:
     """What an assessment shows, in every form, and what a battery says of attacks that do not apply."""
-    people, release = measured_releases()[on]
+    people, release = measured_release(on)
 
     def shown() -> Any:
         found = mv.assess(people, release, attacks="all", losses="all")
@@ -641,7 +653,8 @@ def assessed(on: str) -> Iterator[Case]:
 
 def evidence() -> Iterator[Case]:
     """What the plan of a release tells an intruder, term by term, whatever it does to the links."""
-    for on, (_, release) in measured_releases().items():
+    for on in MEASURED_RELEASES:
+        _, release = measured_release(on)
         if not isinstance(release, mv.Release):
             continue
         for replays in (None, 2):
@@ -701,8 +714,7 @@ def advice(made: Callable[[], mv.Microdata]) -> Any:
 def combined() -> Iterator[Case]:
     """Several versions of a release together; releases in another order; how near to copies they are; advice."""
     yield from risks_of_files()
-    releases = measured_releases()
-    people = releases["mdav of survey"][0]
+    people = table_of("survey")
     sets = {
         "groups": ("mdav of survey", "ranked of survey"),
         "noise and swapping": ("noise of survey", "swapped of survey"),
@@ -713,7 +725,7 @@ def combined() -> Iterator[Case]:
             for attack in ("distance-linkage", "probabilistic-linkage", "uniqueness", "interval-disclosure"):
 
                 def found(chosen: Any = chosen, link: Any = link, attack: str = attack) -> Any:
-                    versions = [releases[one][1] for one in chosen]
+                    versions = [measured_release(one)[1] for one in chosen]
                     made = mv.attack_versions(people, versions, attack=mv.attack(attack), link=link)
                     return plain([
                         made.to_plain(), made.together.per_record, made.sentences(), made.row(), str(made),
@@ -721,7 +733,8 @@ def combined() -> Iterator[Case]:
                     ])  # fmt: skip
 
                 yield recorded(f"versions {label}, {link}, {attack}", found)
-    for on, (original, release) in releases.items():
+    for on in MEASURED_RELEASES:
+        original, release = measured_release(on)
         table = release.data if isinstance(release, mv.Release) else release
         shuffled = table.take(np.random.default_rng(3).permutation(len(table)))
         for order, other in (("as it is", table), ("shuffled", shuffled), ("whole", release)):
@@ -757,7 +770,7 @@ def cases() -> dict[str, str]:
             found.update(with_low_limits(kind, limits) if kind != "score" else {})
     for limits in ("low", "strict"):
         found.update(with_low_limits("method", limits))
-    for on in measured_releases():
+    for on in MEASURED_RELEASES:
         found.update(assessed(on))
     return found | dict(combined()) | dict(declared()) | dict(evidence())
 

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,13 @@ def released_by(name: str) -> Iterator[tuple[str, str]]:
             yield f"{label}{BYTES}", release.data.digest()[:20]
 
 
+@cache
+def attacked(suffix: str, name: str) -> tuple[mv.Microdata, mv.Release]:
+    """A table and its release, made once for all that is measured on it."""
+    people = TABLES[suffix]()
+    return people, released(people, name, ASSESSED[name])
+
+
 def measured_on(name: str) -> Iterator[tuple[str, str]]:
     """Every attack and loss on a release of one method."""
     for suffix, made in TABLES.items():
@@ -204,6 +212,7 @@ def measured_on(name: str) -> Iterator[tuple[str, str]]:
                 yield f"{name}: {label}{suffix}", digest(rounded(measured))
 
 
+@cache
 def graph_releases() -> dict[str, tuple[mv.Microdata, mv.Release]]:
     """A network with profiles masked, generalised, or masked while links were moved, for measures of graphs."""
     people = network()
@@ -223,11 +232,10 @@ def measured_by(kind: str, name: str) -> Iterator[tuple[str, str]]:
                 found = measure.assess(people, release) if kind == "attack" else measure.measure(people, release)
                 yield f"{labelled(name, parameters)} on {on}", digest(rounded(found.to_plain()))
         return
-    for suffix, table_of in TABLES.items():
-        people = table_of()
-        releases = {made: released(people, made, ASSESSED[made]) for made in ATTACKED}
+    for suffix in TABLES:
         for parameters in settings(kind, name):
-            for made, release in releases.items():
+            for made in ATTACKED:
+                people, release = attacked(suffix, made)
                 label = f"{labelled(name, parameters)} on {made}{suffix}"
                 try:
                     measure = make(kind, name, parameters)

@@ -11,6 +11,7 @@ import pytest
 from microveil.registry import names
 
 from .details import (
+    MEASURED_RELEASES,
     RECORDED,
     Case,
     assessed,
@@ -18,7 +19,6 @@ from .details import (
     declared,
     evidence,
     measured_by,
-    measured_releases,
     released_by,
     with_low_limits,
 )
@@ -57,7 +57,7 @@ def test_long_files_are_treated_as_on_record(kind: str, limits: str) -> None:
     assert changed(with_low_limits(kind, limits)) == []
 
 
-@pytest.mark.parametrize("on", measured_releases())
+@pytest.mark.parametrize("on", MEASURED_RELEASES)
 def test_an_assessment_shows_what_is_on_record(on: str) -> None:
     assert changed(assessed(on)) == []
 

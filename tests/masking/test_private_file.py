@@ -278,7 +278,6 @@ def packed(values: Any, stored: str) -> str:
     return base64.b64encode(zlib.compress(np.asarray(values, dtype=stored).tobytes())).decode()
 
 
-BOMB = base64.b64encode(zlib.compress(bytes(1 << 28), 9)).decode()
 DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no table": lambda d: [1, 2],
     "no version": lambda d: d.pop("format") and None,
@@ -307,7 +306,8 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "text that is not base64": lambda d: d["arrays"][0].update(values="é"),
     "values that are not compressed": lambda d: d["arrays"][0].update(values="AAAA"),
     "values cut off": lambda d: d["arrays"][0].update(values=d["arrays"][0]["values"][:8]),
-    "values that unpack to far more": lambda d: d["arrays"][0].update(values=BOMB),
+    "values that unpack to far more": lambda d: d["arrays"][0].update(values=base64.b64encode(
+        zlib.compress(bytes(1 << 28), 9)).decode()),
     "something after the values": lambda d: d["arrays"][0].update(values=base64.b64encode(
         zlib.compress(bytes(5)) + b"more").decode()),
     "deep nesting": lambda d: d.update(arrays=json.loads("[" * 300 + "]" * 300)),

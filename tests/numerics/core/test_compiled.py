@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
+import numpy as np
 import pytest
 
 from microveil.errors import Cancelled
 from microveil.numerics.core.compiled import by_type, kernel, over_chunks, threads
+from microveil.typing import IntArray
 
 SCRIPT = """
 import logging
@@ -42,6 +46,15 @@ def test_an_unwritable_cache_folder_is_no_error(tmp_path: Path) -> None:
 
 def test_chunks_come_back_in_order_and_cover_everything() -> None:
     assert over_chunks(lambda start, end: (start, end), 10, 4, lambda f, t: None, "") == [(0, 4), (4, 8), (8, 10)]
+
+
+def test_what_fits_into_one_chunk_is_done_by_the_thread_that_asks() -> None:
+    told: list[tuple[float, str]] = []
+    found = over_chunks(
+        lambda start, end: threading.current_thread(), 4, 4, lambda fraction, label: told.append((fraction, label)), "a"
+    )
+    assert found == [threading.current_thread()]
+    assert told == [(1.0, "a")]
 
 
 def test_cancelling_stops_the_chunks_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,3 +105,21 @@ def both_areas(one: Square, other: Circle) -> float:
 def test_a_function_by_type_is_that_of_its_first_argument_in_python_and_in_kernels() -> None:
     assert (area(Square(2.0), 1.0), area(Circle(2.0), 0.5)) == (4.0, 6.0)
     assert both_areas(Square(2.0), Circle(1.0)) == 34.0
+
+
+@kernel
+def tripled(number: int, up: bool) -> int:
+    return 3 * number if up else -3 * number
+
+
+@numba.njit  # not cached, so that what it calls is asked for in every run
+def tripled_often(short: IntArray) -> int:
+    last = -1
+    for number in short:
+        last = tripled(last, False) + tripled(number, True) + tripled(2, True)
+    return last
+
+
+def test_a_kernel_is_not_compiled_again_for_constants_and_short_numbers() -> None:
+    assert tripled_often(np.array([1, 2**31 - 1], dtype=np.int32)) == 3 * (2**31 - 1) + 6 - 3 * (3 + 3 + 6)
+    assert [str(one) for one in tripled.nopython_signatures] == ["(int64, bool) -> int64"]

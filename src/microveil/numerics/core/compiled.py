@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import event
+from numba.core import event, types
 from numba.extending import overload
 
 from microveil.progress import Progress
@@ -26,10 +26,32 @@ def kernel(function: Function) -> Function:
     An unwritable cache folder only means that it is compiled again in the next run.
     """
     try:
-        return cast(Function, numba.njit(cache=True, nogil=True)(function))
+        compiled = numba.njit(cache=True, nogil=True)(function)
     except (RuntimeError, OSError):
         logger.debug("no writable cache folder: %s is compiled in every run", function.__name__)
-        return cast(Function, numba.njit(nogil=True)(function))
+        compiled = numba.njit(nogil=True)(function)
+    _compile_for_fewer_types(compiled)
+    return cast(Function, compiled)
+
+
+def _compile_for_fewer_types(compiled: Any) -> None:
+    """Let a kernel that other kernels call be compiled once for all whole numbers and once for all constants of a type.
+
+    Otherwise it is compiled for every constant that it is called with, even where a loop then changes the variable, and
+    for short whole numbers as well as for long ones, which are calculated with in the same way.
+    """
+    template_for = compiled.get_call_template
+
+    def get_call_template(args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
+        return template_for([_general(one) for one in args], {name: _general(one) for name, one in kws.items()})
+
+    compiled.get_call_template = get_call_template
+
+
+def _general(given: Any) -> Any:
+    """The type of any value for that of a constant, and of long whole numbers for that of short ones."""
+    given = types.unliteral(given)  # type: ignore[no-untyped-call]
+    return types.int64 if given in types.signed_domain else given
 
 
 def by_type(functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
@@ -85,6 +107,10 @@ def over_chunks(
 
 
 def _in_order(items: list[Item], work: Callable[[Item], Result], progress: Progress, label: str) -> Iterable[Result]:
+    if len(items) == 1:
+        yield work(items[0])
+        progress(1.0, label)
+        return
     with ThreadPoolExecutor(max_workers=threads()) as pool:
         futures = [pool.submit(work, item) for item in items]
         try:

@@ -41,8 +41,8 @@ class Table(NamedTuple):
         return Table(self.cells[chosen], self.states[chosen])
 
     def at(self, records: IntArray | slice) -> Table:
-        """Some of the records."""
-        return Table(self.cells[:, records], self.states[:, records])
+        """Some of the records, in one piece: kernels are then compiled for one layout."""
+        return Table(self.cells[:, records], self.states[:, records]).contiguous()
 
     def contiguous(self) -> Table:
         """The same with each column in one piece, which kernels read fastest."""

@@ -30,6 +30,7 @@ _CHUNK = 512
 # measured with 100,000 records against as many: below, the tree wins on independent numbers, its worst case
 _TREE_DIMENSIONS = 8
 _FEWEST_IN_TREE = 1000
+_WORTH_A_THREAD = 1 << 16  # distances: below, handing the work over takes longer than the work
 _MARGIN = 1e-9  # by how much the tree's own arithmetic is not trusted
 
 
@@ -69,7 +70,7 @@ def _by_chunks(
         part = sources.at(slice(start, end))
         return _nearest_of(part, targets, settings, terms.lookup, count, lowest, tolerance, terms.is_squared)
 
-    return _over_sources(work, sources, progress, label)
+    return _over_sources(work, sources, targets, progress, label)
 
 
 def _tree_wins(sources: Table, targets: Table, terms: Terms) -> bool:
@@ -109,12 +110,14 @@ def _by_tree(
             np.minimum.at(first, who[tied], lowest[candidates[tied]])
         return border, ties, first, best
 
-    return _over_sources(work, sources, progress, label)
+    return _over_sources(work, sources, targets, progress, label)
 
 
-def _over_sources(work: Callable[[int, int], Found], sources: Table, progress: Progress, label: str) -> Found:
+def _over_sources(
+    work: Callable[[int, int], Found], sources: Table, targets: Table, progress: Progress, label: str
+) -> Found:
     queries = sources.cells.shape[1]
-    results = over_chunks(work, queries, max(1, min(2048, queries // 64)), progress, label)
+    results = over_chunks(work, queries, _chunk(min(2048, queries // 64), targets), progress, label)
     border, ties, first, nearest = (np.concatenate(parts) for parts in zip(*results, strict=True))
     return border, ties, first, nearest
 
@@ -127,12 +130,19 @@ def distances(sources: Table, targets: Table, terms: Terms, progress: Progress, 
         return _all_distances(sources.at(slice(start, end)), laid, settings, terms.lookup)
 
     queries = sources.cells.shape[1]
-    return np.concatenate(over_chunks(work, queries, max(1, min(256, queries // 16)), progress, label))
+    return np.concatenate(over_chunks(work, queries, _chunk(min(256, queries // 16), targets), progress, label))
+
+
+def _chunk(wanted: int, targets: Table) -> int:
+    """How many sources a thread takes at a time."""
+    records: int = targets.cells.shape[1]
+    return max(1, wanted, _WORTH_A_THREAD // max(1, records))
 
 
 def _between(sources: Table, targets: Table, terms: Terms, these: IntArray, those: IntArray) -> FloatArray:
     """The distances of pairs of records."""
-    return _distances_between(sources, targets, terms.between(sources, targets), terms.lookup, these, those)
+    settings = terms.between(sources, targets)
+    return _distances_between(sources, targets, settings, terms.lookup, these, np.ascontiguousarray(those))
 
 
 @dataclass(frozen=True)
@@ -156,7 +166,7 @@ def ranks_of_own(
         rows = records[start:end]
         return _own_ranks(sources.at(rows), laid, settings, terms.lookup, rows, enough, tolerance, squared)
 
-    chunk = max(1, min(2048, len(records) // 16))
+    chunk = _chunk(min(2048, len(records) // 16), targets)
     results = over_chunks(work, len(records), chunk, progress, label)
     return OwnRanks(*(np.concatenate(parts) for parts in zip(*results, strict=True)))
 
@@ -179,7 +189,7 @@ def distinct(table: Table) -> tuple[Table, IntArray]:
         _, first, inverse = np.unique(
             np.vstack([table.cells, table.states]).T, axis=0, return_index=True, return_inverse=True
         )
-    return table.at(first).contiguous(), inverse.reshape(-1)
+    return table.at(first), inverse.reshape(-1)
 
 
 @kernel
