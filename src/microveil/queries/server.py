@@ -229,7 +229,7 @@ class QueryServer:
             "records": self.database.records,
             "attributes": [fields[name].to_plain() for name in fields],
             "confidential": sorted(self.database.confidential),
-            "controls": [control.to_plain() for control in self.controls],
+            "controls": [guard.control.to_plain() | guard.public_facts() for guard in self.guards],
         }
 
     def note_rejected(self, analyst: str, request: str, reason: str) -> None:
