@@ -188,8 +188,9 @@ class StoredTable:
         self.check_unchanged()
         with self._opened() as file:
             try:
-                for batch in file.iter_batches(_BATCH, columns=list(names)):
-                    yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], list(names))
+                for group in range(file.num_row_groups):  # over several at once, pages of all of them stay in memory
+                    for batch in file.iter_batches(_BATCH, [group], list(names), use_threads=False):
+                        yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], list(names))
             except (pa.ArrowException, OSError) as problem:
                 raise self._damaged(problem) from None
         self.check_unchanged()
@@ -246,38 +247,35 @@ class StoredTable:
         return _is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind)
 
     def _look(self, progress: Progress) -> None:
-        """Go through the file once: the distinct values of categories are kept, numbers are checked."""
+        """Go through the file once, column by column: the distinct values of categories are kept, numbers are
+        checked."""
         names = [name for name in self._file_schema.names if name not in self._hidden]
-        if not names:
-            return
-        numbers = [name for name in names if not self._has_categories(name)]
-        checked = self._declared_numbers(numbers)
-        found = {name: pa.array([], _plain_type(self._type(name))) for name in names if name not in numbers}
-        done = 0
-        for batch in self._batches(names):
-            for name, before in found.items():
-                column = batch.column(name).cast(before.type)
-                found[name] = pc.unique(pa.concat_arrays([before, pc.unique(column)]))
-            part = Microdata.of(pa.Table.from_batches([batch.select(numbers)]), checked) if numbers else None
-            for name in numbers:
-                assert part is not None
-                try:
-                    part.numbers(name)
-                except DataError:
-                    self._refuse(name, checked)
-            done += len(batch)
-            progress(done / max(self._records, 1), "reading the file")
-        self._distinct = found
+        for done, name in enumerate(names, 1):
+            if self._has_categories(name):
+                self._distinct[name] = self._occurring(name)
+            else:
+                self._check_numbers(name)
+            progress(done / len(names), "reading the file")
 
-    def _declared_numbers(self, names: Sequence[str]) -> Schema:
-        """What is known of the numbers before categories are; roles do not matter for reading them."""
-        known = [self._given[name] for name in names if self._given is not None and name in self._given]
-        return Schema(a.changed(kind="numeric", roles=()) for a in known)
+    def _occurring(self, name: str) -> pa.Array:
+        """The distinct values of a column."""
+        found = pa.array([], _plain_type(self._type(name)))
+        for batch in self._batches([name]):
+            values = batch.column(0).unique().cast(found.type)
+            found = pc.unique(pa.concat_arrays([found, values]))
+        return found
 
-    def _refuse(self, name: str, checked: Schema) -> None:
-        """Say what is wrong with a column, counted over all records."""
-        table = pa.Table.from_batches(self._batches([name]), self._schema_of([name]))
-        Microdata.of(table, Schema(a for a in checked if a.name == name)).numbers(name)
+    def _check_numbers(self, name: str) -> None:
+        """Refuse what cannot be calculated with; what is said counts over all records."""
+        given = [self._given[name]] if self._given is not None and name in self._given else []
+        schema = Schema(a.changed(kind="numeric", roles=()) for a in given)
+        for batch in self._batches([name]):
+            try:
+                Microdata.of(pa.Table.from_batches([batch]), schema).numbers(name)
+            except DataError:
+                table = pa.Table.from_batches(self._batches([name]), self._schema_of([name]))
+                Microdata.of(table, schema).numbers(name)
+                raise
 
     def _sketched(self) -> Microdata:
         """A table with every category of the file, from which the schema and the domains follow."""
