@@ -85,19 +85,17 @@ def cell(campaign: Campaign, attack: str) -> str:
 
 
 def matrix(name: str, value: str, *attacks: str) -> None:
+    """A row for each configuration of controls and a column for each attack, printed as they are measured."""
     data, chosen = people(name, value), attacks or tuple(ATTACKS)
-    wanted = configurations(name, value != "income")
     print(f"\n{name}, {value}: values learnt exactly + partially of {TARGETS} (questions asked)\n")
-    found = {}
-    for title, controls in wanted.items():
-        began = time.perf_counter()
-        found[title] = attack_queries(
+    print(f"| controls | {' | '.join(chosen)} | processor s |\n|---|{'---|' * len(chosen)}---|", flush=True)
+    for title, controls in configurations(name, value != "income").items():
+        began = time.process_time()
+        found = attack_queries(
             data, controls, targets=TARGETS, questions=QUESTIONS, seed=SEED, key="benchmark", attacks=chosen
         )
-        print(f"<!-- {title}: {time.perf_counter() - began:.0f} s -->", flush=True)
-    print(f"| attack | {' | '.join(found)} |\n|---{'|---' * len(found)}|")
-    for attack in chosen:
-        print(f"| {attack} | {' | '.join(cell(campaign, attack) for campaign in found.values())} |", flush=True)
+        taken = time.process_time() - began
+        print(f"| {title} | {' | '.join(cell(found, attack) for attack in chosen)} | {taken:.0f} |", flush=True)
 
 
 def reconstruction() -> None:

@@ -176,6 +176,23 @@ def test_whether_a_confidential_value_is_missing_is_audited(serve: Serve) -> Non
 
 
 @pytest.mark.spec("01:SDB-6")
+def test_whose_value_is_missing_is_not_told_by_a_refusal_of_a_sum(serve: Serve) -> None:
+    """A set, and the set without one person, have the same records with a value if that person's is missing."""
+    rng = np.random.default_rng(3)
+    values, told = rng.lognormal(7, 1, 40), []
+    for missing in (7, 23, 39):
+        absent = np.arange(40) == missing
+        columns = {"number": np.arange(40.0), "pay": pa.array(values, mask=absent)}
+        server = serve("set-size k=5", "audit", data=Microdata.of(pa.table(columns), confidential=["pay"]))
+        assert server.public_facts()["controls"][1]["in_groups"] == ["pay"]
+        asked = [f"SELECT {what}(pay) FROM data WHERE number < 30{but}" for what in ("SUM", "AVG")
+                 for but in ("", " AND number <> 7", " AND number < 20", " AND number < 17")]  # fmt: skip
+        told.append([server.ask(text).reason for text in asked])
+    assert told[0] == told[1] == told[2]
+    assert [reason is None for reason in told[0]] == [True, False, True, False] * 2
+
+
+@pytest.mark.spec("01:SDB-6")
 def test_a_refusal_depends_on_questions_and_public_attributes_only() -> None:
     """The same questions to tables that differ in what is protected are refused alike."""
     rng = np.random.default_rng(10)

@@ -156,6 +156,16 @@ def test_the_privacy_budget_is_kept_and_a_table_costs_once(serve: Serve) -> None
     assert server.ask(WOMEN).control == "differential-privacy"
 
 
+@pytest.mark.spec("01:SDB-6")
+def test_a_cell_that_was_answered_before_pays_for_no_other(serve: Serve) -> None:
+    """The first cell of all these tables is the same empty question; the others are new ones, and have a price."""
+    server = serve("differential-privacy epsilon=1 budget=1")
+    assert server.ask("SELECT COUNT(*) FROM data WHERE dept = 'A' AND dept <> 'A'").value is not None
+    for age in "YO":
+        table = server.ask(f"SELECT dept, COUNT(*) FROM data WHERE dept <> 'A' AND age = '{age}' GROUP BY dept")
+        assert [cell.is_refused for _, cell in table.cells] == [False, True, True]
+
+
 def test_differential_privacy_needs_ranges_and_its_noise_is_laplace(employees: Microdata, serve: Serve) -> None:
     assert "range" in str(serve("differential-privacy").ask(WOMEN).reason)
     ranged = employees.with_schema(employees.schema.replacing(employees["salary"].changed(range=(20.0, 70.0))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -159,3 +160,25 @@ def test_nothing_is_answered_if_the_log_cannot_be_written(serve: Serve, tmp_path
     server.log._file = (tmp_path / "questions.log").open("rb")
     with pytest.raises(FileError, match="so nothing is answered"):
         server.ask(WOMEN)
+
+
+def test_after_a_line_that_could_not_be_written_there_is_none_and_the_log_stays_good(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that was full for a moment: a line in part, and then another, would make the whole log worthless."""
+    path = tmp_path / "questions.log"
+    server = serve("audit", log=path)
+    assert server.ask(WOMEN).value == 268
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("microveil.queries.log.os.fsync", full)
+        with pytest.raises(FileError, match="so nothing is answered"):
+            server.ask("SELECT SUM(salary) FROM data WHERE dept = 'B'")
+    with pytest.raises(FileError, match="so nothing is answered"):
+        server.ask("SELECT SUM(salary) FROM data WHERE dept = 'A'")
+    server.close()
+    path.write_bytes(path.read_bytes()[:-20])  # what of the line had reached the disk
+    assert serve("audit", log=path).ask(WOMEN).value == 268

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import select
 import socket
 import stat
 import threading
@@ -163,6 +165,25 @@ def test_what_is_no_http_does_no_harm(service: QueryService, text: bytes) -> Non
     assert b" 200 " not in answer
     assert b"Traceback" not in answer
     assert request(service, "GET", "/attributes")[0] == 200
+
+
+def test_a_client_that_sends_a_byte_now_and_then_loses_its_place(
+    service: QueryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("microveil.queries.service._PATIENCE", 0.2)
+    with socket.create_connection(("127.0.0.1", service.http.server_address[1]), timeout=10) as client:
+        client.sendall(b"POST /questions HTTP/1.0\r\nHost: 127.0.0.1:1\r\nContent-Length: 60000\r\n\r\n")
+        answer = b""
+        for _ in range(200):
+            with contextlib.suppress(OSError):
+                client.sendall(b"x")
+            ready, _, _ = select.select([client], [], [], 0.05)
+            if ready:
+                answer = client.recv(1000)
+                break
+    assert b" 408 " in answer.split(b"\r\n")[0]
+    assert service.places.acquire(blocking=False)
+    service.places.release()
 
 
 def test_tokens_are_kept_in_a_private_file(tmp_path: Path) -> None:

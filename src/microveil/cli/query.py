@@ -13,7 +13,10 @@ from microveil.cli.tables import read_table
 from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
+    from microveil.microdata import Microdata
+    from microveil.progress import Progress
     from microveil.queries import Answer, QueryServer
+    from microveil.queries.stored import StoredTable
 
 EXAMPLE = (
     "Example: microveil query people.csv --confidential income --control 'set-size k=5' --control audit "
@@ -95,12 +98,26 @@ def opened(path: Path, control: list[str] | None, log: Path | None, engine: str,
     if log is not None and log.resolve() in {path.resolve(), table.schema and table.schema.resolve()}:
         raise ParameterError("the log must be another file than the input")
     with bar_for(f"reading {path.name}") as bar:
-        data = read_table(path, table.schema, bar, **table.reading, **table.described)
+        data = _table(path, table, bar)
     if not data.schema.confidential:
         note("no attribute is declared confidential, so all that conditions are about counts as known to everybody")
     if log is None and any(each.has_memory for each in controls):
         note("without --log, what was asked in earlier calls is forgotten")
     return QueryServer(data, controls, log=log, engine=engine)  # type: ignore[arg-type]
+
+
+def _table(path: Path, table: TableOptions, progress: Progress) -> Microdata | StoredTable:
+    """The table of a command; a Parquet file stays where it is, unless its records are something else than rows."""
+    described = table.described
+    others = ("series", "graph", "node", "flat", "location")
+    if path.suffix.lower() != ".parquet" or any(described[name] for name in others):
+        return read_table(path, table.schema, progress, **table.reading, **described)
+    from microveil.microdata.files.atomic import recover
+    from microveil.queries.stored import StoredTable
+
+    recover(path.parent)
+    told = {name: given for name, given in described.items() if name not in others}
+    return StoredTable(path, schema=table.schema, progress=progress, **told)
 
 
 def _show(answer: Answer) -> None:

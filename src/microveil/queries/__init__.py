@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from microveil.entries import homes, offered
 
-__all__ = ["Answer", "Control", "QueryServer", "Question", "control_of"]
+__all__ = ["Answer", "Control", "QueryServer", "Question", "StoredTable", "control_of"]
 
 _HOMES = {
     **homes("microveil.queries"),
@@ -12,6 +12,7 @@ _HOMES = {
     "Control": "microveil.queries.controls",
     "Question": "microveil.queries.questions",
     "QueryServer": "microveil.queries.server",
+    "StoredTable": "microveil.queries.stored",
     "control_of": "microveil.queries.controls",
 }
 __getattr__, __dir__ = offered(globals(), _HOMES, [*__all__, *homes("microveil.queries")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -27,10 +27,11 @@ from microveil.queries.conditions import (
 from microveil.queries.engines import ColumnArrays, Counted, Engine
 from microveil.queries.engines.arrays import ArrayEngine
 from microveil.queries.questions import Field, Fields, Question
+from microveil.queries.stored import HIDDEN_ROLES, StoredTable
 from microveil.typing import FloatArray, IntArray
 
 EngineName = Literal["duckdb", "arrays"]
-_HIDDEN_ROLES = ("identifier", "household", "series", "node")
+_NAMES_AT_ONCE = 1_000_000  # of records, as texts
 
 
 class Database:
@@ -41,36 +42,56 @@ class Database:
     """
 
     def __init__(self, data: Any, *, engine: EngineName = "duckdb", proxies: Sequence[ProxyMaker] = ()) -> None:
-        self.data: Microdata = as_microdata(data)
+        self.data = opened_table(data, in_memory=engine != "duckdb" or bool(proxies))
         self.records = len(self.data)
-        offered = [a.name for a in self.data.schema if not set(a.roles) & set(_HIDDEN_ROLES)]
+        offered = [a.name for a in self.data.schema if not set(a.roles) & set(HIDDEN_ROLES)]
         if not offered:
             raise ParameterError("there is no attribute that may be asked about; identifiers never are")
         self.fields = Fields([_field(self.data, name) for name in offered])
         self.confidential = frozenset(self.data.schema.confidential) & set(self.fields)
+        self.columns: ColumnArrays
+        self.engine: Engine
+        if isinstance(self.data, StoredTable):
+            self.columns = _StoredColumns(self.data, self.fields)
+            self.engine = _stored_engine(self.data, self.fields)
+            return
         columns = {name: _column(self.data, self.fields[name]) for name in self.fields}
         for proxy in proxies:
             columns = proxy(self.data, columns)
-        self.columns: ColumnArrays = columns
-        self.engine: Engine = _engine(engine, columns, self.records)
+        self.columns = columns
+        self.engine = _engine(engine, columns, self.records)
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The names of the records: the identifier where there is exactly one without repetition, else their numbers
         from 1."""
+        return self._identifiers or tuple(map(str, range(1, self.records + 1)))
+
+    @cached_property
+    def _identifiers(self) -> tuple[str, ...] | None:
         identifiers = self.data.schema.identifiers
         if len(identifiers) == 1:
             found = tuple(map(str, self.data.arrow(identifiers[0]).to_pylist()))
             if len(set(found)) == self.records:
                 return found
-        return tuple(map(str, range(1, self.records + 1)))
+        return None
 
     def fingerprint(self, members: IntArray) -> str:
         """The SHA-256 of the sorted names of some records: two questions about the same records have the same one."""
-        places, names = self._in_order
-        chosen = names.take(pa.array(np.sort(places[members])))
-        joined = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(chosen)], pa.int32()), chosen), ",")
-        return hashlib.sha256(joined[0].as_buffer()).hexdigest()
+        seal = hashlib.sha256()
+        for begin, names in self._sorted_names(members):
+            joined = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(names)], pa.int32()), names), ",")
+            seal.update(b"," if begin else b"")
+            seal.update(joined[0].as_buffer())
+        return seal.hexdigest()
+
+    def _sorted_names(self, members: IntArray) -> Iterator[tuple[int, pa.Array]]:
+        """The names of some records in order, part by part, and where each part begins."""
+        places = None if self._identifiers is None else self._in_order[0]
+        chosen = np.sort(members if places is None else places[members])
+        for begin in range(0, max(len(chosen), 1), _NAMES_AT_ONCE):
+            part = pa.array(chosen[begin : begin + _NAMES_AT_ONCE])
+            yield begin, pc.add(part, 1).cast(pa.string()) if places is None else self._in_order[1].take(part)
 
     @cached_property
     def _in_order(self) -> tuple[IntArray, pa.Array]:
@@ -144,6 +165,39 @@ class Database:
         self.engine.close()
 
 
+def opened_table(data: Any, *, in_memory: bool) -> Microdata | StoredTable:
+    """A table as it is asked: a stored one stays where it is unless it has to be in memory."""
+    if not isinstance(data, StoredTable):
+        return as_microdata(data)
+    return data.whole if in_memory or data.why_in_memory is not None else data
+
+
+class _StoredColumns(Mapping[str, FloatArray | IntArray]):
+    """The columns of a stored table, each read when a control needs it; the one that was needed last is kept."""
+
+    def __init__(self, table: StoredTable, fields: Fields) -> None:
+        self.table, self.fields = table, fields
+        self.last: tuple[str, FloatArray | IntArray] | None = None
+
+    def __getitem__(self, name: str) -> FloatArray | IntArray:
+        if self.last is None or self.last[0] != name:
+            self.last = None
+            self.last = name, _column(self.table, self.fields[name])
+        return self.last[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
+def _stored_engine(table: StoredTable, fields: Fields) -> Engine:
+    from microveil.queries.engines.duckdb import DuckDBEngine, StoredSource
+
+    return DuckDBEngine(StoredSource(table, fields))
+
+
 Arrays: TypeAlias = dict[str, FloatArray | IntArray]
 ProxyMaker: TypeAlias = Callable[[Microdata, Arrays], Arrays]
 
@@ -153,12 +207,12 @@ def _engine(name: EngineName, columns: ColumnArrays, records: int) -> Engine:
         return ArrayEngine(columns, records)
     if name != "duckdb":
         raise ParameterError("the engine is duckdb or arrays")
-    from microveil.queries.engines.duckdb import DuckDBEngine
+    from microveil.queries.engines.duckdb import ColumnSource, DuckDBEngine
 
-    return DuckDBEngine(columns, records)
+    return DuckDBEngine(ColumnSource(columns, records))
 
 
-def _field(data: Microdata, name: str) -> Field:
+def _field(data: Microdata | StoredTable, name: str) -> Field:
     attribute = data[name]
     if attribute.kind not in CATEGORICAL:
         return Field(name, range=attribute.range, hierarchy=attribute.hierarchy)
@@ -173,5 +227,5 @@ def _field(data: Microdata, name: str) -> Field:
     )
 
 
-def _column(data: Microdata, field: Field) -> FloatArray | IntArray:
+def _column(data: Microdata | StoredTable, field: Field) -> FloatArray | IntArray:
     return data.numbers(field.name).values if field.is_numeric else data.categories(field.name, field.domain).codes

@@ -29,6 +29,7 @@ class Log:
         self.entries: list[dict[str, Any]] = []
         self._chain = ""
         self._file: BinaryIO | None = None
+        self._broken: FileError | None = None
         try:
             if self.path is not None:
                 self._open()
@@ -99,6 +100,8 @@ class Log:
 
     def append(self, entry: dict[str, Any]) -> None:
         """Add a line; when this returns, it is on the disk."""
+        if self._broken is not None:
+            raise self._broken
         self._chain = self._linked(entry)
         self.entries.append(entry)
         if self._file is not None:
@@ -107,9 +110,11 @@ class Log:
                 self._file.flush()
                 os.fsync(self._file.fileno())
             except OSError as problem:
-                raise FileError(
+                # a line after one that is missing, or written in part, would make the whole log worthless
+                self._broken = FileError(
                     self.path, f"the log cannot be written ({problem.strerror}), so nothing is answered"
-                ) from None
+                )
+                raise self._broken from None
 
     def changed(self, data: str) -> None:
         """From here on, questions are about a table that has changed."""
@@ -127,7 +132,8 @@ class Log:
 
     def close(self) -> None:
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what could not be written is not written now
+                self._file.close()
             self._file = None
 
 

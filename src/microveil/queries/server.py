@@ -21,6 +21,7 @@ from microveil.queries.database import Database, EngineName
 from microveil.queries.log import Log
 from microveil.queries.questions import COMPUTED, ORDER_STATISTICS, Question
 from microveil.queries.sql import question_of
+from microveil.queries.stored import StoredTable
 
 DEFAULT_CONTROLS = ("set-size k=5", "audit")
 _LONGEST_NAME = 100
@@ -32,7 +33,8 @@ class QueryServer:
 
     Questions are asked in SQL, in the JSON form or as `Question`. Controls are given as components or as texts such as
     "set-size k=5"; they stand in the order in which they are applied. With a `log` file, questions of earlier sessions
-    count too. `key` is the secret of the random numbers; it is drawn, and kept in the log.
+    count too. `key` is the secret of the random numbers; it is drawn, and kept in the log. A `StoredTable` is asked in
+    its Parquet file, which may be larger than memory.
 
     >>> import microveil as mv
     >>> people = mv.datasets.survey(200, seed=1)
@@ -54,7 +56,7 @@ class QueryServer:
     ) -> None:
         chosen = DEFAULT_CONTROLS if controls is None else [controls] if isinstance(controls, str) else controls
         self.controls: tuple[Control, ...] = tuple(map(control_of, chosen))
-        table = as_microdata(data)
+        table = _given(data)
         self.log = Log(log, data=table.digest(), key=key)
         self.engine: EngineName = engine
         self._lock = threading.Lock()
@@ -65,7 +67,7 @@ class QueryServer:
             self.close()
             raise
 
-    def _opened(self, table: Microdata, version: str) -> tuple[Database, list[Guard]]:
+    def _opened(self, table: Microdata | StoredTable, version: str) -> tuple[Database, list[Guard]]:
         """The database of a table, and the controls at work on it; a changed table has random numbers of its own."""
         key = hashlib.sha256(f"{self.log.key}|{version}".encode()).hexdigest() if version else self.log.key
         proxies = [proxy for control in self.controls for proxy in control.proxies(key)]
@@ -81,7 +83,7 @@ class QueryServer:
 
         Records are recognised by their identifier, or by their place.
         """
-        table = as_microdata(data)
+        table = _given(data)
         with self._lock:
             database, guards = self._opened(table, table.digest())
             try:
@@ -227,7 +229,7 @@ class QueryServer:
             "records": self.database.records,
             "attributes": [fields[name].to_plain() for name in fields],
             "confidential": sorted(self.database.confidential),
-            "controls": [control.to_plain() for control in self.controls],
+            "controls": [guard.control.to_plain() | guard.public_facts() for guard in self.guards],
         }
 
     def note_rejected(self, analyst: str, request: str, reason: str) -> None:
@@ -248,6 +250,10 @@ class QueryServer:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _given(data: Any) -> Microdata | StoredTable:
+    return data if isinstance(data, StoredTable) else as_microdata(data)
 
 
 def _shortened(asked: object) -> str:

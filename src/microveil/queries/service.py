@@ -203,9 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             length = self._length(method)
-            body = self.rfile.read(length) if length else b""
-            if len(body) < length:
-                raise RequestError(400, "the request was cut off")
+            body = self._body(length, began + _PATIENCE)
             status, content = service.answered(method, self.path, dict(self.headers.items()), body)
         except RequestError as problem:
             service.server.note_rejected("unknown", method, str(problem))
@@ -218,6 +216,19 @@ class _Handler(BaseHTTPRequestHandler):
             taken = time.monotonic() - began
             time.sleep(service.pace - taken % service.pace)
         self._send(status, content)
+
+    def _body(self, length: int, until: float) -> bytes:
+        """What the client sends; all of it in time, for one that sends a byte now and then takes another's place."""
+        parts, lacking = [], length
+        while lacking:
+            if time.monotonic() > until:
+                raise RequestError(408, "the request took too long")
+            part = self.rfile.read1(lacking)
+            if not part:
+                raise RequestError(400, "the request was cut off")
+            parts.append(part)
+            lacking -= len(part)
+        return b"".join(parts)
 
     def _length(self, method: str) -> int:
         told = self.headers.get("Content-Length")

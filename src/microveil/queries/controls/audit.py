@@ -30,7 +30,7 @@ class _AuditGuard(RememberingGuard):
         self.primes = tuple(prime_from(hashed(key, "audit", str(number))) for number in range(2))
         self.known: dict[tuple[str, str], RowSpace] = {}
         self.atoms: dict[str, IntArray] = {}  # the groups of people whom counts have not told apart
-        self.few: dict[str, bool] = {}
+        self.counted_like: dict[str, bool] = {}
 
     def objection(self, asked: Asked) -> str | None:
         question = asked.question
@@ -70,17 +70,25 @@ class _AuditGuard(RememberingGuard):
         return value in self.database.confidential or not self.database.data.schema.confidential
 
     def _is_counted(self, asked: Asked) -> bool:
-        """Whether people with a confidential category are counted, or numbers added up that are like categories."""
+        """Whether people with a confidential category are counted, or numbers added up that tell as much as counts."""
         if asked.question.statistic == "count":
             return asked.has_secret
-        return self._is_summed(asked) and self._has_few_values(str(asked.question.value))
+        return self._is_summed(asked) and self._is_like_a_count(str(asked.question.value))
 
-    def _has_few_values(self, name: str) -> bool:
-        if name not in self.few:
+    def _is_like_a_count(self, name: str) -> bool:
+        """Whether sums of an attribute tell as much as counts: it has few values, or some are missing, so that a sum
+        and a mean tell how many are not, and a refusal tells whose."""
+        if name not in self.counted_like:
             values = np.asarray(self.database.values(name), dtype=float)
             present = values[~np.isnan(values)]
-            self.few[name] = len(np.unique(present)) <= min(_FEW_VALUES, len(present) / 2)
-        return self.few[name]
+            has_few = len(np.unique(present)) <= min(_FEW_VALUES, len(present) / 2)
+            self.counted_like[name] = has_few or len(present) < len(values)
+        return self.counted_like[name]
+
+    def public_facts(self) -> dict[str, object]:
+        names = [name for name in self.database.fields if self.database.fields[name].is_numeric]
+        secret = self.database.confidential or frozenset(names)
+        return {"in_groups": [name for name in names if name in secret and self._is_like_a_count(name)]}
 
     def _after(self, asked: Asked) -> RowSpace:
         """What is known of the attribute after the answer; worked out once for a decision and its note."""
@@ -94,7 +102,9 @@ class _AuditGuard(RememberingGuard):
     def _atoms_after(self, asked: Asked) -> IntArray:
         before = self.atoms.get(self.whose(asked))
         nobody = np.zeros(self.database.records, dtype=np.int64)
-        return told_apart(nobody if before is None else before, asked.query_set)
+        # also those whose value is missing: who they are must not decide
+        everybody = asked.query_set if asked.question.value is None else asked.described
+        return told_apart(nobody if before is None else before, everybody)
 
 
 def _conditions(formula: Formula) -> Iterator[Condition]:
@@ -115,8 +125,10 @@ class Audit(Control):
 
     It decides by the query sets alone, so a refusal tells nothing about values, and no sequence of questions determines
     a value exactly; that a value lies in a narrow interval it does not prevent. What has few possible values follows
-    from fewer sums than unknowns: counts of confidential categories, and sums of numbers with at most 20 different
-    values, are answered only as long as all of them together tell no group of fewer than `smallest` people apart.
+    from fewer sums than unknowns, and of what is missing in some records a sum with a mean tells how many: counts of
+    confidential categories, and sums of numbers with at most 20 different values or with missing ones, are answered
+    only as long as all of them together tell no group of fewer than `smallest` people apart. Which numbers these are
+    is a public fact.
     """
 
     name: ClassVar[str] = "audit"

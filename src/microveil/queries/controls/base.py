@@ -56,6 +56,11 @@ class Asked:
         return self.database.members(self.public, self.question.value)
 
     @cached_property
+    def described(self) -> IntArray:
+        """The records that meet its public conditions, also those in which the measured attribute is missing."""
+        return self.query_set if self.question.value is None else self.database.members(self.public, None)
+
+    @cached_property
     def size(self) -> int:
         """The number of records of the query set."""
         if "query_set" in self.__dict__:
@@ -124,6 +129,10 @@ class Guard:
 
     def noted(self, asked: Asked, answer: Answer) -> None:
         """Remember a question that was answered."""
+
+    def public_facts(self) -> dict[str, object]:
+        """What decides beside questions and public attributes, and is therefore told to everybody."""
+        return {}
 
     def change_objection(self, change: Change) -> str | None:
         """Why the table may not change in this way, if it may not: a difference between two answers is one too."""

@@ -73,7 +73,8 @@ class LedgerGuard(RememberingGuard):
 
     def noted(self, asked: Asked, answer: Answer) -> None:
         cost = self._cost(asked)
-        self.paid = asked.table
+        if cost:  # a cell that was answered before has not paid for the others
+            self.paid = asked.table
         self.spent[self.whose(asked)] = self.spent.get(self.whose(asked), 0.0) + cost
         self.given[str(asked.question)] = answer
 

@@ -1,7 +1,8 @@
 """DuckDB in a process of its own that can reach neither files nor the network.
 
 The process gets the columns once, through a pipe, under names that we make, with categories as places in their domains;
-then it gets SQL that we make. Its configuration is locked before the first question.
+of a table that stays in its Parquet file it gets that one path, and may read nothing else. Then it gets SQL that we
+make. Its configuration is locked before the first question.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,8 @@ import pyarrow as pa
 from microveil.errors import MicroveilError, ParameterError
 from microveil.queries.conditions import Formula
 from microveil.queries.engines import ColumnArrays, Counted
+from microveil.queries.questions import Fields
+from microveil.queries.stored import StoredTable
 from microveil.typing import IntArray
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from microveil.queries.engines.duckdb_worker import main; main()"
@@ -33,15 +36,76 @@ class EngineError(MicroveilError):
     """The process of the engine has ended or did not answer; what it said stays there, for it may hold values."""
 
 
+class Source(Protocol):
+    """Where the process has the table from."""
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+
+    @property
+    def is_number(self) -> dict[str, bool]:
+        """The attributes in order, and whether each has numbers."""
+
+    def load(self, pipe: IO[bytes], names: dict[str, str]) -> None:
+        """Tell the process what it needs, with the names that the columns have there."""
+
+    def check(self) -> None:
+        """Refuse a table that has changed meanwhile."""
+
+
+class ColumnSource:
+    """Columns in memory, which go through the pipe."""
+
+    def __init__(self, columns: ColumnArrays, records: int) -> None:
+        self.columns, self.records = columns, records
+        self.is_number = {name: column.dtype.kind == "f" for name, column in columns.items()}
+
+    def load(self, pipe: IO[bytes], names: dict[str, str]) -> None:
+        send(pipe, json.dumps({"file": None}).encode())
+        # the number of records stands for a table without columns too
+        kinds = [(names[name], pa.float64() if number else pa.int32()) for name, number in self.is_number.items()]
+        schema = pa.schema([("record", pa.int64()), *kinds])
+        with pa.ipc.new_stream(_Pipe(pipe), schema) as stream:
+            for batch in _batches(self.columns, self.records, schema):
+                stream.write_batch(batch)
+        pipe.flush()
+
+    def check(self) -> None:
+        """Arrays of ours do not change."""
+
+
+class StoredSource:
+    """A Parquet file: its path goes through the pipe, and how its columns are to be read."""
+
+    def __init__(self, table: StoredTable, fields: Fields) -> None:
+        self.table, self.records = table, len(table)
+        self.is_number = {name: fields[name].is_numeric for name in fields}
+        self.columns = list(table.columns(fields))
+
+    def load(self, pipe: IO[bytes], names: dict[str, str]) -> None:
+        self.check()
+        told = [{**described, "name": names[described["column"]]} for described, _ in self.columns]
+        send(pipe, json.dumps({"file": str(self.table.path), "columns": told}).encode())
+        for _, places in self.columns:
+            if places is not None:
+                sink = pa.BufferOutputStream()
+                with pa.ipc.new_stream(sink, places.schema) as stream:
+                    stream.write_table(places)
+                send(pipe, sink.getvalue().to_pybytes())
+
+    def check(self) -> None:
+        self.table.check_unchanged()
+
+
 class DuckDBEngine:
     """The process, as those see it who ask. One question at a time; `patience` seconds for each."""
 
-    def __init__(self, columns: ColumnArrays, records: int, *, patience: float = 60.0) -> None:
+    def __init__(self, source: Source, *, patience: float = 60.0) -> None:
         if find_spec("duckdb") is None:
             raise ParameterError('this needs DuckDB; pip install "microveil[queries]", or choose the engine arrays')
-        self.names = {name: f"c{number}" for number, name in enumerate(columns)}
-        self.is_number = {name: column.dtype.kind == "f" for name, column in columns.items()}
-        self.columns, self.records = columns, records
+        self.source, self.is_number = source, source.is_number
+        self.names = {name: f"c{number}" for number, name in enumerate(self.is_number)}
         self.patience, self.lock = patience, threading.Lock()
         self.process = self._started()
 
@@ -56,20 +120,11 @@ class DuckDBEngine:
             start_new_session=True,
         )
         with contextlib.suppress(BrokenPipeError):
-            self._load(self.columns, self.records)
-        if self._answer() != {"ready": self.records}:
+            self.source.load(self._input, self.names)
+        if self._answer() != {"ready": self.source.records}:
             self.close()
             raise EngineError("the process of DuckDB could not be started")
         return process
-
-    def _load(self, columns: ColumnArrays, records: int) -> None:
-        # the number of records stands for a table without columns too
-        kinds = [(self.names[name], pa.float64() if number else pa.int32()) for name, number in self.is_number.items()]
-        schema = pa.schema([("record", pa.int64()), *kinds])
-        with pa.ipc.new_stream(_Pipe(self._input), schema) as stream:
-            for batch in _batches(columns, records, schema):
-                stream.write_batch(batch)
-        self._input.flush()
 
     @property
     def _input(self) -> IO[bytes]:
@@ -92,12 +147,14 @@ class DuckDBEngine:
 
     def _asked(self, want: str, sql: str) -> dict[str, Any]:
         with self.lock:
+            self.source.check()
             if self.process.poll() is not None:  # it was ended, by whomever: the question before got no answer
                 self.close()
                 self.process = self._started()
             with contextlib.suppress(BrokenPipeError, ValueError):
                 send(self._input, json.dumps({"want": want, "sql": sql}).encode())
             answer = self._answer()
+            self.source.check()
         if answer is None or "failed" in answer:
             raise EngineError("the engine could not answer this question")
         return answer
