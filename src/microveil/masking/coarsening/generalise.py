@@ -37,7 +37,7 @@ from microveil.microdata.equivalence_classes import weights_of
 from microveil.microdata.microdata import check_records
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting.distinct_rows import number_rows
-from microveil.numerics.lattice.checking import Demands, Utility, check
+from microveil.numerics.lattice.checking import Demands, Solution, Utility, check
 from microveil.numerics.lattice.classes import Records
 from microveil.numerics.lattice.search import Outcome, search
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
@@ -105,8 +105,8 @@ class Generalise(Method):
     suppression: float = parameter(default=1.0, help="largest share of the records that is suppressed", ge=0, le=1)
     utility: Measure = parameter(
         default="loss",
-        help="what the release is to keep: the mean granularity of cells (loss), their height in the hierarchy "
-        "(precision), their information (entropy), records told apart (discernibility), or many classes (class size)",
+        help="what the release is to keep: the mean granularity of cells (loss), the same with more weight on "
+        "attributes with many values (granularity), the height of cells in the hierarchy (precision), their information (entropy), records told apart (discernibility), or many classes (class size)",
     )
     l: float | None = parameter(  # noqa: E741
         default=None, help="least diversity of every confidential attribute in every class", ge=1, le=MOST_RECORDS
@@ -149,7 +149,8 @@ class Generalise(Method):
     )
     budget: int = parameter(
         default=4000,
-        help="how many groupings of the records the search may make; with more it is nearer to the best",
+        help="how many groupings of the records the search may make, those that change a single attribute counting as a "
+        "tenth; with more it is nearer to the best",
         ge=1,
         le=MOST_RECORDS,
     )
@@ -181,6 +182,19 @@ class Generalise(Method):
         everyone = np.arange(len(data))
         records, row = problem.records(everyone)
         return search(records, problem.utility(), problem.demands(everyone, row), self.budget, progress)
+
+    def at(self, data: Microdata, attributes: tuple[str, ...], levels: tuple[int, ...]) -> Solution:
+        """What a release at these levels would keep and suppress, without making it."""
+        problem = _Problem.of(self, data, attributes)
+        highest = [attribute.levels for attribute in problem.attributes]
+        if len(levels) != len(highest) or not all(0 <= level < top for level, top in zip(levels, highest, strict=True)):
+            raise ParameterError(
+                f"{self.name}: levels must have one number for each of {', '.join(attributes)}, from 0 to "
+                f"{', '.join(str(top - 1) for top in highest)} at most"
+            )
+        everyone = np.arange(len(data))
+        records, row = problem.records(everyone)
+        return check(records, problem.utility(), problem.demands(everyone, row), tuple(levels)).solution
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")

@@ -57,6 +57,12 @@ class Demands:
     average: float = 1.0
     suppression: float = 1.0
 
+    @property
+    def counts_only(self) -> bool:
+        """Whether nothing is asked for but numbers of records."""
+        plain = len(self.least) == 1 and not len(self.distinct) and self.average >= 1.0
+        return plain and self.further is None
+
     def sufficient(self, labels: IntArray, number: int, amounts: FloatArray, held: np.ndarray) -> BoolArray:
         """Which classes have the least amounts and distinct values."""
         joined = joined_by_class(labels, number, held)
