@@ -99,7 +99,9 @@ def search(
     best = searching.best
     reached = 0.0 if best is None else best.utility
     ranked = sorted(searching.solutions.values(), key=lambda s: (not s.satisfies, -s.utility, s.levels))
-    return Outcome(best, proven, reached if bound is None else max(bound, reached), ceil(searching.checked), tuple(ranked))
+    return Outcome(
+        best, proven, reached if bound is None else max(bound, reached), ceil(searching.checked), tuple(ranked)
+    )
 
 
 @dataclass
@@ -177,8 +179,8 @@ class _Search:
     def climb_by_moves(self, levels: Levels, pool: ThreadPoolExecutor) -> None:
         """The same climb by the neighbourhoods of nodes, whose passes over the records count as a tenth of a grouping.
 
-        Where more is asked for than numbers of records, a pass tells no more than a bound, and a node is checked exactly
-        before the climb goes there.
+        Where more is asked for than numbers of records, a pass tells no more than a bound, and a node is checked
+        exactly before the climb goes there.
         """
         around = Neighbourhood(self.records, self.utility, float(self.demands.least[0]), levels)
         at = self._reached(levels, self._moves(around, [(0, levels[0])], pool)[0])
@@ -206,7 +208,7 @@ class _Search:
     def _moves(
         self, around: Neighbourhood, moves: list[tuple[int, int]], pool: ThreadPoolExecutor
     ) -> list[tuple[bool, float]]:
-        """For each move whether too many records are suppressed after it, and what is kept at most, less being better."""
+        """For each move whether too many records are suppressed after it, and minus what is kept at most."""
         nodes = [_moved(around.levels, *move) for move in moves]
         new = [move for move, node in zip(moves, nodes, strict=True) if node not in self.bounds]
         self.checked += _MOVE * len(new)
@@ -288,7 +290,8 @@ class _Search:
         number = self.records.number
         if number - box.amounts[:, 0].sum() > self.demands.allowed(number):
             return True
-        none_suppressed = self.demands.allowed(number) < 1.0
+        # sizes of classes are judged by estimates, which may rise or fall with the levels
+        none_suppressed = self.demands.allowed(number) < 1.0 and self.demands.of_sizes is None
         return none_suppressed and not self.solution(box.high).satisfies
 
     def _probed(self, box: _Box, free: list[int], pool: ThreadPoolExecutor) -> _Box:
