@@ -47,13 +47,23 @@ REQUIREMENTS: Mapping[str, str] = {
     ),
     "degree-k": "at least this number of nodes share every number of links, in a graph",
     "t": "the distribution of confidential values in every equivalence class is within distance t of that in the table",
+    "delta": (
+        "delta-disclosure privacy: the logarithm of the share of every confidential value in every equivalence class "
+        "over that in the table is at most delta, above or below 0"
+    ),
+    "beta": (
+        "beta-likeness: the share of no confidential value in any equivalence class exceeds that in the table by more "
+        "than beta times the latter"
+    ),
+    "average-risk": "the mean over the records of one over the size of their equivalence class is at most this",
     RISK: (
         "no record has a larger probability of re-identification, by the uniqueness attack and the general linkage "
         "attacks"
     ),
 }
-AT_MOST = ("t", RISK)
-_ROUNDED = ("population", "entropy-l", "t")  # sums of fractions, which rounding moves
+AT_MOST = ("t", "delta", "beta", "average-risk", RISK)
+_UNLIMITED = ("delta", "beta")  # which may be more than 1
+_ROUNDED = ("population", "entropy-l", "t", "delta", "beta", "average-risk")  # sums of fractions, which rounding moves
 _ROUNDING = 1e-9
 _COMBINATION = "every combination of A,B"  # how a requirement on listed combinations is named
 _CELLS = 10_000_000  # of a table of classes and values that is laid out at a time
@@ -65,6 +75,8 @@ _OF_CLASSES: Mapping[str, str] = {  # what an equivalence class that falls short
     "entropy-l": "an entropy of {attribute} below log {wanted}",
     "recursive-l": "no recursive diversity of {attribute} with l = {wanted}",
     "t": "a distribution of {attribute} farther than {wanted} from that of the table",
+    "delta": "a share of a value of {attribute} whose logarithm is farther than {wanted} from that in the table",
+    "beta": "a share of a value of {attribute} that exceeds that in the table by more than {wanted} times the latter",
 }
 _PROPOSED = 10  # intervals of equal frequency for a number without declared classes
 _SEVERAL = 12  # names in a sentence before the rest is only counted
@@ -79,7 +91,9 @@ class Diversity:
     """How the values of a confidential attribute are spread over the equivalence classes, by the worst of these.
 
     `distinct` values; `entropy`: the number of equally frequent values with the same entropy; `recursive`: the largest
-    l of recursive (c, l)-diversity; `closeness`: the largest distance t to the distribution in the whole table.
+    l of recursive (c, l)-diversity; `closeness`: the largest distance t to the distribution in the whole table. `delta`
+    and `beta` are the largest logarithm of a share over that in the table, infinite where a value is missing from a
+    class, and the largest relative excess of a share over that in the table.
 
     The first three count the classes of values that the schema declares for a number. Where it declares none, a number
     with many distinct values has nearly as many of them as an equivalence class has records, which says nothing: then
@@ -98,11 +112,20 @@ class Diversity:
     proposed: bool = False
     c: float = _C
     unknown: int = 0
+    delta: float = np.inf
+    beta: float = np.inf
     per_class: Mapping[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def value(self, name: str) -> float:
         """What is reached of one requirement."""
-        reached = {"l": self.distinct, "entropy-l": self.entropy, "recursive-l": self.recursive, "t": self.closeness}
+        reached = {
+            "l": self.distinct,
+            "entropy-l": self.entropy,
+            "recursive-l": self.recursive,
+            "t": self.closeness,
+            "delta": self.delta,
+            "beta": self.beta,
+        }
         return float(reached[name])
 
     def rows(self, classes: int) -> list[tuple[str, str, str]]:
@@ -259,6 +282,8 @@ class Guarantees:
             return float(self.k)
         if name == "population":
             return float(self.k) if self.population is None else self.population
+        if name == "average-risk":
+            return float((1.0 / self.per_record).mean()) if len(self.per_record) else 0.0
         if name == "degree-k":
             if self.degree_k is None:
                 raise ParameterError("'degree-k' is about the links of a graph, and the records have none")
@@ -313,6 +338,8 @@ class Guarantees:
         if name == "degree-k" and self.degree_sizes is not None:
             few = self.degree_sizes[self.degree_sizes < wanted]
             return f"{count(int(few.sum()), 'node')} share their number of links with fewer than {wanted:g} nodes"
+        if name == "average-risk":
+            return f"{count(len(self.per_record), 'record')} are in {count(self.classes, 'class', 'classes')}"
         if name not in _OF_CLASSES:
             sizes = self.sizes if name == "k" or self.populations is None else self.populations
             what = f"fewer than {wanted:g} records" if name == "k" else f"a population below {wanted:g}"
@@ -418,9 +445,10 @@ def check_requirements(required: Mapping[str, float]) -> dict[str, float]:
         if name not in REQUIREMENTS and not is_combination:
             known = [*REQUIREMENTS, _COMBINATION]
             raise ParameterError(f"'{name}' is not a guarantee{nearest_name(str(name), known)}")
-        lowest, highest = (0.0, 1.0) if name in AT_MOST else (1.0, MOST_RECORDS)
+        lowest = 0.0 if name in AT_MOST else 1.0
+        highest = 1.0 if name in AT_MOST and name not in _UNLIMITED else MOST_RECORDS
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not lowest <= wanted <= highest:
-            what = "from 0 to 1" if name in AT_MOST else f"of at least 1 and at most {MOST_RECORDS:,}"
+            what = "from 0 to 1" if highest == 1.0 else f"of at least {lowest:g} and at most {MOST_RECORDS:,}"
             raise ParameterError(f"{name} must be a number {what}, not {brief(wanted)}")
         name = Combination.required(name, wanted).name if is_combination else name
         checked[name] = probability(wanted, "the required risk") if name == RISK else float(wanted)
@@ -487,6 +515,7 @@ def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float
             table = _by_class(classes, of_record, values, weights)[filled]
         whole = np.bincount(values, weights=weights).astype(np.float64)
         measures["t"][filled] = closeness(table, whole, ordered=data[name].kind in ("numeric", "ordinal"))
+        measures["delta"][filled], measures["beta"][filled] = likeness(table, whole)
     worst = {
         measure: float(found[filled].max() if measure in AT_MOST else found[filled].min())
         for measure, found in measures.items()
@@ -502,6 +531,8 @@ def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float
         proposed,
         c,
         int((~filled).sum()),
+        worst.get("delta", np.inf),
+        worst.get("beta", np.inf),
         measures,
     )
 
@@ -574,6 +605,23 @@ def closeness(table: Any, whole: FloatArray, *, ordered: bool) -> FloatArray:
     else:
         distances = np.add.reduceat(np.maximum(shares - whole[table.indices], 0.0), starts)
     return np.where(totals > 0, distances, 0.0)  # a class without weight stands for nobody
+
+
+def likeness(table: Any, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """For each class the delta of delta-disclosure privacy and the beta of beta-likeness that it has.
+
+    The first is the largest absolute logarithm of the share of a value over that in the table, and infinite where a
+    value of the table is missing from the class; the second the largest excess of a share, relative to that in the
+    table. Brickell and Shmatikov (2008); Cao and Karras (2012).
+    """
+    starts, sizes = table.indptr[:-1], np.diff(table.indptr)
+    tiny = np.finfo(np.float64).tiny
+    totals = np.maximum(np.add.reduceat(table.data, starts), tiny)
+    overall = np.maximum(whole / max(float(whole.sum()), tiny), tiny)
+    ratio = table.data / np.repeat(totals, sizes) / overall[table.indices]
+    farthest = np.maximum.reduceat(np.abs(np.log(np.maximum(ratio, tiny))), starts)
+    delta = np.where(sizes == int((whole > 0).sum()), farthest, np.inf)
+    return delta, np.asarray(np.maximum.reduceat(ratio, starts) - 1.0)
 
 
 def _ordered_distances(table: Any, shares: FloatArray, whole: FloatArray) -> FloatArray:

@@ -322,6 +322,10 @@ LEVELS_CHOSEN = Kind(
     "{method}:[ pass {number}:] levels {levels}; the release keeps {utility:.6f} by {measure}, in "
     "{classes:class|classes}[, with {records:record} suppressed]",
 )
+COUNTED_AGAIN = Kind(
+    "counted-again",
+    "{method}: {what} of the release, counted again, is {reached:.6g}; at most {wanted:g} was asked for",
+)
 OPTIMUM_PROVEN = Kind(
     "optimum-proven", "{method}: no other levels keep more, as {checked:grouping} of the records prove"
 )

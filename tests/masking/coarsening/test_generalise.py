@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,18 @@ import pytest
 
 from microveil import read
 from microveil.attacks.class_disclosure import ClassDisclosure
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.coarsening.attribute_levels import AttributeLevels, levels_of
-from microveil.masking.coarsening.generalise import Generalise
+from microveil.masking.coarsening.generalise import Generalise, _Problem
 from microveil.masking.guarantees import guarantees_of
 from microveil.masking.release import Release
 from microveil.microdata import Attribute, Hierarchy, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.hierarchies import equal_width, tree
+from microveil.numerics.lattice.checking import Demands
+from microveil.numerics.statistics.superpopulation import expected_uniques
 from microveil.registry import loss
+from microveil.typing import IntArray
 
 PLACES = tree({"South": ["Graz", "Leoben"], "North": ["Linz", "Wels"]})
 FOLDER = os.environ.get("MICROVEIL_DATA")
@@ -64,7 +68,7 @@ def test_labels_of_the_best_levels_are_published_and_the_rest_stays_as_it_is() -
     assert any(note.kind.name == "optimum-proven" for note in release.provenance.step_notes)
 
 
-@pytest.mark.parametrize("measure", ["loss", "precision", "entropy", "discernibility", "class size"])
+@pytest.mark.parametrize("measure", ["loss", "granularity", "precision", "entropy", "discernibility", "class size"])
 def test_no_node_of_the_lattice_keeps_more(measure: str) -> None:
     method = Generalise(k=4, suppression=0.3, utility=measure)
     outcome = method.solutions(people(), ("town", "age", "sex"))
@@ -110,10 +114,13 @@ def _worth(
     whole = value = 0.0
     for attribute, level in zip(attributes, node, strict=True):
         row, codes = attribute.table[level], attribute.codes
+        # a single value of a number covers nothing of its range, a category one of all
+        values = len(attribute.labels[0]) if attribute.ends[0] is None else np.inf
         frequency = np.bincount(row[codes])
         for i in range(n):
             of_value = {
                 "loss": 1.0,
+                "granularity": 1.0 - 1.0 / values,
                 "precision": 1.0,
                 "entropy": float(np.log2(n / np.bincount(codes)[codes[i]])),
             }[method.utility]
@@ -121,6 +128,7 @@ def _worth(
             if i in rows:
                 value += {
                     "loss": 1.0 - attribute.shares[level][codes[i]],
+                    "granularity": (1.0 - attribute.shares[level][codes[i]]) * (1.0 - 1.0 / values),
                     "precision": 1.0 - level / (attribute.levels - 1),
                     "entropy": float(np.log2(n / frequency[row[codes[i]]])),
                 }[method.utility]
@@ -173,6 +181,110 @@ def test_the_average_risk_is_that_of_the_released_classes() -> None:
     release = Generalise(k=1, suppression=0.5, average_risk=0.1).mask(people())
     (partition,) = release.partitions.values()
     assert len(partition) / len(people()) <= 0.1 + 1e-9
+
+
+def told(release: Release, what: str) -> float:
+    """What a note says was counted again in the release."""
+    (note,) = [
+        note
+        for note in release.provenance.step_notes
+        if note.kind.name == "counted-again" and note.values["what"] == what
+    ]
+    return float(note.values["reached"])  # type: ignore[arg-type]
+
+
+def test_delta_beta_and_the_average_risk_are_counted_again_in_the_release() -> None:
+    release = Generalise(k=3, suppression=0.3, delta=0.9, beta=0.7, average_risk=0.1).mask(people())
+    found = guarantees_of(own(release))
+    found.check({"delta": 0.9, "beta": 0.7, "average-risk": 0.1})
+    for name, what in (("delta", "delta"), ("beta", "beta"), ("average-risk", "average risk")):
+        assert told(release, what) == pytest.approx(found.value(name), rel=1e-5)
+    with pytest.raises(GuaranteeError, match="beta at most"):
+        found.check({"beta": found.value("beta") * 0.9})
+    with pytest.raises(GuaranteeError, match="records are in"):
+        found.check({"average-risk": found.value("average-risk") * 0.9})
+
+
+@pytest.mark.parametrize("asked", [{"delta": 0.5}, {"beta": 0.4}, {"average_risk": 0.1}, {"uniques": 0.0}])
+def test_a_release_that_falls_short_is_never_given_out(
+    asked: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The demands of the search are taken away, so that only the count in the release is left to notice."""
+    asked_of = _Problem.demands
+
+    def nothing(self: _Problem, members: IntArray, row: IntArray) -> Demands:
+        return replace(asked_of(self, members, row), further=None, average=1.0, of_sizes=None)
+
+    monkeypatch.setattr(_Problem, "demands", nothing)
+    with pytest.raises(GuaranteeError):
+        Generalise(k=1, suppression=0.0, **asked).mask(people())  # type: ignore[arg-type]
+
+
+def test_likeness_of_a_class_is_that_of_its_shares() -> None:
+    cells = {"sex": ["f"] * 4 + ["m"] * 4, "ill": ["flu", "flu", "flu", "gout", "flu", "gout", "gout", "gout"]}
+    found = guarantees_of(Microdata.of(cells, keys=["sex"], confidential=["ill"]))
+    assert found.value("beta") == pytest.approx(0.75 / 0.5 - 1.0)
+    assert found.value("delta") == pytest.approx(np.log(2.0))  # 0.25 beside 0.5
+    assert found.value("average-risk") == 0.25
+    cells["ill"] = ["flu"] * 4 + ["gout"] * 4
+    assert guarantees_of(Microdata.of(cells, keys=["sex"], confidential=["ill"])).value("delta") == np.inf
+
+
+@pytest.mark.parametrize("model", ["dankar", "pitman", "zayatz", "snb"])
+@pytest.mark.parametrize(("suppression", "most"), [(1.0, 0.01), (0.0, 0.02), (0.4, 0.0)])
+def test_the_share_of_population_uniques_is_that_of_an_exhaustive_search(
+    model: str, suppression: float, most: float
+) -> None:
+    """Every node: where the model expects too many uniques, all records that are alone are suppressed."""
+    data, keys, total = people(2, 60), ("town", "age", "sex"), 400.0
+    attributes = [levels_of(data, name) for name in keys]
+    best = -1.0
+    for node in itertools.product(range(3), range(5), range(2)):
+        coded = np.column_stack([a.table[lv][a.codes] for a, lv in zip(attributes, node, strict=True)])
+        _, of_record, sizes = np.unique(coded, axis=0, return_inverse=True, return_counts=True)
+        of_record, out = of_record.reshape(-1), np.zeros(len(sizes), dtype=bool)
+        share = expected_uniques(model, sizes, total).population / total if (sizes == 1).any() else 0.0
+        if share > most:
+            out = sizes == 1
+            if out.sum() == 1 and not out.all():  # one suppressed record alone would be unique itself
+                first = np.array([np.flatnonzero(of_record == c)[0] for c in range(len(sizes))])
+                others = [c for c in np.lexsort((first, sizes)) if not out[c]]
+                out[others[0]] = True
+        if sizes[out].sum() > suppression * len(data):
+            continue
+        rows = ~out[of_record]
+        worth = [(1.0 - a.shares[lv][a.codes])[rows].sum() for a, lv in zip(attributes, node, strict=True)]
+        best = max(best, float(sum(worth)) / (len(data) * len(keys)))
+    method = Generalise(k=1, suppression=suppression, uniques=most, uniques_model=model, population_size=400)  # type: ignore[arg-type]
+    outcome = method.solutions(data, keys)
+    assert outcome.proven
+    assert outcome.best is not None
+    assert outcome.best.utility == pytest.approx(best, abs=1e-12)
+    assert told(method.mask(data), "share of unique units in the population") <= most
+
+
+def test_population_uniques_count_weights_and_the_suppressed_class() -> None:
+    """Without weights or a size the file is the population, and no record may be alone, not even a suppressed one."""
+    data = people(4, 60)
+    plain = data.with_schema(data.schema.replacing(data["w"].changed(roles=())))
+    release = Generalise(k=1, suppression=1.0, uniques=0.0).mask(plain)
+    assert guarantees_of(own(release)).k >= 2
+    free = Generalise(k=1, suppression=1.0).mask(plain)
+    assert guarantees_of(own(free)).k == 1
+    weighted = Generalise(k=1, suppression=1.0, uniques=0.05).mask(data)
+    share = expected_uniques("dankar", guarantees_of(own(weighted)).members, float(data.numbers("w").values.sum()))
+    assert told(weighted, "share of unique units in the population") == pytest.approx(
+        share.population / data.numbers("w").values.sum(), rel=1e-5
+    )
+
+
+def test_levels_can_be_looked_at_without_a_release() -> None:
+    method = Generalise(k=5, suppression=1.0)
+    found = method.solutions(people(), ("town", "age", "sex"))
+    assert found.best is not None
+    assert method.at(people(), ("town", "age", "sex"), found.best.levels) == found.best
+    with pytest.raises(ParameterError, match="one number for each of town, age, sex"):
+        method.at(people(), ("town", "age", "sex"), (0, 9, 0))
 
 
 def test_suppressed_records_are_never_fewer_than_k() -> None:
@@ -263,6 +375,8 @@ def test_what_cannot_be_reached_is_refused_in_a_sentence() -> None:
         Generalise(k=500).mask(people())
     with pytest.raises(ParameterError, match="labels only"):
         Generalise(passes=2, publish="representative")
+    with pytest.raises(ParameterError, match="not allowed with uniques"):
+        Generalise(k=1, passes=2, uniques=0.1)
     with pytest.raises(DataError, match="its hierarchy has no place for"):
         Generalise(k=2).mask(people().with_columns({"town": pa.array(["Bonn"] * 120)}, ()))
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from microveil.numerics.lattice.checking import Demands, Utility, check
 from microveil.numerics.lattice.classes import Levels, Records
+from microveil.numerics.lattice.neighbourhood import Neighbourhood
 from microveil.numerics.lattice.search import search
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -129,6 +130,33 @@ def test_a_search_that_ends_early_never_claims_too_much(case: Case, budget: int)
     assert found <= outcome.bound + 1e-9
     if outcome.proven:
         assert found == pytest.approx(-1.0 if best is None else best, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases, st.data())
+def test_a_move_of_one_attribute_is_bounded_by_what_a_whole_grouping_finds(case: Case, data: st.DataObject) -> None:
+    node = data.draw(st.sampled_from(case.nodes))
+    j = data.draw(st.integers(0, len(node) - 1))
+    level = data.draw(st.integers(0, len(case.tables[j]) - 1))
+    around = Neighbourhood(case.records, case.utility, float(case.k), node)
+    kept, suppressed = around.moved(j, level)
+    there = (*node[:j], level, *node[j + 1 :])
+    exact = check(case.records, case.utility, case.demands, there).solution
+    assert kept >= exact.utility - 1e-9
+    assert suppressed <= exact.suppressed + 1e-9
+    if case.distinct < 2 and (suppressed == 0 or suppressed >= case.k):
+        assert (kept, suppressed) == (pytest.approx(exact.utility, abs=1e-9), exact.suppressed)
+    assert around.at(j, level).moved(j, level) == pytest.approx((kept, suppressed), abs=1e-9)
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(8, k=4)
+    monkeypatch.setattr("microveil.numerics.lattice.search._FEW", 0)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("MICROVEIL_THREADS", threads)
+        found.append(search(case.records, case.utility, case.demands, 15))
+    assert found[0] == found[1]
 
 
 def test_the_same_budget_always_gives_the_same_outcome() -> None:

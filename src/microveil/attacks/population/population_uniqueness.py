@@ -13,7 +13,7 @@ from microveil.attacks.population.sampling_design import Sample, SamplingDesign,
 from microveil.attacks.uniqueness import MISSING
 from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
-from microveil.numerics.statistics.superpopulation import MODELS, Uniques, zayatz
+from microveil.numerics.statistics.superpopulation import Uniques, expected_uniques
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import PublicStreams
@@ -94,10 +94,7 @@ class PopulationUniqueness(Attack):
         elif self.estimator == "copula":
             return _by_copula(sample)
         else:
-            counts = sample.combinations.counts
-            sizes = counts[counts > 0]
-            wanted = MODELS[self.estimator](sizes, sample.total)
-            uniques = wanted if wanted.converged else zayatz(sizes, sample.total)
+            uniques = expected_uniques(self.estimator, sample.combinations.counts, sample.total)
         per_record = np.where(sample.alone, uniques.chance, 0.0)
         return PopulationUniques(self.estimator, uniques.model, uniques.population, per_record)
 

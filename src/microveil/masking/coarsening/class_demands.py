@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.guarantees import classes_of_values, closeness, falls_short, recursive_diversity
+from microveil.masking.guarantees import classes_of_values, closeness, falls_short, likeness, recursive_diversity
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import key_codes
 from microveil.numerics.lattice.classes import Words
@@ -44,9 +44,16 @@ class ClassModels:
 
     @property
     def required(self) -> dict[str, float]:
-        """What is asked for by the names of guarantees, as far as these have them."""
+        """What is asked for, by the names of guarantees."""
         forms = {"distinct": "l", "entropy": "entropy-l", "recursive": "recursive-l"}
-        asked = {"k": float(self.k), "population": self.population, forms[self.diversity]: self.l, "t": self.t}
+        asked = {
+            "k": float(self.k),
+            "population": self.population,
+            forms[self.diversity]: self.l,
+            "t": self.t,
+            "delta": self.delta,
+            "beta": self.beta,
+        }
         return {name: wanted for name, wanted in asked.items() if wanted is not None}
 
     @property
@@ -163,19 +170,9 @@ def _holds(models: ClassModels, attribute: Confidential, labels: IntArray, numbe
         if models.t is not None:
             distances = closeness(weighted, attribute.whole, ordered=attribute.ordered)
             holds[filled] &= ~falls_short("t", distances, models.t)
-        holds[filled] &= _likeness(models, weighted, attribute.whole)
-    return holds
-
-
-def _likeness(models: ClassModels, table: Any, whole: FloatArray) -> BoolArray:
-    """Which classes have shares of all values near those of the table, relative to these."""
-    starts, sizes = table.indptr[:-1], np.diff(table.indptr)
-    totals = np.maximum(np.add.reduceat(table.data, starts), np.finfo(np.float64).tiny)
-    ratio = table.data / np.repeat(totals, sizes) / (whole / whole.sum())[table.indices]
-    holds = np.ones(len(starts), dtype=np.bool_)
-    if models.beta is not None:
-        holds &= np.maximum.reduceat(ratio, starts) - 1.0 <= models.beta + 1e-9
-    if models.delta is not None:
-        farthest = np.maximum.reduceat(np.abs(np.log(np.maximum(ratio, np.finfo(np.float64).tiny))), starts)
-        holds &= (farthest <= models.delta + 1e-9) & (sizes == int((whole > 0).sum()))
+        delta, beta = likeness(weighted, attribute.whole)
+        if models.delta is not None:
+            holds[filled] &= ~falls_short("delta", delta, models.delta)
+        if models.beta is not None:
+            holds[filled] &= ~falls_short("beta", beta, models.beta)
     return holds

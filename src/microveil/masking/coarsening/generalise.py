@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.base import Masked, Method
 from microveil.masking.coarsening.attribute_levels import AttributeLevels, levels_of
 from microveil.masking.coarsening.class_demands import (
@@ -23,6 +24,7 @@ from microveil.masking.coarsening.coarse import Centre, Coarse, Publish, publish
 from microveil.masking.coarsening.utilities import Measure, utility_of
 from microveil.masking.guarantees import guarantees_of
 from microveil.masking.notes import (
+    COUNTED_AGAIN,
     HIERARCHY_PROPOSED,
     LEVEL_OF_ATTRIBUTE,
     LEVELS_CHOSEN,
@@ -37,14 +39,16 @@ from microveil.microdata.equivalence_classes import weights_of
 from microveil.microdata.microdata import check_records
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting.distinct_rows import number_rows
-from microveil.numerics.lattice.checking import Demands, Utility, check
+from microveil.numerics.lattice.checking import Demands, Solution, Utility, check
 from microveil.numerics.lattice.classes import Records
 from microveil.numerics.lattice.search import Outcome, search
+from microveil.numerics.statistics.superpopulation import expected_uniques
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, parts, silent
 from microveil.randomness import Streams
 from microveil.typing import BoolArray, FloatArray, IntArray
 
+_ROUNDING = 1e-12
 _OWN = ("own category", "not applicable")  # ways to treat missing cells as alike to their like only
 
 
@@ -56,7 +60,8 @@ class Generalise(Method):
     Of all combinations of levels, the lattice, it finds the one that keeps most of the data and proves that there is no
     better one; a large lattice is searched until the `budget` is spent, and the release says how far from the best it
     can be at most. What is asked can be combined: k-anonymity, l-diversity, t-closeness, delta-disclosure privacy,
-    beta-likeness, a least population (k-map, by sampling weights) and an average risk.
+    beta-likeness, a least population (k-map, by sampling weights), an average risk, and a share of the population that
+    is unique. All of it is counted again in the release before it is given out.
 
     Suppressed records stay in the file with empty keys. They are a class too, for whoever finds a person in no other
     class knows that the person is there: together they fulfil all that other classes do.
@@ -105,8 +110,9 @@ class Generalise(Method):
     suppression: float = parameter(default=1.0, help="largest share of the records that is suppressed", ge=0, le=1)
     utility: Measure = parameter(
         default="loss",
-        help="what the release is to keep: the mean granularity of cells (loss), their height in the hierarchy "
-        "(precision), their information (entropy), records told apart (discernibility), or many classes (class size)",
+        help="what the release is to keep: the mean granularity of cells (loss), the same with more weight on "
+        "attributes with many values (granularity), the height of cells in the hierarchy (precision), their "
+        "information (entropy), records told apart (discernibility), or many classes (class size)",
     )
     l: float | None = parameter(  # noqa: E741
         default=None, help="least diversity of every confidential attribute in every class", ge=1, le=MOST_RECORDS
@@ -147,9 +153,28 @@ class Generalise(Method):
     average_risk: float = parameter(
         default=1.0, help="largest mean over the records of one over the size of their class", gt=0, le=1
     )
+    uniques: float | None = parameter(
+        default=None,
+        help="largest share of the units of the population that are unique in it by the released keys, as a model "
+        "expects; it asks for nothing more where k is above 1",
+        ge=0,
+        le=1,
+    )
+    uniques_model: Literal["dankar", "pitman", "zayatz", "snb"] = parameter(
+        default="dankar",
+        help="model of population uniques: chosen by Dankar's rule, Pitman's, Zayatz's, or slide negative binomial",
+    )
+    population_size: int | None = parameter(
+        default=None,
+        help="units in the population, for `uniques`; unset: the sum of the sampling weights, or without weights the "
+        "number of records",
+        ge=1,
+        le=10_000_000_000,
+    )
     budget: int = parameter(
         default=4000,
-        help="how many groupings of the records the search may make; with more it is nearer to the best",
+        help="how many groupings of the records the search may make, those that change a single attribute counting as "
+        "a tenth; with more it is nearer to the best",
         ge=1,
         le=MOST_RECORDS,
     )
@@ -167,6 +192,11 @@ class Generalise(Method):
                 f"generalise: passes = {self.passes} is not allowed with publish = '{self.publish}'; records at "
                 "several levels can be published as labels only"
             )
+        if self.passes > 1 and self.uniques is not None:
+            raise ParameterError(
+                f"generalise: passes = {self.passes} is not allowed with uniques; the share of unique units is one of "
+                "the whole release, which a pass over some of the records cannot know"
+            )
 
     @property
     def models(self) -> ClassModels:
@@ -182,22 +212,55 @@ class Generalise(Method):
         records, row = problem.records(everyone)
         return search(records, problem.utility(), problem.demands(everyone, row), self.budget, progress)
 
+    def at(self, data: Microdata, attributes: tuple[str, ...], levels: tuple[int, ...]) -> Solution:
+        """What a release at these levels would keep and suppress, without making it."""
+        problem = _Problem.of(self, data, attributes)
+        highest = [attribute.levels for attribute in problem.attributes]
+        if len(levels) != len(highest) or not all(0 <= level < top for level, top in zip(levels, highest, strict=True)):
+            raise ParameterError(
+                f"{self.name}: levels must have one number for each of {', '.join(attributes)}, from 0 to "
+                f"{', '.join(str(top - 1) for top in highest)} at most"
+            )
+        everyone = np.arange(len(data))
+        records, row = problem.records(everyone)
+        return check(records, problem.utility(), problem.demands(everyone, row), tuple(levels)).solution
+
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")
         problem = _Problem.of(self, data, attributes)
         progress(0.05, f"{self.name}: levels read")
         levels, labels, notes = problem.solved(self.passes, Part(progress, 0.05, 0.9))
         columns, changed = _published(data, problem.attributes, levels, labels < 0, self.publish, self.centre)
-        self._check(data.with_columns(columns, changed), attributes)
+        counted = self._check(data.with_columns(columns, changed), attributes, problem.total)
         partition = Partition.of(labels)
-        return Masked(columns, {attributes: partition}, notes=notes, attributes=tuple(changed))
+        return Masked(columns, {attributes: partition}, notes=(*notes, *counted), attributes=tuple(changed))
 
-    def _check(self, released: Microdata, attributes: tuple[str, ...]) -> None:
+    def _check(self, released: Microdata, attributes: tuple[str, ...], total: float) -> list[Note]:
         """Count what is reached, with suppressed records as a class; nothing is released that falls short."""
         own = [released[name].changed(missing="own category") for name in attributes]
         counted = replace(released, schema=released.schema.replacing(*own))
         confidential = None if self.models.needs_confidential else ()
-        guarantees_of(counted, attributes, confidential, c=self.c).check(self.models.required)
+        found = guarantees_of(counted, attributes, confidential, c=self.c)
+        required = dict(self.models.required)
+        if self.average_risk < 1.0:
+            required["average-risk"] = self.average_risk
+        found.check(required)
+        names = {"delta": "delta", "beta": "beta", "average-risk": "average risk"}
+        notes = [
+            COUNTED_AGAIN(method=self.name, what=what, reached=found.value(name), wanted=required[name])
+            for name, what in names.items()
+            if name in required
+        ]
+        if self.uniques is not None:
+            share = _uniques_share(self.uniques_model, found.members, total)
+            if share > self.uniques + _ROUNDING:
+                raise GuaranteeError(
+                    f"{self.name}: {share:g} of the population is expected to be unique by the released keys, and at "
+                    f"most {self.uniques:g} was asked for; ask for k = 2, or for less"
+                )
+            what = "share of unique units in the population"
+            notes.append(COUNTED_AGAIN(method=self.name, what=what, reached=share, wanted=self.uniques))
+        return notes
 
 
 @dataclass(frozen=True)
@@ -240,6 +303,20 @@ class _Problem:
             raise DataError("population counts sampling weights, but the table has no attribute with the role weight")
         return weights_of(self.data, weight)
 
+    @property
+    def total(self) -> float:
+        """The number of units of the population, never less than that of the records."""
+        units = float(self.method.population_size or 0)
+        if self.method.population_size is None and self.data.schema.weight is not None:
+            units = float(self._weights().sum())
+        return max(units, float(len(self.data)))
+
+    def _of_sizes(self) -> Callable[[IntArray], bool] | None:
+        most, model, total = self.method.uniques, self.method.uniques_model, self.total
+        if most is None:
+            return None
+        return lambda sizes: _uniques_share(model, sizes, total) <= most + _ROUNDING
+
     def demands(self, members: IntArray, row: IntArray) -> Demands:
         """What the classes of some records have to fulfil."""
         method = self.method
@@ -254,6 +331,7 @@ class _Problem:
             further_demands(method.models, self.confidential, row, members),
             method.average_risk,
             method.suppression,
+            self._of_sizes(),
         )
 
     def utility(self) -> Utility:
@@ -305,6 +383,13 @@ class _Problem:
     def _proposals(self) -> tuple[Note, ...]:
         names = tuple(attribute.name for attribute in self.attributes if attribute.proposed)
         return (HIERARCHY_PROPOSED(method=self.method.name, attributes=names),) if names else ()
+
+
+def _uniques_share(model: str, sizes: IntArray, total: float) -> float:
+    """The share of the units of the population that a model expects to be unique, from the sizes of all classes."""
+    if not (sizes == 1).any():
+        return 0.0
+    return min(1.0, expected_uniques(model, sizes, total).population / total)
 
 
 def _published(

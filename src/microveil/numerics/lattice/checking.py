@@ -47,7 +47,9 @@ class Demands:
     `least` are the least amounts of a class and `distinct` the least numbers of distinct confidential values; a class
     that has them has them with further records too. `further` says of classes of all rows whether they fulfil what such
     a class may lose by further records, though not by joining another class that fulfils it. `average` is the highest
-    mean of 1 / (size of the class) over all records.
+    mean of 1 / (size of the class) over all records. `of_sizes` says of the sizes of all classes, that of suppressed
+    records among them, whether the release as a whole fulfils what is asked of it; it does where no class has a single
+    record.
     """
 
     least: FloatArray
@@ -56,6 +58,20 @@ class Demands:
     further: Callable[[IntArray, int], BoolArray] | None = None
     average: float = 1.0
     suppression: float = 1.0
+    of_sizes: Callable[[IntArray], bool] | None = None
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether nothing is asked for but numbers of records."""
+        plain = len(self.least) == 1 and not len(self.distinct) and self.average >= 1.0
+        return plain and self.further is None and self.of_sizes is None
+
+    def allows(self, sizes: FloatArray, together: BoolArray) -> bool:
+        """Whether the sizes of the released classes and of all suppressed records are those that are asked for."""
+        if self.of_sizes is None:
+            return True
+        suppressed = sizes[together].sum()
+        return self.of_sizes(np.append(sizes[~together], [suppressed] if suppressed else []).astype(np.int64))
 
     def sufficient(self, labels: IntArray, number: int, amounts: FloatArray, held: np.ndarray) -> BoolArray:
         """Which classes have the least amounts and distinct values."""
@@ -91,7 +107,8 @@ def check(records: Records, utility: Utility, demands: Demands, levels: Levels) 
     """Group the records at these levels and suppress those in classes that do not fulfil the demands.
 
     The suppressed records are a class too: whoever does not find a record in any other class knows that it is there. So
-    the smallest of the other classes are suppressed with them until they fulfil what every class has to.
+    the smallest of the other classes are suppressed with them until they fulfil what every class has to. Where sizes
+    are not those that are asked for, all classes of a single record are suppressed.
     """
     rows = np.arange(len(records.codes))
     labels, first = records.classes(rows, levels)
@@ -99,6 +116,9 @@ def check(records: Records, utility: Utility, demands: Demands, levels: Levels) 
     holds = _fulfilled(records, demands, labels, len(first))
     holds &= sizes >= _smallest_size(sizes[holds], demands.average)
     together = _joined_until_fulfilled(records, demands, labels, sizes, holds)
+    if together is not None and not demands.allows(sizes, together):
+        holds &= sizes >= 2
+        together = _joined_until_fulfilled(records, demands, labels, sizes, holds, 2)
     if together is None:
         return Checked(Solution(levels, 0.0, int(sizes[~holds].sum()), int(holds.sum()), False), labels)
     released = ~together
@@ -129,16 +149,17 @@ def _smallest_size(sizes: FloatArray, average: float) -> float:
 
 
 def _joined_until_fulfilled(
-    records: Records, demands: Demands, labels: IntArray, sizes: FloatArray, holds: BoolArray
+    records: Records, demands: Demands, labels: IntArray, sizes: FloatArray, holds: BoolArray, least: int = 1
 ) -> BoolArray | None:
-    """Which classes are suppressed so that together they fulfil the demands; None where nothing does."""
+    """Which classes are suppressed so that together they have so many records and fulfil the demands, if any do."""
     together = ~holds
     waiting = np.flatnonzero(holds)[np.argsort(sizes[holds], kind="stable")]
     for following in (*waiting, -1):
         if not together.any():
             return together
         as_one = np.where(together[labels], 0, 1)
-        large = sizes[together].sum() * demands.average >= 1.0 - _ROUNDING
+        number = sizes[together].sum()
+        large = number >= least and number * demands.average >= 1.0 - _ROUNDING
         if large and _fulfilled(records, demands, as_one, 2)[0]:
             return together
         together[following] |= following >= 0

@@ -68,6 +68,11 @@ class Records:
         return finished(number * INCREMENT)
 
     @cached_property
+    def columns(self) -> tuple[IntArray, ...]:
+        """The codes of each attribute."""
+        return tuple(np.ascontiguousarray(column) for column in self.codes.T)
+
+    @cached_property
     def told_apart(self) -> tuple[BoolArray, ...]:
         """For each attribute and level, whether it has more than one code."""
         return tuple(np.array([codes.min() != codes.max() for codes in table]) for table in self.tables)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import heapq
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,7 @@ from microveil.numerics.lattice.classes import (
     kept_by_rows,
     sums_by_class,
 )
+from microveil.numerics.lattice.neighbourhood import Neighbourhood
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -97,7 +99,9 @@ def search(
     best = searching.best
     reached = 0.0 if best is None else best.utility
     ranked = sorted(searching.solutions.values(), key=lambda s: (not s.satisfies, -s.utility, s.levels))
-    return Outcome(best, proven, reached if bound is None else max(bound, reached), searching.checked, tuple(ranked))
+    return Outcome(
+        best, proven, reached if bound is None else max(bound, reached), ceil(searching.checked), tuple(ranked)
+    )
 
 
 @dataclass
@@ -109,9 +113,10 @@ class _Search:
     demands: Demands
     budget: int | None
     progress: Progress
-    checked: int = 0
+    checked: float = 0
     best: Solution | None = None
     solutions: dict[Levels, Solution] = field(default_factory=dict)
+    bounds: dict[Levels, tuple[bool, float]] = field(default_factory=dict)
 
     @property
     def top(self) -> Levels:
@@ -150,7 +155,7 @@ class _Search:
 
     def _neighbours(self, levels: Levels) -> list[Levels]:
         return [
-            (*levels[:j], level, *levels[j + 1 :])
+            _moved(levels, j, level)
             for j, number in enumerate(self.records.levels)
             for level in (levels[j] - 1, levels[j] + 1)
             if 0 <= level < number
@@ -161,14 +166,65 @@ class _Search:
         draws = np.random.Generator(np.random.PCG64(0))  # the same wandering for the same records
         number = np.array(self.records.levels)
         idle = 0
-        while not self.spent() and self.best is not None and idle < _MOST_IDLE:
-            start = np.array(self.best.levels)
-            changed = draws.choice(len(number), size=min(len(number), int(draws.integers(2, 5))), replace=False)
-            start[changed] = draws.integers(0, number[changed])
-            before = self.checked
-            self.climb(tuple(int(level) for level in start))
-            idle = idle + 1 if self.checked == before else 0
-            self.progress(0.6 + 0.4 * self.checked / (self.budget or 1), _LABEL)
+        with ThreadPoolExecutor(max_workers=threads()) as pool:
+            while not self.spent() and self.best is not None and idle < _MOST_IDLE:
+                start = np.array(self.best.levels)
+                changed = draws.choice(len(number), size=min(len(number), int(draws.integers(2, 5))), replace=False)
+                start[changed] = draws.integers(0, number[changed])
+                before = self.checked
+                self.climb_by_moves(tuple(int(level) for level in start), pool)
+                idle = idle + 1 if self.checked == before else 0
+                self.progress(0.6 + 0.4 * min(1.0, self.checked / (self.budget or 1)), _LABEL)
+
+    def climb_by_moves(self, levels: Levels, pool: ThreadPoolExecutor) -> None:
+        """The same climb by the neighbourhoods of nodes, whose passes over the records count as a tenth of a grouping.
+
+        Where more is asked for than numbers of records, a pass tells no more than a bound, and a node is checked
+        exactly before the climb goes there.
+        """
+        around = Neighbourhood(self.records, self.utility, float(self.demands.least[0]), levels)
+        at = self._reached(levels, self._moves(around, [(0, levels[0])], pool)[0])
+        while not self.spent():
+            moves = [
+                (j, level)
+                for j, number in enumerate(self.records.levels)
+                for level in (around.levels[j] - 1, around.levels[j] + 1)
+                if 0 <= level < number
+            ]
+            ahead: tuple[int, int] | None = None
+            found = self._moves(around, moves, pool)
+            for bound, move in sorted(zip(found, moves, strict=True)):
+                if bound >= at:
+                    break
+                there = self._reached(_moved(around.levels, *move), bound)
+                if there < at:
+                    at, ahead = there, move
+            if ahead is None:
+                break
+            around = around.at(*ahead)
+        if self.best is None or at < (False, -self.best.utility):
+            self.solution(around.levels)
+
+    def _moves(
+        self, around: Neighbourhood, moves: list[tuple[int, int]], pool: ThreadPoolExecutor
+    ) -> list[tuple[bool, float]]:
+        """For each move whether too many records are suppressed after it, and minus what is kept at most."""
+        nodes = [_moved(around.levels, *move) for move in moves]
+        new = [move for move, node in zip(moves, nodes, strict=True) if node not in self.bounds]
+        self.checked += _MOVE * len(new)
+        _ = around.words, around.kept  # before threads need them
+        passes = (map if len(self.records.codes) < _FEW else pool.map)(lambda move: around.moved(*move), new)
+        for move, (kept, suppressed) in zip(new, passes, strict=True):
+            too_many = suppressed > self.demands.allowed(self.records.number)
+            self.bounds[_moved(around.levels, *move)] = too_many, -kept
+        return [self.bounds[node] for node in nodes]
+
+    def _reached(self, levels: Levels, bound: tuple[bool, float]) -> tuple[bool, float]:
+        """What a node reaches: its bound where only numbers of records are asked for, else by checking it."""
+        if self.demands.counts_only:
+            return bound
+        found = self.solution(levels)
+        return not found.satisfies, -found.utility
 
     # --- bounds --------------------------------------------------------------------------------------------------
 
@@ -234,7 +290,8 @@ class _Search:
         number = self.records.number
         if number - box.amounts[:, 0].sum() > self.demands.allowed(number):
             return True
-        none_suppressed = self.demands.allowed(number) < 1.0
+        # sizes of classes are judged by estimates, which may rise or fall with the levels
+        none_suppressed = self.demands.allowed(number) < 1.0 and self.demands.of_sizes is None
         return none_suppressed and not self.solution(box.high).satisfies
 
     def _probed(self, box: _Box, free: list[int], pool: ThreadPoolExecutor) -> _Box:
@@ -307,7 +364,13 @@ class _Search:
         return _Box(box.low, high, box.rows[left], box.amounts[left], box.held[left], box.needs[left])
 
 
+_MOVE = 0.1  # of a grouping, which a look at a node of a neighbourhood costs
 _MOST_IDLE = 50  # starts in a row that led to nodes that were checked before
+
+
+def _moved(levels: Levels, j: int, level: int) -> Levels:
+    """The node with an attribute at another level."""
+    return (*levels[:j], level, *levels[j + 1 :])
 
 
 def _rank(solution: Solution) -> tuple[bool, float, int, Levels]:

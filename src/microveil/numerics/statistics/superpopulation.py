@@ -185,6 +185,19 @@ def dankar(sizes: IntArray, population: float) -> Uniques:
     return other if other.converged and other.population < equal.population else equal
 
 
+def expected_uniques(model: str, sizes: IntArray, population: float) -> Uniques:
+    """What a model says, Zayatz's where it does not converge; of a sample that is the population, what it has itself.
+
+    >>> expected_uniques("zayatz", np.array([1, 1, 2]), 4.0)
+    Uniques(model='file', chance=1.0, population=2.0)
+    """
+    sizes = sizes[sizes > 0]
+    if sizes.sum() >= population:
+        return Uniques("file", 1.0, float((sizes == 1).sum()))
+    wanted = MODELS[model](sizes, population)
+    return wanted if wanted.converged else zayatz(sizes, population)
+
+
 MODELS: dict[str, Callable[[IntArray, float], Uniques]] = {
     "dankar": dankar,
     "pitman": pitman,
