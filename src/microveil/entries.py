@@ -110,6 +110,7 @@ ATTACKS = {
     "attribute-disclosure": "microveil.attacks.attribute_disclosure:AttributeDisclosure",
     "class-disclosure": "microveil.attacks.class_disclosure:ClassDisclosure",
     "inference": "microveil.attacks.inference:Inference",
+    "minimality": "microveil.attacks.minimality:Minimality",
     "definetti": "microveil.attacks.definetti:DeFinetti",
     "composition": "microveil.attacks.composition:Composition",
     "expected-ratio": "microveil.attacks.pram_disclosure:ExpectedRatio",

@@ -112,12 +112,12 @@ class DeFinetti(ConfidentialAttack):
             before, after, nothing = common_value_codes(target)
             values = found[target.known].values(after)
             keys = self._keys(pair.original, target.known)
-            chances = self._learnt(values, keys, Part(part, 0.4, 1.0))
+            once, settled = self._learnt(values, keys, Part(part, 0.4, 1.0))
             shares = {
-                "right": values.right(chances[-1], before, nothing),
-                "baseline": values.of_value(values.shares, before),
-                "most frequent": values.right(values.shares, before, nothing),
-                "one pass": values.right(chances[0], before, nothing),
+                "right": values.beliefs(settled).right(before, nothing),
+                "baseline": values.beliefs().of(before),
+                "most frequent": values.beliefs().right(before, nothing),
+                "one pass": values.beliefs(once).right(before, nothing),
             }
             shares = {name: np.where(target.attacked, share, np.nan) for name, share in shares.items()}
             right[target.name] = shares.pop("right")

@@ -93,24 +93,40 @@ class ClassValues:
         _, entry = self.pairs
         return np.asarray(self.count[entry] / self.classes.sizes[self.of[entry]])
 
-    def of_value(self, chances: FloatArray, wanted: IntArray) -> FloatArray:
-        """For each person the chance of the value wanted, given those of the pairs; 0 where it does not occur."""
+    def beliefs(self, chances: FloatArray | None = None) -> Beliefs:
+        """How probable each value is for each person: as these chances of the pairs say, else by the shares."""
         person, entry = self.pairs
-        own = self.value[entry] == wanted[person]
-        return np.bincount(person[own], weights=chances[own], minlength=len(wanted)).astype(np.float64)
+        return Beliefs(person, self.value[entry], self.shares if chances is None else chances)
 
-    def right(self, chances: FloatArray, wanted: IntArray, nothing: int) -> FloatArray:
+
+@dataclass(frozen=True)
+class Beliefs:
+    """How probable an intruder holds each value to be for each person: `chance` of `value` for `person`."""
+
+    person: IntArray
+    value: IntArray
+    chance: FloatArray
+
+    def of(self, wanted: IntArray) -> FloatArray:
+        """For each person the chance of the value wanted; 0 where it is ruled out."""
+        own = self.value == wanted[self.person]
+        return np.bincount(self.person[own], weights=self.chance[own], minlength=len(wanted)).astype(np.float64)
+
+    def right(self, wanted: IntArray, nothing: int) -> FloatArray:
         """For each person the chance that the most probable value is the one wanted, where equally probable ones are
         drawn from; the code `nothing` is no value that could be named."""
-        person, entry = self.pairs
-        chances = np.where(self.value[entry] == nothing, -1.0, chances)
+        chance = np.where(self.value == nothing, -1.0, self.chance)
         highest = np.full(len(wanted), -1.0)
-        np.maximum.at(highest, person, chances)
-        best = (chances >= highest[person] - _TIED) & (chances >= 0.0)
-        ties = np.bincount(person[best], minlength=len(wanted))
-        hit = best & (self.value[entry] == wanted[person])
-        found = np.bincount(person[hit], minlength=len(wanted))
+        np.maximum.at(highest, self.person, chance)
+        best = (chance >= highest[self.person] - _TIED) & (chance >= 0.0)
+        ties = np.bincount(self.person[best], minlength=len(wanted))
+        hit = best & (self.value == wanted[self.person])
+        found = np.bincount(self.person[hit], minlength=len(wanted))
         return np.asarray(found / np.maximum(ties, 1))
+
+    def highest(self, nothing: int) -> float:
+        """The greatest chance that any value of any person has."""
+        return float(self.chance[self.value != nothing].max(initial=0.0))
 
 
 def classes_of(pair: Pair, known: tuple[str, ...], progress: Progress, label: str) -> FoundClasses:
