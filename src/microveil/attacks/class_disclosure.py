@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from microveil.attacks.base import Risk
 from microveil.attacks.confidential import CONFIDENTIAL, MISSING, CandidateAttack, Target, mean_over, percent
+from microveil.attacks.found_classes import PARTS, in_parts, made_groups
 from microveil.attacks.linkage.candidates import RECORDS
 from microveil.attacks.taxonomy import Disclosure
 from microveil.comparison.pairs import Pair
@@ -81,15 +82,15 @@ class ClassDisclosure(CandidateAttack):
         help="groups that are examined: those that the method made (partition), or the equivalence classes of "
         "released values (values); unset: the partition where it is known",
     )
-    parts: int = parameter(default=5, help="how many classes a numeric attribute is divided into", ge=1, le=10_000)
+    parts: int = parameter(default=5, help=PARTS, ge=1, le=10_000)
     records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(default=0, help="seed for drawing the records to attack", ge=0, le=LARGEST_SEED)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         from microveil.numerics.counting.class_divergence import ClassReport
 
-        targets = [self._classes(target) for target in self.targets(pair, attributes)]
-        made = None if self.groups == "values" else _made_groups(pair, attributes)
+        targets = [in_parts(target, self.parts) for target in self.targets(pair, attributes)]
+        made = None if self.groups == "values" else made_groups(pair, attributes)
         if made is None and self.groups == "partition":
             raise ParameterError(
                 f"{self.name}: groups = 'partition' is not allowed; the release does not say how it was grouped"
@@ -127,28 +128,6 @@ class ClassDisclosure(CandidateAttack):
             per_attribute=per_attribute,
             reports=reports,
         )
-
-    def _classes(self, target: Target) -> Target:
-        if target.kind != "numeric":
-            return target
-        released = target.after[~np.isnan(target.after)]
-        cuts = np.quantile(released, np.arange(1, self.parts) / self.parts) if len(released) else np.empty(0)
-        before, after = (
-            np.where(np.isnan(side), np.nan, np.searchsorted(cuts, side, side="right"))
-            for side in (target.before, target.after)
-        )
-        return replace(target, before=before, after=after)
-
-
-def _made_groups(pair: Pair, attributes: tuple[str, ...]) -> IntArray | None:
-    """Which records share all the groups that known attributes were masked in; none if nothing is known of any."""
-    from microveil.numerics.counting.distinct_rows import number_rows
-
-    partitions = {} if pair.release is None else pair.release.partitions
-    labels = [
-        p.labels for block, p in partitions.items() if set(block) & set(attributes) and len(p.labels) == len(pair)
-    ]
-    return number_rows(labels)[0] if labels else None
 
 
 def _equal_values(pair: Pair, known: tuple[str, ...]) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from microveil.attacks.base import Attack, Risk
+from microveil.attacks.composition import Composition, Other
 from microveil.attacks.confidential import known_tables
 from microveil.attacks.correspondence import Correspondence, corresponding, in_original_order
 from microveil.attacks.linkage.distance import DistanceLinkage
@@ -133,6 +134,7 @@ def attack_versions(
     link: Link = "order",
     match_by: str | None = None,
     intervals: Intervals = beside,
+    others: Sequence[Any] = (),
     progress: Progress = silent,
 ) -> Versions:
     """Run an attack (distance linkage unless given) on each release by itself and on all of them together.
@@ -142,6 +144,8 @@ def attack_versions(
     `link` says how the versions are put together: by the order of their records, or each record of the first version
     with the nearest one of the others. `intervals` gives for a released column the bounds a value must lie in; unset,
     the next lower and higher released values, which hold for attributes masked in order, one at a time.
+    `others` are releases of other tables that have some of the same persons; only the attack `composition` takes them.
+    It finds persons in them by what is known, or by the identifier `match_by` where they have it.
 
     >>> from microveil.masking.microaggregation.individual_ranking import IndividualRanking
     >>> people = Microdata.of({"income": [1, 2, 4, 7, 11, 16, 22, 29, 37, 46, 56, 67]})
@@ -149,13 +153,14 @@ def attack_versions(
     >>> found.gains["income"].contained, found.gains["income"].width < found.gains["income"].width_alone
     (100.0, True)
     """
-    if len(releases) < 2:
+    if len(releases) + len(others) < 2 or not releases:
         raise ParameterError(f"a multi-version attack needs at least two releases of the file, not {len(releases)}")
     if link not in get_args(Link):
         raise ParameterError(f"link = '{link}' is not allowed; it is one of {', '.join(get_args(Link))}")
     matched = [corresponding(original, release, match_by) for release in releases]
+    apart = [Other.of(matched[0].original, other, match_by) for other in others]
     return attack_matched_versions(
-        matched, known, attack=attack or _USUAL(), link=link, intervals=intervals, progress=progress
+        matched, known, attack=attack or _USUAL(), link=link, intervals=intervals, others=apart, progress=progress
     )
 
 
@@ -166,6 +171,7 @@ def attack_matched_versions(
     attack: Attack,
     link: Link = "order",
     intervals: Intervals = beside,
+    others: Sequence[Other] = (),
     progress: Progress = silent,
 ) -> Versions:
     """The same for releases that have been matched with the original already."""
@@ -177,6 +183,12 @@ def attack_matched_versions(
         attack.facing(Pair.of(one.original, release, known=known))
         for one, release in zip(matched, releases, strict=True)
     ]
+    warnings = tuple(dict.fromkeys(told for one in matched for told in one.warnings))
+    if isinstance(attack, Composition):  # which puts no table together
+        alone, together = attack.assess_together(pairs, others, progress)
+        return Versions(pairs[0].masked, tuple(alone), together, {}, pairs[0].knowledge, warnings)
+    if others:
+        raise ParameterError(f"releases of other tables can be attacked by composition only, not by {attack.name}")
     attributes = tuple(name for name in pairs[0].attributes if all(name in pair.attributes for pair in pairs))
     if not attributes:
         raise ParameterError("the releases have no attribute in common, so they cannot be put together")
@@ -194,7 +206,6 @@ def attack_matched_versions(
         if pairs[0].original[name].kind == "numeric"
     }
     together = attack.assess_pair(Pair.of(pairs[0].original, data, attributes, known=attributes), progress=whole)
-    warnings = tuple(dict.fromkeys(told for one in matched for told in one.warnings))
     return Versions(data, tuple(alone), together, gains, pairs[0].knowledge, warnings)
 
 

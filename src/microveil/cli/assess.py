@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: microveil assess people.csv safe.csv --attacks all\n\n"
-    "Several releases of one table: microveil assess people.csv safe.csv --also safe2.csv --also safe3.csv"
+    "Several releases of one table: microveil assess people.csv safe.csv --also safe2.csv --also safe3.csv\n\n"
+    "A release of another table with some of the same people: microveil assess people.csv safe.csv --other other.csv"
 )
 
 
@@ -68,6 +69,14 @@ def assess(
             metavar="MASKED2",
         ),
     ] = None,
+    other: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A release of another table that has some of the same people; may be repeated. The attack composition "
+            "is run on it together with MASKED and the versions of --also.",
+            metavar="RELEASE",
+        ),
+    ] = None,
     link: Annotated[
         Literal["order", "nearest"],
         typer.Option(
@@ -89,6 +98,7 @@ def assess(
     as_json: Json = False,
 ) -> None:
     """Measure what an intruder could learn and an analyst loses."""
+    from microveil.attacks.composition import Other
     from microveil.attacks.correspondence import corresponding
     from microveil.battery import explain_in_pair
     from microveil.comparison.pairs import Pair
@@ -108,39 +118,42 @@ def assess(
     chosen_attacks: Any = "all" if every else made_by_kind["attack"] if attacks is not None else None
     chosen_losses: Any = "all" if every_loss else made_by_kind["loss"] if losses is not None else None
     (rule,) = made_by_kind["score"]
-    others = also or []
-    check_versions(masked, others, link)
+    others, elsewhere = also or [], other or []
+    check_versions(masked, others, elsewhere, link)
     manifest = manifest_beside(masked)
     chosen = split(attributes)
     with bar_for(f"assessing {masked.name}") as bar:
         before = read_original(original, table, manifest, Part(bar, 0.0, 0.1))
-        readings = parts(Part(bar, 0.1, 0.2), 1 + len(others))
+        files = (masked, *others, *elsewhere)
+        readings = parts(Part(bar, 0.1, 0.2), len(files))
+        manifests = (manifest, *map(manifest_beside, (*others, *elsewhere)))
         releases = [
             read_masked(file, before, beside, part, **table.reading)
-            for file, beside, part in zip(
-                (masked, *others), (manifest, *map(manifest_beside, others)), readings, strict=True
-            )
+            for file, beside, part in zip(files, manifests, readings, strict=True)
         ]
-        matched, *others_matched = [corresponding(before, one, match_by) for one in releases]
+        versions, of_others = releases[: 1 + len(others)], releases[1 + len(others) :]
+        matched, *others_matched = [corresponding(before, one, match_by) for one in versions]
         pair = Pair.of(matched.original, matched.release, chosen, known=split(known))
         assessment = assess_pair(
             pair, matched, attacks=chosen_attacks, losses=chosen_losses, score=rule,
-            threshold=threshold, progress=Part(bar, 0.2, 0.8 if others else 1.0),
+            threshold=threshold, progress=Part(bar, 0.2, 0.8 if others or elsewhere else 1.0),
         )  # fmt: skip
         together = None
-        if others:
-            attacking = [make("attack", "distance-linkage")] if every or chosen_attacks is None else chosen_attacks
-            every_version = (matched, *others_matched)
-            together = attack_together(every_version, split(known), attacking, link, Part(bar, 0.8, 1.0))
+        if others or elsewhere:
+            named_attacks = [] if every or chosen_attacks is None else chosen_attacks
+            together = attack_together(
+                (matched, *others_matched), split(known), named_attacks, link, Part(bar, 0.8, 1.0),
+                others=[Other.of(matched.original, one, match_by) for one in of_others],
+            )  # fmt: skip
     for warning in dict.fromkeys(told for one in (matched, *others_matched) for told in one.warnings):
         warn(warning)
     for told in assessment.notes:
         note(told)
-    if every and together is not None:
+    if every and others:
         note("the versions combined were attacked by distance-linkage only; name other attacks with --attacks")
-    files = [file.name for file in (masked, *others)]
+    names = [file.name for file in files]
     if as_json:
-        more = {} if together is None else {"versions": plain_versions(files, together)}
+        more = {} if together is None else {"versions": plain_versions(names, together)}
         print_json({**assessment.to_plain(), **more})
     else:
         _print_assessment(assessment)
@@ -148,7 +161,7 @@ def assess(
             for sentence in assessment.battery.sentences():
                 say(sentence)
         if together is not None:
-            print_versions(files, together)
+            print_versions(names, together)
         for label, risk in assessment.risks.items() if explain else ():
             say("")
             say(explain_in_pair(label, risk, pair))

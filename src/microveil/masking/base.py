@@ -175,6 +175,12 @@ class Method(Parameterised, ABC):
         return self.random
 
     @property
+    def reads_confidential(self) -> bool:
+        """Whether what is released of the masked attributes depends on the confidential values, with the parameters as
+        they are."""
+        return False
+
+    @property
     def takes(self) -> tuple[str, ...]:
         """The kinds of attributes that it masks, with the parameters as they are."""
         return self.kinds

@@ -149,6 +149,21 @@ def further_demands(
     return fulfilled
 
 
+def diverse_enough(
+    models: ClassModels, confidential: Sequence[Confidential], labels: IntArray, number: int
+) -> BoolArray:
+    """Which classes of records fulfil all that is asked of their confidential values, whatever their size."""
+    holds = np.ones(number, dtype=np.bool_)
+    for attribute in confidential:
+        if models.l is not None:  # of every form at least so many distinct values, as the search asks
+            known = attribute.counted >= 0
+            of = np.unique(labels[known] * (attribute.counted.max(initial=0) + 1) + attribute.counted[known])
+            distinct = np.bincount(of // (attribute.counted.max(initial=0) + 1), minlength=number)
+            holds &= distinct >= np.ceil(models.l - 1e-9)
+        holds &= _holds(models, attribute, labels, number)
+    return holds
+
+
 def _holds(models: ClassModels, attribute: Confidential, labels: IntArray, number: int) -> BoolArray:
     """Which classes fulfil the models for one confidential attribute; one without any known value says nothing."""
     holds = np.ones(number, dtype=np.bool_)

@@ -205,6 +205,10 @@ class Generalise(Method):
             self.k, self.population, self.l, self.diversity, self.c, self.t, self.delta, self.beta
         )  # fmt: skip
 
+    @property
+    def reads_confidential(self) -> bool:
+        return self.models.needs_confidential
+
     def solutions(self, data: Microdata, attributes: tuple[str, ...], progress: Progress = silent) -> Outcome:
         """The nodes of the lattice that the search checks, the best first, without making a release."""
         problem = _Problem.of(self, data, attributes)

@@ -164,6 +164,10 @@ class Crest(Microaggregation):
     def _alpha(self) -> float:
         return self.alpha
 
+    @property
+    def reads_confidential(self) -> bool:
+        return True  # groups are to differ in it
+
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         # settled here: a block, or the attributes distances are taken on, are not all that is masked
         settled = dataclasses.replace(self, classes=self._class_attributes(data, attributes))
