@@ -215,6 +215,7 @@ def run_battery(
     contributions: bool = True,
     workers: int | None = None,
     match_by: str | None = None,
+    control: Any = None,
     progress: Progress = silent,
 ) -> Battery:
     """Run every attack that applies to a release, as its provenance suggests, or those named.
@@ -222,7 +223,8 @@ def run_battery(
     `known` are the attributes the intruder knows, by default the declared keys, or without any those the release
     masked; `attributes` are the masked ones whose values are sought. The attacks run side by side; the result does not
     depend on how many at a time. An attack that breaks off is among the `failed`; the others go on. Records that do not
-    correspond are matched as `assess` does it, by the identifier `match_by` if one is named.
+    correspond are matched as `assess` does it, by the identifier `match_by` if one is named. With a `control` group,
+    records of the same population that are not in the release, attacks are run on these too, as `assess` does it.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
@@ -231,9 +233,9 @@ def run_battery(
     (('age', 'height'), True)
     """
     matched = corresponding(original, release, match_by)
-    pair = Pair.of(matched.original, matched.release, attributes, known=known)
+    pair = Pair.of(matched.original, matched.release, attributes, known=known, control=control)
     found = battery_of(pair, attacks=attacks, contributions=contributions, workers=workers, progress=progress)
-    return replace(found, warnings=matched.warnings)
+    return replace(found, warnings=matched.warnings + (() if pair.control is None else pair.control.warnings))
 
 
 def battery_of(
@@ -373,7 +375,7 @@ def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -
     Every attribute takes a run of its own, so of many records some are drawn.
     """
     lost = {}
-    few = _on_few(attack, risk)
+    few, pair = _on_few(attack, risk), replace(pair, control=None)
     left_out = _parts_of(pair, risk)
     for (name, columns), part in zip(left_out.items(), parts(progress, len(left_out)), strict=True):
         others = tuple(other for other in risk.known if other not in columns)

@@ -110,6 +110,7 @@ ATTACKS = {
     "attribute-disclosure": "microveil.attacks.attribute_disclosure:AttributeDisclosure",
     "class-disclosure": "microveil.attacks.class_disclosure:ClassDisclosure",
     "inference": "microveil.attacks.inference:Inference",
+    "membership-inference": "microveil.attacks.membership:MembershipInference",
     "expected-ratio": "microveil.attacks.pram_disclosure:ExpectedRatio",
     "map-disclosure": "microveil.attacks.pram_disclosure:MapDisclosure",
     "series-linkage": "microveil.series.attacks.series_linkage:SeriesLinkage",

@@ -112,8 +112,7 @@ class Attack(Parameterised, ABC):
     of_series: ClassVar[bool] = False
     # whether it needs the links between the records, so that it is run on graphs only
     of_graph: ClassVar[bool] = False
-    # what a success is for anybody, in the release or not, so that the attack can be run on a control group; empty where
-    # it cannot
+    # what a success is for anybody, in the release or not, so that the attack can be run on a control group; else empty
     success: ClassVar[str] = ""
     # whether it cannot be run without records that are not in the release
     needs_control: ClassVar[bool] = False

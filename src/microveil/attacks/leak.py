@@ -18,8 +18,8 @@ from microveil.typing import FloatArray
 
 @dataclass(frozen=True)
 class Leak:
-    """All numbers are percentages. `original` is the success on persons of the original and `control` that on persons of
-    the control group, `attacked` and `controls` are how many of each; `meaning` says what a success is.
+    """All numbers are percentages. `original` is the success on persons of the original, `control` that on persons of the
+    control group; `attacked` and `controls` are how many of each, and `meaning` says what a success is.
 
     `value` is the leak (original - control) / (100 - control): 0 where the persons in the release are no worse off than
     anybody, 100 where every attack on them succeeds beyond what is true of everybody; by chance it may be below 0.

@@ -23,6 +23,7 @@ from microveil.numerics.counting.distinct_rows import number_rows
 FEWEST = 30  # records, with which a share is known to within some 18 percentage points
 # roles of attributes that are no one's values
 _NOBODYS = {"identifier", "weight", "household", "series", "node"}
+_DESIGN = {"weight", "household", "stratum"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,10 @@ def control_group(control: Any, original: Microdata, masked: Microdata) -> Contr
             f"the control group has {count(len(given), 'record')}, and at least {FEWEST} are needed to estimate a share"
         )
     _read(original, names)
-    data = Microdata(given.frame.select(*names), original.schema.select(names))
+    # weights and households are nothing to find somebody by, but a plan that is carried out again may need them
+    needed = (n for n in original.names if set(original[n].roles) & _DESIGN and n in given.names and n not in names)
+    held = (*names, *needed)
+    data = Microdata(given.frame.select(*held), original.schema.select(held))
     try:
         _read(data, names)
         joined(original, data, names)

@@ -161,9 +161,12 @@ class Pair(Tables):
         """The same for a measure that can tell which values a label stands for."""
         return replace(self, reads_labels=True)
 
-    @cached_property
+    @property
     def held_out(self) -> ControlGroup | None:
         """The records of the original that were not released, where these are known and enough for a control group."""
+        return self.workings.once("held out", self._held_out)
+
+    def _held_out(self) -> ControlGroup | None:
         if self.whole is None or self.release is None or self.release.rows is None:
             return None
         others = np.setdiff1d(np.arange(len(self.whole)), self.release.rows)
@@ -175,7 +178,9 @@ class Pair(Tables):
         """The same release beside all persons: those of the original and, after them, those of a control group, who
         have no record in it."""
         names = compared_names(self.original, self.masked)
-        persons = joined(self.original, control.data, names)
+        persons = self.workings.once(
+            ("everyone", id(control)), lambda: joined(self.original, control.data, names), named=control
+        )
         return replace(self, original=persons, control=None, whole=None, workings=Workings())
 
     def about(self, attributes: Sequence[str]) -> Pair:

@@ -29,7 +29,7 @@ def attacked(pair: Pair, attributes: Sequence[str], wanted: int | None, steps: f
 
 
 def affordable(wanted: int | None, steps: float) -> int:
-    """How many records are attacked, where each takes so many steps of work: as many as are wanted, if any number is."""
+    """How many records are attacked, where each takes so many steps of work: as many as are wanted, if it is said."""
     return wanted or max(1000, int(_AFFORDABLE_STEPS / max(steps, 1.0)))
 
 
