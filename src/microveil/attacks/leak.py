@@ -6,9 +6,10 @@ After Giomi et al. (2023) the leak is what is left of the success when this part
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import fsum, hypot
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from microveil.typing import FloatArray
 
 @dataclass(frozen=True)
 class Leak:
-    """All numbers are percentages. `original` is the success on persons of the original, `control` that on persons of the
-    control group; `attacked` and `controls` are how many of each, and `meaning` says what a success is.
+    """All numbers are percentages. `original` is the success on persons of the original, and `control` that on persons
+    of the control group; `attacked` and `controls` are how many of each, and `meaning` says what a success is.
 
     `value` is the leak (original - control) / (100 - control): 0 where the persons in the release are no worse off than
     anybody, 100 where every attack on them succeeds beyond what is true of everybody; by chance it may be below 0.
@@ -84,3 +85,31 @@ def _share(success: FloatArray) -> tuple[float, float, float, int]:
     found = success[~np.isnan(success)]
     total = fsum(found.tolist())
     return (total / len(found) if len(found) else 0.0, *wilson_interval(total, len(found)), len(found))
+
+
+class HasLeak(Protocol):
+    """A risk."""
+
+    @property
+    def leak(self) -> Leak | None: ...
+
+
+LEAK_HEAD = ("attack", "original", "control", "leak", "95 % interval")
+LEAK_MEANING = (
+    "original, control: per cent of successes on persons in the release, and on persons of the control group, who are "
+    "not in it; leak = (original - control) / (100 - control): what the release discloses of its own records beyond "
+    "what is true of everybody"
+)
+
+
+def leaks_of(risks: Mapping[str, HasLeak]) -> dict[str, Leak]:
+    """The leaks among some risks, by their labels."""
+    return {label: risk.leak for label, risk in risks.items() if risk.leak is not None}
+
+
+def leak_rows(leaks: Mapping[str, Leak]) -> list[tuple[str, ...]]:
+    """The leaks of attacks as they are shown, by their labels, below `LEAK_HEAD`."""
+    return [
+        (label, f"{one.original:.2f}", f"{one.control:.2f}", f"{one.value:.2f}", f"{one.low:.2f} to {one.high:.2f}")
+        for label, one in leaks.items()
+    ]

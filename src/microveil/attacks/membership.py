@@ -205,8 +205,8 @@ class MembershipInference(Attack):
                 raise
             except MicroveilError as problem:
                 raise DataError(
-                    f"{self.name}: the plan cannot be carried out on parts of the control group, so no shadow model can "
-                    f"be made: {problem}"
+                    f"{self.name}: the plan cannot be carried out on parts of the control group, so no shadow model "
+                    f"can be made: {problem}"
                 ) from None
             others = ControlGroup(control.data.take(np.concatenate([rest, population])))
             everyone, own = shadow.with_control(others), len(shadow)

@@ -268,8 +268,9 @@ def _usual_attacks(pair: Pair) -> dict[str, Attack]:
         chosen |= {variant_label(form, forms[0]): form for form in forms}
     for name in names("attack") if pair.control is not None else ():
         cls = find("attack", name)
-        if cls.success and name not in chosen:
-            chosen |= {name: form for form in cls.usual_forms(cls.facing(pair))}
+        forms = cls.usual_forms(cls.facing(pair)) if cls.success else ()
+        if forms:
+            chosen.setdefault(name, forms[0])
     return chosen
 
 
