@@ -79,7 +79,8 @@ def _limited(cls: Class) -> Iterator[tuple[Attack, str]]:
     if "records" not in parameter_names(cls):
         return
     files = ("survey", "repeated", "labels") if issubclass(cls, Linkage) else ("survey", "repeated")
-    for parameters in ({}, *(variant.parameters for variant in cls.variants)):
+    variants = () if cls.needs_control else cls.variants  # which may need the plan of a release
+    for parameters in ({}, *(variant.parameters for variant in variants)):
         try:
             attack = make_of(cls, {**parameters, "records": _DRAWN})
         except ParameterError:

@@ -48,8 +48,9 @@ def report(
     """The report as one HTML page that needs no network.
 
     `attributes`, `known`, `losses`, `match_by` and `control` are as in `assess`; `attacks="all"` runs every
-    attack that applies, which takes longer. A masked table without its provenance gives a report of measures only. `again` are commands that
-    make the release again, for the internal variant. Organisation, author and date (today, if not given) head the page.
+    attack that applies, which takes longer. A masked table without its provenance gives a report of measures only.
+    `again` are commands that make the release again, for the internal variant. Organisation, author and date (today, if
+    not given) head the page.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]})

@@ -23,7 +23,7 @@ def control_page(found: Findings) -> dict[str, Any] | None:
             "control group": [leak.control for leak in leaks.values()],
         },
         title="Success on the original beside success on the control group",
-        description="For each attack the share of successes on persons in the release and on persons who are not in it.",
+        description="For each attack the share of successes on persons in the release and on persons not in it.",
         x_title="successes, %",
         x_limits=(0.0, 100.0),
     )
