@@ -10,7 +10,7 @@ import numpy as np
 
 from microveil.attacks.base import Attack
 from microveil.attacks.linkage.candidates import attacked
-from microveil.comparison.columns import Columns
+from microveil.comparison.columns import Columns, ScaledBy
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.progress import Progress, parts
@@ -161,8 +161,9 @@ def _beside(pair: Pair, name: str) -> Pair | None:
     return pair if name in pair.masked.names and name not in pair.recoded else None
 
 
-def known_tables(pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Terms]:
-    """Both files for distances on what is known: numbers on the original's scale; a missing cell says nothing."""
+def known_tables(pair: Pair, attributes: tuple[str, ...], scale: ScaledBy = "joint") -> tuple[Table, Table, Terms]:
+    """Both files for distances on what is known: numbers on the original's scale, or each file's own; a missing cell
+    says nothing."""
     from microveil.numerics.neighbours.mixed_distance import Table, Terms
 
     if not attributes:
@@ -171,7 +172,7 @@ def known_tables(pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table,
         )
         none = np.zeros(0)
         return nothing, released, Terms(none.astype(np.int64), none, none, none.astype(np.bool_), none)
-    cells = Columns.of(pair, attributes).cells("euclidean", "joint", np.arange(len(pair)))
+    cells = Columns.of(pair, attributes).cells("euclidean", scale, np.arange(len(pair)))
     tables = [Table(np.nan_to_num(side), np.isnan(side).astype(np.uint8)) for side in (cells.sources, cells.targets)]
     every = np.ones(len(attributes), dtype=np.bool_)
     terms = Terms(cells.form, cells.start, cells.slope, every, np.zeros(len(attributes)))

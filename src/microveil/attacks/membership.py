@@ -12,6 +12,7 @@ from microveil.attacks.base import Attack, Risk, Variant
 from microveil.attacks.confidential import known_tables
 from microveil.attacks.leak import leak_of
 from microveil.attacks.linkage.candidates import RECORDS, affordable
+from microveil.comparison.columns import ScaledBy
 from microveil.comparison.control_group import ControlGroup
 from microveil.comparison.drawing import content_of, drawn_beside, in_drawn_order, sortable_cells
 from microveil.comparison.pairs import Pair
@@ -19,7 +20,7 @@ from microveil.errors import Cancelled, DataError, MicroveilError
 from microveil.masking.replaying import method_of, released_again
 from microveil.microdata.schema import KINDS
 from microveil.numerics.statistics.logistic import fit_logistic
-from microveil.numerics.statistics.roc import above_threshold, area_interval, placements
+from microveil.numerics.statistics.roc import area_interval, claims, placements
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.numerics.statistics.wilson import wilson_interval
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
@@ -32,6 +33,10 @@ _CLAIMED = 0.05  # of the control group are taken for persons in the file, where
 _FEWEST_FOR_SHADOWS = 100
 _MOST_FOR_SHADOWS = 20_000  # records of a file on which a battery tries shadow models
 _NEARLY_EQUAL = 1e-3  # of the typical distance: what is nearer counts as a copy
+
+
+def _has_numbers(pair: Pair) -> bool:
+    return any(name not in pair.recoded for name in pair.of_kinds(("numeric",)))
 
 
 def _has_plan(pair: Pair) -> bool:
@@ -104,6 +109,11 @@ class MembershipInference(Attack):
         gt=0,
         lt=1,
     )
+    scale: ScaledBy = parameter(
+        default="joint",
+        help="scale of numbers: that of the original for both files (joint), or each file's own z-scores, which sees "
+        "through numbers in another unit (separate)",
+    )
     shadows: int = parameter(default=4, help="for shadow: how often the plan is carried out again", ge=1, le=1_000)
     records: int | None = parameter(default=None, help=RECORDS, ge=1, le=MOST_RECORDS)
     seed: int = parameter(
@@ -113,7 +123,10 @@ class MembershipInference(Attack):
         le=LARGEST_SEED,
     )
 
-    variants: ClassVar[tuple[Variant, ...]] = (Variant({"score": "shadow"}, _has_plan, most_records=_MOST_FOR_SHADOWS),)
+    variants: ClassVar[tuple[Variant, ...]] = (
+        Variant({"scale": "separate"}, _has_numbers),
+        Variant({"score": "shadow"}, _has_plan, most_records=_MOST_FOR_SHADOWS),
+    )
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:
@@ -145,7 +158,9 @@ class MembershipInference(Attack):
         released, population = np.zeros((len(half), 2)), np.zeros(len(half))
         for which, part in enumerate(parts(progress, 2)):
             here, reference = half == which, others[halves_of_control != which]
-            released[here], population[here] = _distances(everyone, attributes, everybody[here], reference, part)
+            released[here], population[here] = _distances(
+                everyone, attributes, self.scale, everybody[here], reference, part
+            )
         return Persons(rows, others, half, Nearness(released, population))
 
     def _scores(
@@ -211,7 +226,7 @@ class MembershipInference(Attack):
             others = ControlGroup(control.data.take(np.concatenate([rest, population])))
             everyone, own = shadow.with_control(others), len(shadow)
             tested, reference = np.split(np.arange(own + len(others)), [own + len(rest)])
-            found = _distances(everyone, attributes, tested, reference, Part(part, 0.7, 1.0))
+            found = _distances(everyone, attributes, self.scale, tested, reference, Part(part, 0.7, 1.0))
             features.append(Nearness(*found).features)
             inside.append(tested < own)
         return Learnt.of(np.concatenate(features), np.concatenate(inside))
@@ -275,7 +290,7 @@ class Nearness:
     def features(self) -> FloatArray:
         """What a shadow model learns from, a row for each person."""
         near = np.log(np.column_stack([self.released, self.population]) + self._least)
-        return np.column_stack([near, (self.released[:, 0] == 0).astype(np.float64)])
+        return np.column_stack([near, (self.released[:, 0] < self._least).astype(np.float64)])
 
 
 @dataclass(frozen=True)
@@ -300,10 +315,10 @@ class Persons:
         return fsum(own.tolist()) / len(own), own
 
     def claimed(self, scores: FloatArray, rate: float) -> tuple[FloatArray, FloatArray]:
-        """Who is taken to be in the file, of the original and of the control group, so that at most this rate of the
-        latter is."""
-        found = [above_threshold(*self._sides(scores, half), rate) for half in (0, 1)]
-        one, other = (np.concatenate([sides[side] for sides in found]).astype(np.float64) for side in (0, 1))
+        """Who is taken to be in the file, of the original and of the control group, so that this rate of the latter
+        is."""
+        found = [claims(*self._sides(scores, half), rate) for half in (0, 1)]
+        one, other = (np.concatenate([sides[side] for sides in found]) for side in (0, 1))
         return one, other
 
 
@@ -330,7 +345,12 @@ def _control_of(pair: Pair) -> ControlGroup | None:
 
 
 def _distances(
-    everyone: Pair, attributes: tuple[str, ...], persons: IntArray, population: IntArray, progress: Progress
+    everyone: Pair,
+    attributes: tuple[str, ...],
+    scale: ScaledBy,
+    persons: IntArray,
+    population: IntArray,
+    progress: Progress,
 ) -> tuple[FloatArray, FloatArray]:
     """From persons to their two nearest released records, and to the nearest of those who stand for the population.
 
@@ -338,7 +358,7 @@ def _distances(
     """
     from microveil.numerics.neighbours.nearest_distances import two_nearest
 
-    known, released, terms = known_tables(everyone, attributes)
+    known, released, terms = known_tables(everyone, attributes, scale)
     label = "membership-inference: measuring distances"
     first, second = parts(progress, 2)
     to_released = np.sqrt(two_nearest(known, released, terms, persons, progress=first, label=label))

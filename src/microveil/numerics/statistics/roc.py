@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from microveil.typing import BoolArray, FloatArray
+from microveil.typing import FloatArray
 
 _HALVINGS = 60
 _Z = 1.959963984540054
@@ -50,14 +50,16 @@ def area_interval(area: float, positives: int, negatives: int) -> tuple[float, f
     return bounds[0], bounds[1]
 
 
-def above_threshold(positives: FloatArray, negatives: FloatArray, rate: float) -> tuple[BoolArray, BoolArray]:
-    """Which positives and which negatives score above the lowest threshold that no more than this rate of the negatives
-    exceeds.
+def claims(positives: FloatArray, negatives: FloatArray, rate: float) -> tuple[FloatArray, FloatArray]:
+    """The chance with which each is claimed to be a positive, so that this rate of the negatives is: whoever scores
+    above a threshold is, and of those who have just its score a share.
 
-    >>> hits, false = above_threshold(np.array([5.0, 3.0, 1.0]), np.array([4.0, 2.0, 2.0, 0.0]), 0.25)
+    >>> hits, false = claims(np.array([5.0, 3.0, 2.0, 1.0]), np.array([4.0, 2.0, 2.0, 0.0]), 0.5)
     >>> hits.tolist(), false.tolist()
-    ([True, True, False], [True, False, False, False])
+    ([1.0, 1.0, 0.5, 0.0], [1.0, 0.5, 0.5, 0.0])
     """
-    allowed = int(np.floor(rate * len(negatives) + 1e-9))
-    threshold = np.sort(negatives)[::-1][allowed] if allowed < len(negatives) else -np.inf
-    return np.asarray(positives > threshold), np.asarray(negatives > threshold)
+    wanted = rate * len(negatives)
+    threshold = np.sort(negatives)[::-1][max(0, int(np.ceil(wanted - 1e-9)) - 1)]
+    share = (wanted - (negatives > threshold).sum()) / (negatives == threshold).sum()
+    one, other = (np.where(side == threshold, share, side > threshold) for side in (positives, negatives))
+    return np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
