@@ -13,6 +13,7 @@ import numpy as np
 
 from microveil.attacks import Attack, Risk
 from microveil.attacks.correspondence import corresponding
+from microveil.attacks.leak import LEAK_HEAD, LEAK_MEANING, Leak, leak_rows, leaks_of
 from microveil.comparison.knowledge import Knowledge
 from microveil.comparison.pairs import Pair
 from microveil.display import frame_of, html_table, paragraph, text_table
@@ -79,6 +80,11 @@ class Battery:
         """The records whose link the intruder can prove to be right, by some attack."""
         proved = [risk.certain for risk in self.risks.values()]
         return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *proved])).astype(np.int64)
+
+    @property
+    def leaks(self) -> dict[str, Leak]:
+        """The success of attacks beside that on the control group, where one was given, by the label of the attack."""
+        return leaks_of(self.risks)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON can hold it; nothing of single records."""
@@ -155,13 +161,20 @@ class Battery:
     def __str__(self) -> str:
         table = [("attack", "risk", "95 % interval"), *(row[:3] for row in self._shown())]
         lines = [*paragraph(self.heading), "", *text_table(table, right={1, 2}), ""]
+        if self.leaks:
+            lines += [
+                *text_table([LEAK_HEAD, *leak_rows(self.leaks)], right={1, 2, 3, 4}),
+                *paragraph(LEAK_MEANING),
+                "",
+            ]
         return "\n".join([*lines, *(line for told in self.sentences() for line in paragraph(told))])
 
     __repr__ = __str__  # the fields themselves are long, and what they say of single records is not for the screen
 
     def _repr_html_(self) -> str:
         table = html_table(self._shown(), ("attack", "risk", "95 % interval", "what it means"), right={1, 2})
-        return f"<p>{escape(self.heading)}</p>{table}{''.join(f'<p>{escape(told)}</p>' for told in self.sentences())}"
+        told = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences())
+        return f"<p>{escape(self.heading)}</p>{table}{leak_html(self.leaks)}{told}"
 
     def to_frame(self) -> Any:
         """Every risk as a table with the columns attack, percent, low, high and meaning: a pandas DataFrame if pandas
@@ -171,6 +184,13 @@ class Battery:
     def explain(self, label: str, original: Any, release: Any) -> str:
         """What a risk means, with an example from the table: values of a record are shown, so keep it confidential."""
         return explain_risk(label, self.risks[label], original, release)
+
+
+def leak_html(leaks: Mapping[str, Leak]) -> str:
+    """The leaks of attacks for a notebook; nothing without a control group."""
+    if not leaks:
+        return ""
+    return html_table(leak_rows(leaks), LEAK_HEAD, right={1, 2, 3, 4}) + f"<p>{escape(LEAK_MEANING)}</p>"
 
 
 def explain_risk(label: str, risk: Risk, original: Any, release: Any) -> str:
@@ -190,6 +210,12 @@ def explain_in_pair(label: str, risk: Risk, pair: Pair) -> str:
     ]
     if attack.formula:
         lines.append(f"Formula: {attack.formula}")
+    if (leak := risk.leak) is not None:
+        lines.append(
+            f"Beside the control group: {leak.original:.2f} % of {leak.attacked:,} attacks on persons of the original "
+            f"succeed, and {leak.control:.2f} % of {leak.controls:,} on persons of the control group; the leak is "
+            f"{leak.value:.2f} % (95 % interval {leak.low:.2f} to {leak.high:.2f}). A success: {leak.meaning}."
+        )
     if len(risk.certain):
         lines.append(f"Links that the intruder can prove to be right: {len(risk.certain):,} records. {risk.proof}")
     example = _example(pair.about(risk.known), risk, pair.release.rows if pair.release is not None else None)
@@ -215,6 +241,7 @@ def run_battery(
     contributions: bool = True,
     workers: int | None = None,
     match_by: str | None = None,
+    control: Any = None,
     progress: Progress = silent,
 ) -> Battery:
     """Run every attack that applies to a release, as its provenance suggests, or those named.
@@ -222,7 +249,8 @@ def run_battery(
     `known` are the attributes the intruder knows, by default the declared keys, or without any those the release
     masked; `attributes` are the masked ones whose values are sought. The attacks run side by side; the result does not
     depend on how many at a time. An attack that breaks off is among the `failed`; the others go on. Records that do not
-    correspond are matched as `assess` does it, by the identifier `match_by` if one is named.
+    correspond are matched as `assess` does it, by the identifier `match_by` if one is named. With a `control` group,
+    records of the same population that are not in the release, attacks are run on these too, as `assess` does it.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
@@ -231,9 +259,9 @@ def run_battery(
     (('age', 'height'), True)
     """
     matched = corresponding(original, release, match_by)
-    pair = Pair.of(matched.original, matched.release, attributes, known=known)
+    pair = Pair.of(matched.original, matched.release, attributes, known=known, control=control)
     found = battery_of(pair, attacks=attacks, contributions=contributions, workers=workers, progress=progress)
-    return replace(found, warnings=matched.warnings)
+    return replace(found, warnings=matched.warnings + (() if pair.control is None else pair.control.warnings))
 
 
 def battery_of(
@@ -373,7 +401,7 @@ def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -
     Every attribute takes a run of its own, so of many records some are drawn.
     """
     lost = {}
-    few = _on_few(attack, risk)
+    few, pair = _on_few(attack, risk), replace(pair, control=None)
     left_out = _parts_of(pair, risk)
     for (name, columns), part in zip(left_out.items(), parts(progress, len(left_out)), strict=True):
         others = tuple(other for other in risk.known if other not in columns)

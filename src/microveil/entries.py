@@ -113,6 +113,7 @@ ATTACKS = {
     "minimality": "microveil.attacks.minimality:Minimality",
     "definetti": "microveil.attacks.definetti:DeFinetti",
     "composition": "microveil.attacks.composition:Composition",
+    "membership-inference": "microveil.attacks.membership:MembershipInference",
     "expected-ratio": "microveil.attacks.pram_disclosure:ExpectedRatio",
     "map-disclosure": "microveil.attacks.pram_disclosure:MapDisclosure",
     "series-linkage": "microveil.series.attacks.series_linkage:SeriesLinkage",

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from microveil.attacks.base import Risk, wilson_interval
+from microveil.attacks.base import Risk
+from microveil.numerics.statistics.wilson import wilson_interval
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (3, 10), (0.5, 7), (10, 10), (37, 5000)])

@@ -8,11 +8,13 @@ import numpy as np
 
 from microveil.attacks.base import Risk
 from microveil.attacks.confidential import CONFIDENTIAL, MISSING, WIDTH, CandidateAttack, mean_over, percent
-from microveil.attacks.linkage.candidates import RECORDS
+from microveil.attacks.linkage.candidates import RECORDS, affordable
+from microveil.comparison.drawing import drawn_beside
 from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
+from microveil.typing import FloatArray
 
 
 @parameterised
@@ -42,6 +44,7 @@ class AttributeDisclosure(CandidateAttack):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = MISSING
     source: ClassVar[str] = "Fayyoumi (2008), section 2.4.1; Machanavajjhala et al. (2007) on homogeneous candidates"
+    success: ClassVar[str] = "a released record nearest to what is known of the person has their confidential value"
 
     confidential: tuple[str, ...] | None = parameter(default=None, help=CONFIDENTIAL, min_length=1)
     width: float = parameter(default=10.0, help=WIDTH, ge=0, le=1e6)
@@ -68,3 +71,18 @@ class AttributeDisclosure(CandidateAttack):
         return Risk.of(
             self.name, mean_over(shares), attributes, scenario, counters=counters, per_attribute=per_attribute
         )
+
+    def _beside_control(
+        self, pair: Pair, attributes: tuple[str, ...], progress: Progress
+    ) -> tuple[FloatArray, FloatArray] | None:
+        assert pair.control is not None
+        everyone = pair.with_control(pair.control)
+        targets = self.targets(everyone, attributes)
+        reach = [target.reach(self.width) for target in targets]
+        named = (*attributes, *(target.name for target in targets))
+        wanted = affordable(self.records, 10.0 * len(pair) * len(attributes))
+        rows, others = drawn_beside(pair, pair.control, named, wanted, self.seed, self.name)
+        both, label = np.concatenate([rows, others]), f"{self.name}: finding candidates, control group"
+        shares, _ = self.shares_of_candidates(everyone, attributes, targets, reach, progress, label, both)
+        success = mean_over(shares)
+        return success[rows], success[others]

@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from microveil.attacks.leak import Leak, leak_of
 from microveil.attacks.taxonomy import Disclosure
 from microveil.comparison.pairs import Pair, fitting
+from microveil.numerics.statistics.wilson import wilson_interval
 from microveil.parameters import Parameterised
-from microveil.progress import Progress, silent
+from microveil.progress import Part, Progress, silent
 from microveil.typing import FloatArray, IntArray
 
 Subject = Literal["known", "masked"]
@@ -25,7 +27,8 @@ class Risk:
 
     `low` and `high` bound a 95 % confidence interval. Records that were not attacked have NaN in `per_record`.
     `certain` are records whose link the intruder can prove, and `proof` says how. Of a
-    sample, records are those released.
+    sample, records are those released. `leak` sets the success on them beside that on a control group, where one was
+    given and the attack can be run on it.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Risk:
     per_attribute: Mapping[str, float] = field(default_factory=dict)
     certain: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     proof: str = ""
+    leak: Leak | None = None
 
     @classmethod
     def of(cls, name: str, per_record: FloatArray, known: Sequence[str], scenario: str, **details: Any) -> Risk:
@@ -64,6 +68,7 @@ class Risk:
             "certain": len(self.certain),
             "proof": self.proof,
             "scenario": self.scenario,
+            **({} if self.leak is None else {"leak": self.leak.to_plain()}),
         }
 
 
@@ -107,6 +112,10 @@ class Attack(Parameterised, ABC):
     of_series: ClassVar[bool] = False
     # whether it needs the links between the records, so that it is run on graphs only
     of_graph: ClassVar[bool] = False
+    # what a success is for anybody, in the release or not, so that the attack can be run on a control group; else empty
+    success: ClassVar[str] = ""
+    # whether it cannot be run without records that are not in the release
+    needs_control: ClassVar[bool] = False
     # what a battery tries beside the usual form
     variants: ClassVar[tuple[Variant, ...]] = ()
 
@@ -180,13 +189,20 @@ class Attack(Parameterised, ABC):
         return "no attribute of its kind" + (" that is not released as labels" if pair.labelled else "")
 
     def assess(
-        self, original: Any, release: Any, known: Sequence[str] | None = None, *, progress: Progress = silent
+        self,
+        original: Any,
+        release: Any,
+        known: Sequence[str] | None = None,
+        *,
+        control: Any = None,
+        progress: Progress = silent,
     ) -> Risk:
         """The risk of a release for an intruder who knows the original values of the attributes `known`.
 
         By default these are all declared keys and nothing else; where no keys are declared, the attributes that were
         masked, or of a table without provenance those that were changed. An attack that seeks masked values takes
-        `known` for those to seek.
+        `known` for those to seek. With a `control` group, a table of records of the same population that are not in
+        the release, the same attack is run on these too, if it can be, and the `leak` of the risk compares.
 
         Record i of both tables is taken for the same person. If the records are seen not to correspond, they are
         matched by what they hold, as an intruder would, and the scenario says so.
@@ -195,9 +211,10 @@ class Attack(Parameterised, ABC):
 
         matched = corresponding(original, release)
         seeking = known if self.subject == "masked" else None
-        pair = Pair.of(matched.original, matched.release, seeking, known=known)
+        pair = Pair.of(matched.original, matched.release, seeking, known=known, control=control)
         risk = self.assess_pair(self.facing(pair), explicit=known is not None, progress=progress)
         told = matched.warnings if self.needs_private_file else (matched.warning,)
+        told += () if pair.control is None else pair.control.warnings
         said = "".join(f" Note: {warning}." for warning in told if warning)
         return replace(risk, scenario=risk.scenario + said) if said else risk
 
@@ -206,10 +223,25 @@ class Attack(Parameterised, ABC):
         pair = self.seen(pair)
         attributes = fitting(pair, self, explicit=explicit)
         progress(0.0, self.name)
-        risk = self._assess(pair, attributes, progress)
+        compared = pair.control is not None and bool(self.success)
+        risk = self._assess(pair, attributes, Part(progress, 0.0, 0.5) if compared else progress)
+        if compared and risk.leak is None:
+            risk = replace(risk, leak=self._leak(pair, attributes, Part(progress, 0.5, 1.0)))
         progress(1.0, self.name)
         told = pair.original.schema.in_words(risk.scenario)
-        return _of_sample(pair, risk if told == risk.scenario else replace(risk, scenario=told))
+        risk = risk if told == risk.scenario else replace(risk, scenario=told)
+        return risk if self.needs_control else _of_sample(pair, risk)
+
+    def _leak(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Leak | None:
+        found = self._beside_control(pair, attributes, progress)
+        return None if found is None else leak_of(*found, self.success)
+
+    def _beside_control(
+        self, pair: Pair, attributes: tuple[str, ...], progress: Progress
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """The success on persons of the original, and on persons of the control group; NaN where none was attacked.
+        Nothing where the attack with these parameters has no meaning for who is not in the release."""
+        return None
 
     @abstractmethod
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
@@ -230,19 +262,3 @@ def _of_sample(pair: Pair, risk: Risk) -> Risk:
         f"it is {of_all:.2f} %."
     )
     return replace(risk, scenario=risk.scenario + said, counters={**risk.counters, "of all": of_all})
-
-
-def wilson_interval(successes: float, trials: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """The Wilson score interval for a share; the whole of [0, 1] without trials.
-
-    >>> [round(bound, 4) for bound in wilson_interval(37, 5000)]
-    [0.0054, 0.0102]
-    """
-    if trials == 0:
-        return 0.0, 1.0
-    share = successes / trials
-    centre = share + z**2 / (2 * trials)
-    spread = z * (share * (1 - share) / trials + z**2 / (4 * trials**2)) ** 0.5
-    scale = 1 + z**2 / trials
-    # rounding must not push the share itself out of the interval
-    return min(share, max(0.0, (centre - spread) / scale)), max(share, min(1.0, (centre + spread) / scale))

@@ -10,11 +10,11 @@ import numpy as np
 
 from microveil.attacks.base import Attack
 from microveil.attacks.linkage.candidates import attacked
-from microveil.comparison.columns import Columns
+from microveil.comparison.columns import Columns, ScaledBy
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.progress import Progress, parts
-from microveil.typing import BoolArray, FloatArray
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.mixed_distance import Table, Terms
@@ -47,9 +47,9 @@ class Target:
 
     def reach(self, width: float) -> float:
         """How far from a true value a guess may lie: 0 for categories."""
-        if self.kind != "numeric" or not self.attacked.any():
-            return 0.0
-        return float(width / 100 * self.before[self.attacked].std())
+        inside = self.before[: len(self.after)]  # a control group comes after the persons in the release
+        present = inside[~np.isnan(inside)]
+        return float(width / 100 * present.std()) if self.kind == "numeric" and len(present) else 0.0
 
     def share_right(self, width: float) -> FloatArray:
         """For each record the share of all released values that would disclose its own: what drawing one gains."""
@@ -119,16 +119,18 @@ class CandidateAttack(ConfidentialAttack):
         reach: Sequence[float],
         progress: Progress,
         label: str,
+        rows: IntArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """For each target (rows) and record (columns) the share of the candidates that have the true value, and the
         share of the file that are candidates.
 
-        Records that are not drawn, or have no true value, have NaN.
+        Records that are not drawn, or are not among the `rows` where these are given, or have no true value, have NaN.
         """
         from microveil.numerics.neighbours.nearest_sets import nearest_rows
 
         named = (*attributes, *(target.name for target in targets))
-        drawn = attacked(pair, named, self.records, 10.0 * len(pair) * len(attributes), self.seed, self.name)
+        steps = 10.0 * len(pair) * len(attributes)
+        drawn = attacked(pair, named, self.records, steps, self.seed, self.name) if rows is None else rows
         shares, sizes = (np.full((len(targets), len(pair)), np.nan) for _ in range(2))
         knowledge = list(dict.fromkeys(target.known for target in targets))
         for known, part in zip(knowledge, parts(progress, len(knowledge)), strict=True):
@@ -138,7 +140,7 @@ class CandidateAttack(ConfidentialAttack):
                 if target.known == known:
                     hit = target.attacked[drawn]
                     right = candidates.within(target.after, target.before[drawn], reach[t])
-                    shares[t, drawn[hit]], sizes[t, drawn[hit]] = (right / many)[hit], (many / len(pair))[hit]
+                    shares[t, drawn[hit]], sizes[t, drawn[hit]] = (right / many)[hit], (many / len(pair.masked))[hit]
         return shares, sizes
 
 
@@ -159,15 +161,18 @@ def _beside(pair: Pair, name: str) -> Pair | None:
     return pair if name in pair.masked.names and name not in pair.recoded else None
 
 
-def known_tables(pair: Pair, attributes: tuple[str, ...]) -> tuple[Table, Table, Terms]:
-    """Both files for distances on what is known: numbers on the original's scale; a missing cell says nothing."""
+def known_tables(pair: Pair, attributes: tuple[str, ...], scale: ScaledBy = "joint") -> tuple[Table, Table, Terms]:
+    """Both files for distances on what is known: numbers on the original's scale, or each file's own; a missing cell
+    says nothing."""
     from microveil.numerics.neighbours.mixed_distance import Table, Terms
 
     if not attributes:
-        nothing = Table(np.zeros((0, len(pair))), np.zeros((0, len(pair)), dtype=np.uint8))
+        nothing, released = (
+            Table(np.zeros((0, size)), np.zeros((0, size), dtype=np.uint8)) for size in (len(pair), len(pair.masked))
+        )
         none = np.zeros(0)
-        return nothing, nothing, Terms(none.astype(np.int64), none, none, none.astype(np.bool_), none)
-    cells = Columns.of(pair, attributes).cells("euclidean", "joint", np.arange(len(pair)))
+        return nothing, released, Terms(none.astype(np.int64), none, none, none.astype(np.bool_), none)
+    cells = Columns.of(pair, attributes).cells("euclidean", scale, np.arange(len(pair)))
     tables = [Table(np.nan_to_num(side), np.isnan(side).astype(np.uint8)) for side in (cells.sources, cells.targets)]
     every = np.ones(len(attributes), dtype=np.bool_)
     terms = Terms(cells.form, cells.start, cells.slope, every, np.zeros(len(attributes)))

@@ -53,6 +53,7 @@ class Inference(ConfidentialAttack):
         "records without a true confidential value are not attacked; a missing predictor is a value of its own"
     )
     source: ClassVar[str] = "Fayyoumi (2008), section 2.6.6.2"
+    success: ClassVar[str] = "a confidential value of the person is predicted right"
 
     confidential: tuple[str, ...] | None = parameter(default=None, help=CONFIDENTIAL, min_length=1)
     learner: Literal["tree", "ridge"] = parameter(default="tree", help="model: a decision tree, or a ridge regression")
@@ -94,6 +95,19 @@ class Inference(ConfidentialAttack):
             per_attribute={name: percent(found) for name, found in right.items()},
         )
 
+    def _beside_control(
+        self, pair: Pair, attributes: tuple[str, ...], progress: Progress
+    ) -> tuple[FloatArray, FloatArray] | None:
+        assert pair.control is not None
+        everyone = pair.with_control(pair.control)
+        targets = self.targets(everyone, attributes)
+        right = []
+        for target, part in zip(targets, parts(progress, len(targets)), strict=True):
+            right.append(self._right(target, self._predictions(everyone, target)))
+            part(1.0, f"{self.name}: {target.name}, control group")
+        success = mean_over(right)
+        return success[: len(pair)], success[len(pair) :]
+
     def _predictions(self, pair: Pair, target: Target) -> FloatArray:
         from microveil.numerics.statistics.prediction import Task, by_ridge, by_tree
 
@@ -104,7 +118,8 @@ class Inference(ConfidentialAttack):
             seen, asked = columns.after, columns.before
             nominal = np.array([kind not in ("numeric", "ordinal") for kind in columns.kinds])
         else:
-            seen, asked, nominal = np.zeros((0, len(pair))), np.zeros((0, len(pair))), np.zeros(0, dtype=np.bool_)
+            seen, asked = np.zeros((0, len(pair.masked))), np.zeros((0, len(pair)))
+            nominal = np.zeros(0, dtype=np.bool_)
         task = Task(seen, target.after, asked, nominal, target.kind != "numeric")
         return by_tree(task, self.leaf, self.evidence) if self.learner == "tree" else by_ridge(task, self.penalty)
 

@@ -8,11 +8,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from microveil.attacks.base import Attack, Risk, Subject, wilson_interval
+from microveil.attacks.base import Attack, Risk, Subject
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.microdata.schema import KINDS
 from microveil.numerics.statistics.scaling import average_ranks
+from microveil.numerics.statistics.wilson import wilson_interval
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, reported
 from microveil.typing import BoolArray, FloatArray, IntArray

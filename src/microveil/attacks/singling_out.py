@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.attacks.base import Attack, Risk
-from microveil.attacks.linkage.candidates import RECORDS, attacked
+from microveil.attacks.linkage.candidates import RECORDS, affordable, attacked
 from microveil.comparison.columns import Columns
+from microveil.comparison.drawing import drawn_beside
 from microveil.comparison.pairs import Pair
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_SEED, MOST_ATTRIBUTES, MOST_RECORDS, parameter, parameterised
@@ -42,6 +43,9 @@ class SinglingOut(Attack):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     missing: ClassVar[str] = "a missing cell fulfils no predicate; a predicate that needs one isolates nobody"
     source: ClassVar[str] = "Article 29 Working Party (2014) on singling out; Cohen and Nissim (2020)"
+    success: ClassVar[str] = (
+        "a predicate from the release isolates one of as many persons of the original, or of the control group"
+    )
 
     size: int = parameter(default=3, help="number of attributes in a predicate", ge=1, le=MOST_ATTRIBUTES)
     predicates: int = parameter(default=10, help="number of predicates made from each released record", ge=1, le=10_000)
@@ -86,6 +90,30 @@ class SinglingOut(Attack):
             "record, and is right if exactly one person of the original file fulfils them."
         )
         return Risk.of(self.name, per_record, attributes, scenario, counters=counters)
+
+    def _beside_control(
+        self, pair: Pair, attributes: tuple[str, ...], progress: Progress
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """A predicate isolates someone the more easily the fewer persons there are, so both groups are taken equally
+        large: predicates made from the released records of the persons drawn are tried on these, and on as many of the
+        control group."""
+        from microveil.numerics.counting.predicates import isolated
+
+        assert pair.control is not None
+        size = min(len(pair), len(pair.control))
+        rows, others = drawn_beside(pair, pair.control, attributes, size, self.seed, self.name)
+        columns = Columns.of(pair.with_control(pair.control), attributes)
+        reach = self._reach(columns)
+        choices = self._choices(len(attributes), PublicStreams(self.seed).generator(self.name, "attributes"))
+        made_from = rows[: affordable(self.records, float(size * len(choices) * 2))]
+        success, control = np.zeros(len(made_from)), np.zeros(len(made_from))
+        label = f"{self.name}: trying predicates, control group"
+        for chosen, part in zip(choices, parts(progress, len(choices)), strict=True):
+            real, other = parts(part, 2)
+            centres = columns.after[:, made_from]
+            success += isolated(columns.before[:, rows], centres, reach, chosen, real, label) >= 0
+            control += isolated(columns.before[:, others], centres, reach, chosen, other, label) >= 0
+        return success / len(choices), control / len(choices)
 
     def _reach(self, columns: Columns) -> FloatArray:
         """How far the two values of each attribute may be apart; categories must be equal."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from microveil.attacks import Attack, Risk
-from microveil.checks.tables import fitting, noisy
+from microveil.checks.tables import control_for, fitting, noisy
 from microveil.losses import Loss, LossMeasure
 from microveil.microdata import Microdata
 from microveil.registry import make_of, method
@@ -17,9 +17,15 @@ def measured(cls: Measure, original: Any, masked: Any, attributes: Any = None, *
     component = make_of(cls)
     attributes = attributes or None  # a measure of links alone has none
     if isinstance(component, Attack):
+        options |= control_option(component, original)
         return component.assess(original, masked, attributes, **options)
     loss: Loss = component.measure(original, masked, attributes, **options)
     return loss
+
+
+def control_option(attack: Attack, original: Any) -> dict[str, Any]:
+    """The control group that an attack has to be given, if it needs one."""
+    return {"control": control_for(original)} if attack.needs_control else {}
 
 
 def disturbed(cls: Measure, data: Microdata, strength: float, seed: int = 1) -> Any:

@@ -12,11 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.comparison.drawing import sortable_cells
 from microveil.comparison.pairs import Pair
 from microveil.microdata import Microdata
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.edges import Edges
 from microveil.microdata.hierarchy import Hierarchy
+from microveil.microdata.microdata import as_microdata
 from microveil.microdata.schema import Attribute, Schema
 from microveil.numerics.graphs.rewiring import replace_edges
 from microveil.registry import method
@@ -102,6 +104,19 @@ def linked(data: Microdata) -> Microdata:
     steps = [(i, i + 1) for i in range(n - 1)] + [(i, i + 2) for i in range(0, n - 2, 3)]
     ends = np.array(steps, dtype=np.int64).reshape(-1, 2).T
     return replace(data, edges=Edges.of(ends[0], ends[1], n))
+
+
+def control_for(original: Any) -> Microdata:
+    """A hundred persons like those of a table, who are none of them: each attribute has its values, but which of them
+    belong together is drawn. The order of the table plays no part."""
+    data = as_microdata(original)
+    if len(data) == 0:
+        return data
+    rng, columns = np.random.default_rng(17), {}
+    for name in data.names:
+        order = np.argsort(sortable_cells(data.arrow(name)), kind="stable")
+        columns[name] = data.arrow(name).take(pa.array(np.resize(order, 100)[rng.permutation(100)]))
+    return replace(Microdata.of(pa.table(columns)), schema=data.schema)
 
 
 def is_of_graph(measure: Any) -> bool:

@@ -12,6 +12,7 @@ import typer
 
 from microveil.cli.options import (
     Compared,
+    Control,
     Json,
     Known,
     Masked,
@@ -25,7 +26,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, console, fail, note, print_json, say, warn
-from microveil.cli.tables import manifest_beside, read_masked, read_original
+from microveil.cli.tables import manifest_beside, read_control, read_masked, read_original
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
 from microveil.errors import ParameterError
 from microveil.units import THRESHOLD
@@ -93,6 +94,7 @@ def assess(
     ] = "mean",
     threshold: Threshold = THRESHOLD,
     match_by: MatchBy = None,
+    control: Control = None,
     *,
     table: TableOptions,
     as_json: Json = False,
@@ -133,7 +135,8 @@ def assess(
         ]
         versions, of_others = releases[: 1 + len(others)], releases[1 + len(others) :]
         matched, *others_matched = [corresponding(before, one, match_by) for one in versions]
-        pair = Pair.of(matched.original, matched.release, chosen, known=split(known))
+        group = read_control(control, before, Part(bar, 0.2, 0.2), **table.reading)
+        pair = Pair.of(matched.original, matched.release, chosen, known=split(known), control=group)
         assessment = assess_pair(
             pair, matched, attacks=chosen_attacks, losses=chosen_losses, score=rule,
             threshold=threshold, progress=Part(bar, 0.2, 0.8 if others or elsewhere else 1.0),
@@ -145,7 +148,8 @@ def assess(
                 (matched, *others_matched), split(known), named_attacks, link, Part(bar, 0.8, 1.0),
                 others=[Other.of(matched.original, one, match_by) for one in of_others],
             )  # fmt: skip
-    for warning in dict.fromkeys(told for one in (matched, *others_matched) for told in one.warnings):
+    warnings_of_versions = (told for one in others_matched for told in one.warnings)
+    for warning in dict.fromkeys((*assessment.warnings, *warnings_of_versions)):
         warn(warning)
     for told in assessment.notes:
         note(told)
@@ -237,4 +241,26 @@ def _print_assessment(assessment: Assessment) -> None:
         interval = f"{risk.low:.2f} to {risk.high:.2f}" if risk else ""
         sampled = f" ({risk.attacked:,} records attacked)" if risk and risk.attacked < assessment.records else ""
         table.add_row(f" {name}", f"{value:.2f}", interval, meaning.partition("; lower is ")[0] + sampled)
+    console().print(table)
+    if assessment.leaks:
+        _print_leaks(assessment)
+
+
+def _print_leaks(assessment: Assessment) -> None:
+    from rich.table import Table
+
+    from microveil.attacks.leak import LEAK_HEAD, LEAK_MEANING, leak_rows
+
+    table = Table(
+        title="beside the control group, in per cent",
+        title_justify="left",
+        caption=LEAK_MEANING,
+        caption_justify="left",
+    )
+    rows = leak_rows(assessment.leaks)
+    table.add_column(LEAK_HEAD[0], overflow="fold", min_width=max(len(row[0]) for row in rows))
+    for name in LEAK_HEAD[1:]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
     console().print(table)

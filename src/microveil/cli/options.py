@@ -91,6 +91,14 @@ MatchBy = Annotated[
         metavar="ID",
     ),
 ]
+Control = Annotated[
+    Path | None,
+    typer.Option(
+        help="A control group: a table of records of the same population that are not in the release, with the columns "
+        "of ORIGINAL. Attacks are run on it too, to show what is true of everybody and what the release leaks.",
+        metavar="FILE",
+    ),
+]
 Weight = Annotated[str | None, typer.Option(help="The sampling weight.", metavar="NAME")]
 Household = Annotated[str | None, typer.Option(help="The household number; a release has new numbers.", metavar="NAME")]
 SeriesOption = Annotated[

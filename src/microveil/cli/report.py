@@ -11,6 +11,7 @@ import typer
 
 from microveil.cli.options import (
     Compared,
+    Control,
     Force,
     Json,
     Known,
@@ -24,7 +25,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, print_json, say
-from microveil.cli.tables import manifest_beside, read_masked, read_original, table_of
+from microveil.cli.tables import manifest_beside, read_control, read_masked, read_original, table_of
 from microveil.units import THRESHOLD
 
 EXAMPLE = "Example: microveil report people.csv safe.csv --out report.html"
@@ -61,6 +62,7 @@ def report(
     author: Annotated[str, typer.Option(help="Who made the report; shown on the page.")] = "",
     date: Annotated[str | None, typer.Option(help="The date on the page; default: today.")] = None,
     match_by: MatchBy = None,
+    control: Control = None,
     *,
     table: TableOptions,
     force: Force = False,
@@ -79,21 +81,22 @@ def report(
     from microveil.reporting.report import report as write_report
 
     beside = (manifest_path(table_of(masked)), private_path(table_of(masked)))
-    check_output(out, force=force, inputs=[original, masked, *beside, table.schema])
+    check_output(out, force=force, inputs=[original, masked, *beside, table.schema, control])
     chosen_losses = None if losses is None else [make("loss", name) for name in split(losses) or ()]
     manifest = manifest_beside(masked)
     chosen = split(attributes)
     with bar_for(f"reporting on {masked.name}") as bar:
         before = read_original(original, table, manifest, Part(bar, 0.0, 0.1))
         release = read_masked(masked, before, manifest, Part(bar, 0.1, 0.2), **table.reading)
+        group = read_control(control, before, Part(bar, 0.2, 0.2), **table.reading)
         edges = [] if table.graph is None else ["--graph", str(table.graph)]
         into = "again.csv" if before.edges is None else "again"
         words = ["microveil", "protect", str(original), *edges, "--plan", str(beside[0]), "--out", into]
         again = "" if manifest is None else shlex.join(words)
         page = write_report(
             before, release, chosen, public=public, known=split(known), attacks=attacks.value, losses=chosen_losses,
-            threshold=threshold, match_by=match_by, again=again, organisation=organisation, author=author, date=date,
-            progress=Part(bar, 0.2, 1.0),
+            threshold=threshold, match_by=match_by, control=group, again=again, organisation=organisation,
+            author=author, date=date, progress=Part(bar, 0.2, 1.0),
         )  # fmt: skip
         write_text(out, page, force=force, private=not public)  # the internal page shows the original
     variant = "public" if public else "internal"

@@ -86,6 +86,11 @@ def read_masked(
     return read_release(path, before, manifest=manifest, progress=progress, **options)
 
 
+def read_control(path: Path | None, before: Microdata, progress: Progress, **options: Any) -> Microdata | None:
+    """A control group, read as the original was; none where none is given."""
+    return None if path is None else read_table(path, None, progress, like=before, **options)
+
+
 def manifest_beside(masked: Path) -> Manifest | None:
     """The manifest beside a released file, or of a graph in a folder, if it belongs to that file."""
     from microveil.masking.manifest import Manifest

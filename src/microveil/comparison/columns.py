@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from microveil.comparison.common_codes import common_codes
 from microveil.comparison.label_detection import readable_labels
 from microveil.comparison.pairs import Pair
 from microveil.microdata.distances import category_distance
@@ -19,6 +20,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from microveil.numerics.neighbours.range_search import Cells
 
+_AT_ONCE = 1_000  # values that are looked for among all labels
 Metric = Literal["euclidean", "manhattan"]
 ScaledBy = Literal["separate", "joint"]  # each file by its own mean and deviation, or both by those of the original
 Linked = Literal["original", "masked"]  # the records that are linked to those of the other file
@@ -61,7 +63,8 @@ class Columns:
         from microveil.numerics.neighbours.range_search import Cells
 
         numeric = np.array([kind == "numeric" for kind in self.kinds])
-        scalings = [Scaling.of(side.T) for side in (self.before, self.before if scale == "joint" else self.after)]
+        inside = self.before[:, : self.after.shape[1]]  # a control group comes after the persons in the release
+        scalings = [Scaling.of(side.T) for side in (inside, inside if scale == "joint" else self.after)]
         before, after = (
             np.where(numeric[:, None], scaling.apply(side.T).T, side)
             for scaling, side in zip(scalings, (self.before, self.after), strict=True)
@@ -92,6 +95,8 @@ def label_codes(pair: Pair, name: str) -> LabelCodes:
     another, a cell that was suppressed, or a name that nothing explains and only one record has: else every random text
     would give its record away.
     """
+    if len(pair.original) > len(pair.masked):
+        return _labels_read(pair, name)
     released, codes = encoded(pair.masked.arrow(name))
     texts = [node_text(value) for value in released]
     attribute, nobody = pair.original[name], len(texts) + 1
@@ -112,6 +117,27 @@ def label_codes(pair: Pair, name: str) -> LabelCodes:
             known = np.where(unexplained[codes] & (np.bincount(codes, minlength=nobody)[codes] == 1), nobody, known)
     suppressed = empty & (pair.original.missing_states(name) == 0)
     return LabelCodes(np.where(suppressed, nobody, known), codes, empty)
+
+
+def _labels_read(pair: Pair, name: str) -> LabelCodes:
+    """The same where not everybody has a record: each person, with a record or without, is found by the label whose
+    values are nearest to the true one, and of several that hold it by the narrowest."""
+    from microveil.comparison.labels import labels_of
+
+    labels = labels_of(pair, name)
+    if labels is None:
+        known, released = common_codes(pair.original.arrow(name), pair.masked.arrow(name))
+        return LabelCodes(known, released, released < 0)
+    nobody = len(labels.regions.segments)
+    widths = np.array([float((region[:, 1] - region[:, 0]).sum()) for region in labels.regions.segments])
+    narrowest_first = np.argsort(widths, kind="stable")
+    values, value_of = np.unique(labels.values, return_inverse=True)
+    found = np.full(len(values), nobody)
+    for start in range(0, len(values), _AT_ONCE):
+        some = values[start : start + _AT_ONCE]
+        found[start : start + _AT_ONCE] = narrowest_first[labels.regions.gaps(some, narrowest_first).argmin(axis=1)]
+    found = np.where(np.isnan(values), nobody, found)
+    return LabelCodes(found[value_of.reshape(-1)], np.maximum(labels.codes, 0), labels.codes < 0)
 
 
 def _numbers(pair: Pair, name: str) -> tuple[FloatArray, FloatArray, int]:

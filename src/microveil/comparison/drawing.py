@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.comparison.control_group import ControlGroup
 from microveil.comparison.pairs import Pair
 from microveil.microdata.ordered import is_ordered, numbers_in
 from microveil.numerics.core.content_hash import content_uniforms
@@ -21,6 +22,15 @@ def drawn(pair: Pair, attributes: Sequence[str], wanted: int, seed: int, name: s
     if wanted >= len(pair):
         return np.arange(len(pair))
     return np.sort(in_drawn_order(content_of(pair, attributes), seed, name)[:wanted])
+
+
+def drawn_beside(
+    pair: Pair, control: ControlGroup, attributes: Sequence[str], wanted: int, seed: int, name: str
+) -> tuple[IntArray, IntArray]:
+    """So many persons of the original, and so many of a control group, by their numbers in the list of both."""
+    content = np.stack([sortable_cells(control.data.arrow(attribute)) for attribute in attributes])
+    others = np.sort(in_drawn_order(content, seed, name)[:wanted])
+    return drawn(pair, attributes, wanted, seed, name), len(pair) + others
 
 
 def in_drawn_order(content: FloatArray, seed: int, name: str) -> IntArray:

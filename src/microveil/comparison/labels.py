@@ -40,6 +40,11 @@ class Labels:
     size: int
     by_code_book: bool = False
 
+    @property
+    def released(self) -> FloatArray:
+        """The values of the persons in the release, without those of a control group, who come after them."""
+        return self.values[: len(self.codes)]
+
     def over(self, unit: float) -> Labels:
         """On a line measured in another unit."""
         return replace(self, values=self.values / unit, regions=self.regions.over(unit))
@@ -66,7 +71,7 @@ def labels_of(pair: Pair, name: str) -> Labels | None:
         return None
     values, regions, size = read
     unread = np.array([text in present and text not in regions for text in texts], dtype=np.bool_)
-    decoded = _code_book(values, of_record, np.append(unread, False), whole=not numeric)
+    decoded = _code_book(values[: len(of_record)], of_record, np.append(unread, False), whole=not numeric)
     regions |= {text: decoded.get(index, EVERYTHING) for text, index in present.items() if unread[index]}
     label = {text: number for number, text in enumerate(regions)}
     codes = np.array([*(label.get(text, -state) for text, state in zip(texts, states, strict=True)), -SYSTEM_MISSING])

@@ -8,8 +8,11 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from microveil.comparison.changes import Codes, changed
 from microveil.comparison.common_codes import common_codes
+from microveil.comparison.control_group import FEWEST, ControlGroup, compared_names, control_group, joined
 from microveil.comparison.knowledge import Knowledge, Source, declared_keys, knowledge_of
 from microveil.comparison.label_detection import holds_labels
 from microveil.errors import DataError
@@ -57,13 +60,17 @@ class Pair(Tables):
     links records is about what the intruder knows, `knowledge`. `recoded` are attributes whose masked cells are labels
     that stand for several values, such as intervals in the place of numbers: they cannot be compared cell by cell, so
     they are left out unless a measure `reads_labels`. `release` is what was compared, if it came with its provenance.
-    `workings` are shared by all measures of the pair.
+    `control` are records of the same population that are not in the release, if there are any at hand; `whole` is the
+    original with the records that were not released either, where only some were. `workings` are shared by all measures
+    of the pair.
     """
 
     knowledge: Knowledge = field(kw_only=True)
     compared: tuple[str, ...] = field(kw_only=True)
     release: Release | None = None
     reads_labels: bool = False
+    control: ControlGroup | None = field(default=None, kw_only=True, compare=False, repr=False)
+    whole: Microdata | None = field(default=None, kw_only=True, compare=False, repr=False)
     workings: Workings = field(default_factory=Workings, kw_only=True, compare=False, repr=False)
 
     @classmethod
@@ -74,14 +81,17 @@ class Pair(Tables):
         attributes: Sequence[str] | None = None,
         *,
         known: Sequence[str] | None = None,
+        control: Any = None,
     ) -> Pair:
         """Compare these attributes; by default those a release masked, else the keys and whatever else was changed, or
         without keys all numeric ones.
 
         `known` are the attributes an intruder knows; by default the declared keys, else what was masked or changed.
+        `control` is a table of records of the same population that are not in the release.
         """
         before, after = both_as_microdata(original, release)
         made = release if isinstance(release, Release) else None
+        whole = before if made is not None and made.is_sample else None
         if made is not None:
             before = released_originals(before, made)
         changes = _Changes(before, after)
@@ -118,7 +128,10 @@ class Pair(Tables):
         released = released.replacing(*(a.changed(domain=None, hierarchy=None) for a in labels))
         masked = Microdata(after.frame.select(*held), released, edges=after.edges)
         original = replace(before, schema=schema)
-        return cls(original, masked, chosen, recoded, made, knowledge=knowledge, compared=chosen)
+        group = None if control is None else control_group(control, original, masked)
+        return cls(
+            original, masked, chosen, recoded, made, knowledge=knowledge, compared=chosen, control=group, whole=whole
+        )
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
         """The attributes of these kinds that can be compared."""
@@ -147,6 +160,28 @@ class Pair(Tables):
     def reading_labels(self) -> Pair:
         """The same for a measure that can tell which values a label stands for."""
         return replace(self, reads_labels=True)
+
+    @property
+    def held_out(self) -> ControlGroup | None:
+        """The records of the original that were not released, where these are known and enough for a control group."""
+        return self.workings.once("held out", self._held_out)
+
+    def _held_out(self) -> ControlGroup | None:
+        if self.whole is None or self.release is None or self.release.rows is None:
+            return None
+        others = np.setdiff1d(np.arange(len(self.whole)), self.release.rows)
+        if len(others) < FEWEST or self.is_graph or self.original.schema.panel is not None:
+            return None
+        return control_group(self.whole.take(others), self.original, self.masked)
+
+    def with_control(self, control: ControlGroup) -> Pair:
+        """The same release beside all persons: those of the original and, after them, those of a control group, who
+        have no record in it."""
+        names = compared_names(self.original, self.masked)
+        persons = self.workings.once(
+            ("everyone", id(control)), lambda: joined(self.original, control.data, names), named=control
+        )
+        return replace(self, original=persons, control=None, whole=None, workings=Workings())
 
     def about(self, attributes: Sequence[str]) -> Pair:
         """The same tables for a measure that is about these attributes."""

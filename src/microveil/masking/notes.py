@@ -425,7 +425,8 @@ DISTANCE_TO_ORIGINALS = Kind(
     "distance-to-originals",
     "the distance of released records to the nearest original is {distance_ratio:.2f} times that between originals, "
     "and {neighbour_ratio:.2f} times that to the second nearest (medians); {closer:.1f} % are closer to one than the "
-    "closest 5 % of the originals are to each other[ (in a sample of {compared:,} of {records:,})]",
+    "closest 5 % of the originals are to each other[ (in a sample of {compared:,} of {records:,})]; closeness shows "
+    "copies but proves nothing about safety: run the attack membership-inference with a control group",
 )
 
 # series

@@ -57,14 +57,22 @@ def replayed(
     seed: int,
     progress: Progress = silent,
 ) -> Microdata:
-    """The table after these methods, each on some of its attributes.
+    """The table after these methods, each on some of its attributes, as a table.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> replayed(Microdata.of({"age": [20, 22, 41, 43]}), [(MDAV(k=2), ("age",))], seed=1).frame.to_native()["age"]
     ... # doctest: +ELLIPSIS
     <pyarrow...
     """
+    masked = released_again(table, work, seed, progress)
+    return masked.data if isinstance(masked, Release) else masked
+
+
+def released_again(
+    table: Microdata, work: Sequence[tuple[Method, tuple[str, ...]]], seed: int, progress: Progress = silent
+) -> Microdata | Release:
+    """The same with its provenance; the table itself without any method."""
     masked: Microdata | Release = table
     for (method, attributes), part in zip(work, parts(progress, len(work)), strict=True):
         masked = method.mask(masked, attributes, seed=seed, original=table, progress=part)
-    return masked.data if isinstance(masked, Release) else masked
+    return masked

@@ -38,6 +38,7 @@ def report(
     losses: Sequence[Any] | None = None,
     threshold: float = THRESHOLD,
     match_by: str | None = None,
+    control: Any = None,
     again: str = "",
     organisation: str = "",
     author: str = "",
@@ -46,9 +47,10 @@ def report(
 ) -> str:
     """The report as one HTML page that needs no network.
 
-    `attributes`, `known`, `losses` and `match_by` are as in `assess`; `attacks="all"` runs every attack that applies,
-    which takes longer. A masked table without its provenance gives a report of measures only. `again` are commands that
-    make the release again, for the internal variant. Organisation, author and date (today, if not given) head the page.
+    `attributes`, `known`, `losses`, `match_by` and `control` are as in `assess`; `attacks="all"` runs every
+    attack that applies, which takes longer. A masked table without its provenance gives a report of measures only.
+    `again` are commands that make the release again, for the internal variant. Organisation, author and date (today, if
+    not given) head the page.
 
     >>> from microveil.masking.microaggregation.mdav import MDAV
     >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]})
@@ -58,7 +60,7 @@ def report(
     """
     found = findings_of(
         original, release, attributes, known=known, attacks=attacks, losses=losses, threshold=threshold,
-        match_by=match_by, progress=Part(progress, 0.0, 0.95),
+        match_by=match_by, control=control, progress=Part(progress, 0.0, 0.95),
     )  # fmt: skip
     masthead = Masthead(organisation, author, datetime.date.today().isoformat() if date is None else date)
     page = public_page(found, masthead) if public else internal_page(found, again, masthead)
@@ -76,6 +78,7 @@ def findings_of(
     losses: Sequence[Any] | None = None,
     threshold: float = THRESHOLD,
     match_by: str | None = None,
+    control: Any = None,
     progress: Progress = silent,
 ) -> Findings:
     """Everything that both variants tell of; who wants both measures only once."""
@@ -83,7 +86,7 @@ def findings_of(
     for warning in matched.warnings:
         logger.warning(warning)
     release = matched.release
-    pair = Pair.of(matched.original, release, attributes, known=known)
+    pair = Pair.of(matched.original, release, attributes, known=known, control=control)
     chosen: Literal["all"] | None = "all" if attacks == "all" else None
     measuring, counting = Part(progress, 0.0, 0.9), Part(progress, 0.9, 1.0)
     assessment = assess_pair(pair, matched, attacks=chosen, losses=losses, threshold=threshold, progress=measuring)

@@ -21,6 +21,7 @@ from microveil.parameters import describe_parameters, settings_for, shown
 from microveil.registry import find
 from microveil.reporting.charts import bars
 from microveil.reporting.pages import render
+from microveil.reporting.report_control import control_page
 from microveil.reporting.report_findings import (
     NOBODY,
     Findings,
@@ -70,6 +71,7 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         data=_data(found),
         risks=_risks(found),
         battery=_battery(found),
+        control=control_page(found),
         vulnerable=_vulnerable(per_record),
         risk_picture=risk_distribution(per_record),
         guarantees=guarantee_sentences(found.guarantees),

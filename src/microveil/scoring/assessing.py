@@ -44,6 +44,7 @@ def assess(
     score: ScoreRule | str = "mean",
     threshold: float = THRESHOLD,
     match_by: str | None = None,
+    control: Any = None,
     progress: Progress = silent,
 ) -> Assessment:
     """Measure a release with the usual losses and every general attack that fits its attributes, or with those named.
@@ -55,6 +56,10 @@ def assess(
     the release, also those of an intruder who knows how it was made; `losses="all"` measures every loss that fits.
     `score` is the rule that makes one number of it all; what a rule needs is measured besides, and `rule.assess`
     measures that alone.
+
+    `control` is a table of records of the same population that are not in the release. With it, the attacks that can be
+    run on such persons too are among the usual ones, and the `leak` of their risks says what the release discloses of
+    its own records beyond what is true of everybody.
 
     Record i of both tables is taken for the same person, unless `match_by` names an identifier that both have. If the
     records are seen not to correspond, they are matched by what they hold, as an intruder would, and the `warnings` of
@@ -68,7 +73,7 @@ def assess(
     """
     check_threshold(threshold)
     matched = corresponding(original, release, match_by)
-    pair = Pair.of(matched.original, matched.release, attributes, known=known)
+    pair = Pair.of(matched.original, matched.release, attributes, known=known, control=control)
     return assess_pair(
         pair, matched, attacks=attacks, losses=losses, score=score, threshold=threshold, progress=progress
     )
@@ -117,9 +122,10 @@ def assess_pair(
     headline = headline_of(matched.whole, pair, linked, unique, unmasked=unmasked, threshold=threshold, progress=last)
     progress(1.0, "assessing")
     values = rule.values(pair, loss_by_label, risk_by_label, {**own_losses, **own_risks})
+    warnings = matched.warnings + (() if pair.control is None else pair.control.warnings)
     return Assessment(
         loss_by_label, risk_by_label, rule.combine(values), pair.attributes, len(pair), pair.knowledge, headline,
-        battery, rule, values, matched.warnings, pair.labelled, pair.original.schema.collapsed(pair.attributes),
+        battery, rule, values, warnings, pair.labelled, pair.original.schema.collapsed(pair.attributes),
     )  # fmt: skip
 
 
@@ -252,13 +258,19 @@ def _chosen_losses(wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) ->
 
 
 def _usual_attacks(pair: Pair) -> dict[str, Attack]:
-    """The general attacks that have an attribute to work on, by their labels."""
+    """The general attacks that have an attribute to work on, by their labels; with a control group also those that can
+    be run on it."""
     chosen: dict[str, Attack] = {}
     for name in usual_names("attack"):
         cls: type[Attack] = find("attack", name)
         faced = cls.facing(pair)
         forms = cls.usual_forms(faced) if cls.noticed(faced) else ()
         chosen |= {variant_label(form, forms[0]): form for form in forms}
+    for name in names("attack") if pair.control is not None else ():
+        cls = find("attack", name)
+        forms = cls.usual_forms(cls.facing(pair)) if cls.success else ()
+        if forms:
+            chosen.setdefault(name, forms[0])
     return chosen
 
 

@@ -8,8 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from microveil.attacks import Risk
+from microveil.attacks.leak import LEAK_HEAD, LEAK_MEANING, Leak, leak_rows, leaks_of
 from microveil.attacks.reidentification import Headline
-from microveil.battery import Battery
+from microveil.battery import Battery, leak_html
 from microveil.comparison.knowledge import Knowledge
 from microveil.display import frame_of, html_table, paragraph, text_table
 from microveil.losses import Loss
@@ -45,6 +46,11 @@ class Assessment:
     warnings: tuple[str, ...] = ()
     labelled: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
+
+    @property
+    def leaks(self) -> dict[str, Leak]:
+        """The success of attacks beside that on the control group, where one was given, by the label of the attack."""
+        return leaks_of(self.risks)
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {
@@ -115,6 +121,12 @@ class Assessment:
         lines = [*paragraph(self.heading), *warned, "", *text_table(head, right={1, 2})]
         lines += [*paragraph(f"({self.headline.assumption})"), "", *text_table(body, right={2})]
         lines += ["", "lower is safer (risks) and better (losses, scores)"]
+        if self.leaks:
+            lines += [
+                "",
+                *text_table([LEAK_HEAD, *leak_rows(self.leaks)], right={1, 2, 3, 4}),
+                *paragraph(LEAK_MEANING),
+            ]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -125,4 +137,5 @@ class Assessment:
             + html_table(self.headline.rows(), ("", "before", "after"), right={1, 2})
             + f"<p>({escape(self.headline.assumption)})</p>"
             + html_table(body, ("", "measure", "%", "what it means"), right={2})
+            + leak_html(self.leaks)
         )

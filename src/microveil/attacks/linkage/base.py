@@ -37,6 +37,11 @@ _MOST_CHOICES = 10_000  # choices of known attributes
 MOST_PAIRED = 5_000  # different records in a one-to-one assignment: half a minute
 
 
+CONFIRMED = (
+    "the record that is linked by what is known of the person is also the nearest by their other released attributes"
+)
+
+
 class Linker(NamedTuple):
     """What links by some of the attributes, and how many terms of a distance an attribute costs: none where all
     records are always attacked. `by_code_book` are the attributes with labels that tell nothing as they are written."""
@@ -108,6 +113,18 @@ class Linkage(Attack):
             pair, attributes, lambda wanted: drawn(pair, attributes, wanted, self.seed, self.name), progress
         )
 
+    def _beside_control(
+        self, pair: Pair, attributes: tuple[str, ...], progress: Progress
+    ) -> tuple[FloatArray, FloatArray] | None:
+        from microveil.attacks.linkage.confirmed import confirmed_links
+
+        return None if self.known_sizes is not None else confirmed_links(self, pair, attributes, progress)
+
+    def compared(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Comparison | None:
+        """How persons, of whom some have no record in the release, are compared with released records; nothing where
+        the links of some depend on those of others."""
+        return None
+
     def assess_drawn(
         self, pair: Pair, attributes: tuple[str, ...], draw: Callable[[int], IntArray], progress: Progress
     ) -> Risk:
@@ -175,7 +192,7 @@ def columns_of(
 
     tables = []
     for side, data in enumerate((pair.original, pair.masked)):
-        cells = np.array([column[side] for column in columns]).reshape(len(attributes), len(pair))
+        cells = np.array([column[side] for column in columns]).reshape(len(attributes), len(data))
         states = np.array([data.missing_states(name) for name in attributes], dtype=np.uint8).reshape(cells.shape)
         tables.append(Table(np.where(states > 0, 0.0, cells), states))
     return tables[0], tables[1]
@@ -239,14 +256,17 @@ def refuse_long_assignment(name: str, *different: int) -> None:
 
 
 def scaled(before: FloatArray, after: FloatArray, how: Standardisation) -> tuple[FloatArray, FloatArray]:
-    """A numeric column of both files on a common scale."""
+    """A numeric column of both files on a common scale. That of the known file is of the persons in the release; who is
+    beyond them, in a control group, is put on it too."""
     if how == "none":
         return before, after
+    inside = before[: len(after), None]
     if how == "joint":
-        scaling = Scaling.of(before[:, None])
+        scaling = Scaling.of(inside)
         return scaling.apply(before[:, None])[:, 0], scaling.apply(after[:, None])[:, 0]
-    scale = min_max if how == "minmax" else standardise
-    return scale(before[:, None])[:, 0], scale(after[:, None])[:, 0]
+    if how == "minmax":
+        return min_max(before[:, None], inside)[:, 0], min_max(after[:, None])[:, 0]
+    return Scaling.of(inside).apply(before[:, None])[:, 0], standardise(after[:, None])[:, 0]
 
 
 def unit_of(known: FloatArray, how: Standardisation) -> float:

@@ -25,7 +25,12 @@ _STEPS_OF_A_DISTANCE = 40
 
 def attacked(pair: Pair, attributes: Sequence[str], wanted: int | None, steps: float, seed: int, name: str) -> IntArray:
     """The records that are attacked, where each takes so many steps of work; drawn by these attributes."""
-    return drawn(pair, attributes, wanted or max(1000, int(_AFFORDABLE_STEPS / max(steps, 1.0))), seed, name)
+    return drawn(pair, attributes, affordable(wanted, steps), seed, name)
+
+
+def affordable(wanted: int | None, steps: float) -> int:
+    """How many records are attacked, where each takes so many steps of work: as many as are wanted, if it is said."""
+    return wanted or max(1000, int(_AFFORDABLE_STEPS / max(steps, 1.0)))
 
 
 def steps_of(shares: Sequence[float], records: int, every: bool) -> float:

@@ -158,6 +158,16 @@ class Comparison:
         found = self._over_sources(records, ranked, progress, label)
         return OwnRanks(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
+    def nearest_released(self, records: IntArray) -> BoolArray:
+        """Which released records are nearest to each of these few known ones, a row for each; none where all are
+        infinitely far."""
+        tied, _ = self._tied(self._apart(self._prepare_known(records), self._every_released))
+        return tied[:, self.distinct_records[1][1]]
+
+    @cached_property
+    def _every_released(self) -> Prepared:
+        return self._prepare_released(self.distinct_records[1][0])
+
     def distances(self, progress: Progress, label: str) -> tuple[FloatArray, IntArray, IntArray]:
         """The distances of all distinct records, and which of these each known and each released record is."""
         (rows, row_of), (_, column_of) = self.distinct_records
@@ -268,7 +278,9 @@ class Comparison:
         """
         labels = [one.labels for one in self.labelled.values()]
         known = [Table(np.where(one.states > 0, 0.0, one.values)[None], one.states[None]) for one in labels]
-        released = [Table(one.codes.astype(np.float64)[None], np.zeros_like(one.states)[None]) for one in labels]
+        released = [
+            Table(one.codes.astype(np.float64)[None], np.zeros((1, len(one.codes)), dtype=np.uint8)) for one in labels
+        ]
         return _distinct([self.known, *known]), _distinct([self.released, *released])
 
     def over_known(

@@ -9,6 +9,7 @@ import numpy as np
 
 from microveil.attacks.base import Variant
 from microveil.attacks.linkage.base import (
+    CONFIRMED,
     EFFORT_OF_LABELS,
     Assigned,
     Hits,
@@ -94,6 +95,7 @@ class DistanceLinkage(Linkage):
     meaning: ClassVar[str] = "records an intruder links to the right person by nearest distance; lower is safer"
     formula: ClassVar[str] = "mean over records of [own among the nearest] / number of nearest"
     kinds: ClassVar[tuple[str, ...]] = KINDS
+    success: ClassVar[str] = CONFIRMED
     missing: ClassVar[str] = (
         "a wildcard adds the typical difference of its attribute between nearest records to a distance, or is "
         "left out and the rest scaled up (missing_cells); a record of wildcards only is not linked; other "
@@ -178,6 +180,12 @@ class DistanceLinkage(Linkage):
         effort = 0.0 if self.one_to_one else EFFORT_OF_LABELS if whole.labelled else 1.0
         decoded = tuple(attributes[j] for j, one in whole.labelled.items() if one.labels.by_code_book)
         return Linker(link, effort, decoded)
+
+    def compared(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Comparison | None:
+        if self.one_to_one or self.neighbours > 1 or self.direction == "masked" or self.metric == "mahalanobis":
+            return None
+        whole = self._comparison(pair, attributes)
+        return whole.charging_for_wildcards() if self.missing_cells == "typical" else whole
 
     def _hits(self, comparison: Comparison, attacked: IntArray, progress: Progress) -> Hits:
         """For each record attacked, by every convention for ties, the chance that its link is right."""
@@ -300,7 +308,7 @@ class DistanceLinkage(Linkage):
             distance = category_distance(kind, labels.size, self.ordinal_distance)
             unknown = _mean_distance(labels.values, labels.values, distance.start, distance.slope)
             return Labelled(labels, lambda gap: weight * distance.of_gap(gap), wildcard, weight * unknown, weight)
-        found = labels.over(unit_of(labels.values, "minmax" if self.metric == "gower" else self.standardisation))
+        found = labels.over(unit_of(labels.released, "minmax" if self.metric == "gower" else self.standardisation))
         power, unknown = 2 if self._squares else 1, self._mean_of(found.values, found.values)
         return Labelled(
             found,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from microveil.attacks.linkage.base import (
+    CONFIRMED,
     EFFORT_OF_LABELS,
     Assigned,
     Hits,
@@ -85,6 +86,7 @@ class ProbabilisticLinkage(Linkage):
     meaning: ClassVar[str] = "records an intruder links to the right person by match weight; lower is safer"
     formula: ClassVar[str] = "link = greatest sum over attributes of log2 P(level | same) / P(level | different)"
     kinds: ClassVar[tuple[str, ...]] = KINDS
+    success: ClassVar[str] = CONFIRMED
     missing: ClassVar[str] = (
         "a wildcard is no evidence for or against a pair; other missing cells agree with each other when they "
         "are missing for the same reason, and never with a value"
@@ -164,6 +166,13 @@ class ProbabilisticLinkage(Linkage):
         decoded = tuple(attributes[j] for j, labels in files.labels.items() if labels.by_code_book)
         return Linker(link, self._effort() * (EFFORT_OF_LABELS if files.labels else 1.0), decoded)
 
+    def compared(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Comparison | None:
+        if self.assignment != "best":
+            return None
+        known = self._files(pair, attributes)
+        model = self._model(known, progress)
+        return known.compared(model.costs, model.table)
+
     def _effort(self) -> float:
         """How many terms of a distance an attribute costs."""
         if self.assignment == "one-to-one":
@@ -242,7 +251,7 @@ class ProbabilisticLinkage(Linkage):
                 "are fitted"
             )
         numeric = [j for j in labels if pair.original[attributes[j]].kind == "numeric"]
-        labels |= {j: labels[j].over(unit_of(labels[j].values, self.standardisation)) for j in numeric}
+        labels |= {j: labels[j].over(unit_of(labels[j].released, self.standardisation)) for j in numeric}
         return Files(*tables, scheme, plain, labels)
 
     def _limits(self, pair: Pair, name: str) -> tuple[float, ...]:

@@ -155,11 +155,17 @@ class RepresentativeLinkage(Attack):
         return (cls(split=True),) if len(known) > 1 else ()
 
     def assess(
-        self, original: Any, release: Any, known: Sequence[str] | None = None, *, progress: Progress = silent
+        self,
+        original: Any,
+        release: Any,
+        known: Sequence[str] | None = None,
+        *,
+        control: Any = None,
+        progress: Progress = silent,
     ) -> Risk:
         """The risk of a release for an intruder who knows the original values of the attributes `known`."""
         both = None if known is None else (*known, *(name for name in self.released or () if name not in known))
-        return super().assess(original, release, both, progress=progress)
+        return super().assess(original, release, both, control=control, progress=progress)
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         rows = {name: tuple(column.values for column in pair.numbers(name)) for name in attributes}

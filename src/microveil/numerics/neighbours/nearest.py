@@ -46,7 +46,8 @@ class Links:
 
 
 def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progress: Progress, label: str) -> Links:
-    """Link each of the named source records to the nearest target records; record i's own target is record i."""
+    """Link each of the named source records to the nearest target records; record i's own target is record i, and who
+    comes after the last target has none."""
     source_rows, source_of = distinct(sources.at(records))
     target_rows, target_of = distinct(targets)
     count = np.bincount(target_of)
@@ -54,8 +55,11 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
     np.minimum.at(lowest, target_of, np.arange(len(target_of)))
     search = _by_tree if _tree_wins(source_rows, target_rows, terms) else _by_chunks
     border, ties, first, nearest = search(source_rows, target_rows, terms, count, lowest, progress, label)
-    own_distance = _between(source_rows, target_rows, terms, source_of, target_of[records])
-    return Links(ties[source_of], first[source_of], own_distance <= border[source_of], nearest[source_of])
+    inside = records < len(target_of)
+    own = np.zeros(len(records), dtype=np.bool_)
+    own_distance = _between(source_rows, target_rows, terms, source_of[inside], target_of[records[inside]])
+    own[inside] = own_distance <= border[source_of[inside]]
+    return Links(ties[source_of], first[source_of], own, nearest[source_of])
 
 
 Found = tuple[FloatArray, IntArray, IntArray, FloatArray]

@@ -44,11 +44,12 @@ def standardise(columns: FloatArray) -> FloatArray:
     return Scaling.of(columns).apply(columns)
 
 
-def min_max(columns: FloatArray) -> FloatArray:
-    """Each column to [0, 1]; constant columns become 0; NaN stays NaN."""
-    present = ~np.isnan(columns)
-    low = np.min(columns, axis=0, where=present, initial=np.inf)
-    span = np.max(columns, axis=0, where=present, initial=-np.inf) - low
+def min_max(columns: FloatArray, of: FloatArray | None = None) -> FloatArray:
+    """Each column to [0, 1], by its own range or that `of` others; constant columns become 0; NaN stays NaN."""
+    ranged = columns if of is None else of
+    present = ~np.isnan(ranged)
+    low = np.min(ranged, axis=0, where=present, initial=np.inf)
+    span = np.max(ranged, axis=0, where=present, initial=-np.inf) - low
     return np.asarray((columns - low) / np.where(span > 0, span, 1.0))
 
 

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.attacks.base import Risk, Subject, wilson_interval
+from microveil.attacks.base import Risk, Subject
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError
 from microveil.numerics.series.comparing import cells_within
+from microveil.numerics.statistics.wilson import wilson_interval
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.series.attacks.base import SeriesAttack, named
