@@ -54,6 +54,7 @@ METHODS = {
     "generalise": "microveil.masking.coarsening.generalise:Generalise",
     "top-code": "microveil.masking.coarsening.top_bottom_coding:TopCode",
     "bottom-code": "microveil.masking.coarsening.top_bottom_coding:BottomCode",
+    "multivariate-top-coding": "microveil.masking.coarsening.multivariate_top_coding:MultivariateTopCoding",
     "suppress": "microveil.masking.coarsening.suppress:Suppress",
     "pram": "microveil.masking.randomising.pram:PRAM",
     "noise": "microveil.masking.randomising.noise:Noise",

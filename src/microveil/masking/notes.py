@@ -341,6 +341,25 @@ VALUES_CODED_AS_THRESHOLD = Kind(
     "values-coded-as-threshold",
     "{method}: {values:value} of {attribute} coded as the threshold, since the {code} of so few would tell them",
 )
+RECORDS_MOVED = Kind(
+    "records-moved",
+    "{method}: {records:record} of {of:,} moved onto the ellipsoid of {attributes} (robust distance at most "
+    "{distance:.3g})",
+)
+NO_ROBUST_SPREAD = Kind(
+    "no-robust-spread",
+    "{method}: more than half of the values of {attribute} are equal, so it has no robust spread and was left as it "
+    "was; top-code codes it by itself",
+)
+LARGER_SHARE = Kind(
+    "larger-share",
+    "{method}: in a smaller share of the records one of {attributes} follows from the others, so {share:.3g} of them "
+    "made the ellipsoid, which is less robust",
+)
+FLAT_ELLIPSOID = Kind(
+    "flat-ellipsoid",
+    "{method}: {attributes} vary in {dimensions:direction} only, since some of them follow from the others",
+)
 
 # microaggregation
 CELLS_SUPPRESSED = Kind(
