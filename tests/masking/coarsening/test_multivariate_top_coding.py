@@ -119,7 +119,7 @@ def test_missing_cells_stay_and_the_others_of_a_record_are_moved() -> None:
 
 
 def test_too_few_records_and_bad_parameters_are_refused() -> None:
-    with pytest.raises(DataError, match="9 records without missing cells are too few .* 2 attributes; it needs 10"):
+    with pytest.raises(DataError, match=r"9 records without missing cells are too few .* 2 attributes; it needs 10"):
         MultivariateTopCoding().mask(table(correlated(9)))
     half = correlated(24)
     half[:13, 0] = np.nan
@@ -132,7 +132,7 @@ def test_too_few_records_and_bad_parameters_are_refused() -> None:
 
 
 def test_dates_and_whole_numbers_have_a_type_that_holds_them() -> None:
-    days = pa.array([*range(0, 60), 4000], pa.int32()).cast(pa.date32())
+    days = pa.array([*range(60), 4000], pa.int32()).cast(pa.date32())
     release = MultivariateTopCoding().mask(Microdata.of(pa.table({"day": days})), ["day"])
     assert release.data.arrow("day").type == pa.date32()
     assert release.data.numbers("day").values.max() < 200
