@@ -41,7 +41,8 @@ def shared_attributes(data: Microdata, attributes: Iterable[str]) -> tuple[str, 
 
     All households of two or more may agree, or more than half of those that would not by chance: a typing error in some
     records does not make a rent personal, and a category that nearly everybody has does not make an illness shared.
-    There are none without households of two.
+    There are none without households of two. Attributes that the schema declares as ones of the household are among
+    them, whatever is counted.
 
     >>> table = {"home": [1, 1, 2, 2, 3, 3], "rent": [500, 500, 620, 620, 710, 711], "age": [30, 31, 52, 50, 8, 8]}
     >>> shared_attributes(Microdata.of(table, household="home"), ["rent", "age"])
@@ -50,7 +51,9 @@ def shared_attributes(data: Microdata, attributes: Iterable[str]) -> tuple[str, 
     household = household_of(data)
     if household is None or len(np.unique(household)) == len(data):
         return ()
-    return tuple(name for name in attributes if _is_shared(_codes(data, name), household))
+    return tuple(
+        name for name in attributes if data[name].level == "household" or _is_shared(_codes(data, name), household)
+    )
 
 
 def _is_shared(codes: IntArray, household: IntArray) -> bool:

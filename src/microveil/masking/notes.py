@@ -285,6 +285,24 @@ MEMBERS_DIFFER = Kind(
     "members of {households:household} differ in {attributes:or}: there only those with the same values were masked "
     "alike, and the release shows that they differ",
 )
+HOUSEHOLDS_NOT_DECLARED = Kind(
+    "households-not-declared",
+    "{attributes}: declared as attributes of the household, but no attribute is the household number, so every record "
+    "was masked by itself",
+)
+CELLS_OF_MEMBERS = Kind(
+    "cells-of-members",
+    "{method}: {cells:cell} of other members of the same household emptied, too ({attributes})",
+)
+NO_RECORD_SUPPRESSED = Kind(
+    "no-record-suppressed",
+    "{method}: no record may be suppressed and passes = 1, for {attributes} belong to households, and other members "
+    "would show what was suppressed",
+)
+HOUSEHOLDS_DRAWN = Kind(
+    "households-drawn",
+    "{method}: whole households were drawn, {drawn:,} of {of:,}, since attributes of the household are declared",
+)
 MASKED_FIRST = Kind("masked-first", "{method}: nothing was masked before, so {first} was applied first")
 SOME_MASKED_FIRST = Kind(
     "some-masked-first", "{method}: {attributes} had not been masked before, so {first} was applied first"
