@@ -18,6 +18,7 @@ METHODS = {
     "fixed": "microveil.masking.microaggregation.fixed:Fixed",
     "individual-ranking": "microveil.masking.microaggregation.individual_ranking:IndividualRanking",
     "optimal-univariate": "microveil.masking.microaggregation.optimal_univariate:OptimalUnivariate",
+    "weight-microaggregation": "microveil.masking.microaggregation.weight_microaggregation:WeightMicroaggregation",
     "moving-average": "microveil.masking.microaggregation.moving_average:MovingAverage",
     "hanani": "microveil.masking.microaggregation.hanani:Hanani",
     "univariate-genetic": "microveil.masking.microaggregation.univariate_genetic:UnivariateGenetic",

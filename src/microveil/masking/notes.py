@@ -404,6 +404,20 @@ FEWER_THAN_KAPPA = Kind(
     "fewer-than-kappa", "the table has {values:value}, fewer than kappa, so all are averaged together"
 )
 MEAN_MOVED = Kind("mean-moved", "the mean of '{attribute}' moved by {shift:.2g} standard deviations")
+WEIGHTS_GROUPED = Kind(
+    "weights-grouped",
+    "{method}: {before:weight} of {attribute} became {after:,}, each shared by at least {smallest:,} {units}",
+)
+WEIGHTS_POOLED = Kind(
+    "weights-pooled",
+    "{method}: {cells:combination} of {attributes} had too few records and were pooled, so their totals are kept "
+    "together only",
+)
+STRATA_TOLD = Kind(
+    "strata-told",
+    "{method}: {weights:weight} of {attribute} still tell the stratum, for all records with one are of the same; "
+    "strata = 2 joins them with others",
+)
 
 # randomising
 DIAGONAL_NOT_KEPT = Kind(
