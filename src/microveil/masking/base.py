@@ -219,6 +219,8 @@ class Method(Parameterised, ABC):
             raise ParameterError(
                 "the records of this release are in random order already, which is the last thing to do"
             )
+        if earlier is not None and earlier.new_ids:
+            raise ParameterError("this release has new identifiers already, which are given after the last step")
         table = as_microdata(data)
         chosen = self._chosen(table, attributes)
         _refuse_numbers_of_units(table, chosen)

@@ -233,6 +233,10 @@ NODES_RENUMBERED = Kind(
     "{attribute}: nodes renumbered at random; their records stay in the order of the original, unless they are put in "
     "random order, too (shuffle)",
 )
+NEW_IDENTIFIERS = Kind(
+    "new-identifiers",
+    "{attribute}: random new identifiers; the key table from old to new ones is in the private file only",
+)
 RANKED_LIST = Kind("ranked-list", "{attributes}: taken for a ranked list")
 NO_PLACE_IN_COMMON = Kind(
     "no-place-in-common",

@@ -122,7 +122,8 @@ class WeightMicroaggregation(Method):
             if name in attributes:
                 raise ParameterError(f"{self.name}: within = '{name}' is not allowed, for it is masked")
             data[name]
-        columns, partitions, notes = {}, {}, list[Note]()
+        partitions: dict[tuple[str, ...], Partition] = {}
+        columns, notes = {}, list[Note]()
         for name in reported(attributes, progress, self.name):
             values = data.numbers(name).values
             labels = np.full(len(data), -1, dtype=np.int64)
