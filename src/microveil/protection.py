@@ -10,6 +10,7 @@ from microveil.attacks.reidentification import check_risk
 from microveil.errors import ParameterError
 from microveil.masking import Method, Plan, Release, Step
 from microveil.masking.guarantees import RISK, check_requirements
+from microveil.masking.new_ids import check_new_ids
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import as_microdata
 from microveil.progress import Progress, parts, silent
@@ -34,6 +35,8 @@ def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progres
     methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
     if not methods:
         raise ParameterError("a plan needs at least one step")
+    if plan.new_ids:
+        check_new_ids(table.schema, keep_household_ids=plan.keep_household_ids)
     require = check_requirements(plan.require)
     seed = next((s for s in (seed, plan.seed) if s is not None), None)
     seed = draw_seed() if seed is None else seed
@@ -48,6 +51,8 @@ def protect(data: Any, plan: Plan, *, seed: int | None = None, progress: Progres
             progress=part,
         )
     assert isinstance(release, Release)
+    if plan.new_ids:
+        release = release.with_new_ids(table)
     if plan.shuffle:
         release = release.shuffled()
     if require:

@@ -59,7 +59,12 @@ def read_release(
         found_file, digest=found.digest, records=len(release), input_records=release.provenance.input_records
     )
     return replace(
-        release, partitions=content.partitions, matrices=content.matrices, rows=content.rows, agreed=content.agreed
+        release,
+        partitions=content.partitions,
+        matrices=content.matrices,
+        rows=content.rows,
+        agreed=content.agreed,
+        key_tables=content.key_tables,
     )
 
 

@@ -136,6 +136,13 @@ Node = Annotated[
         metavar="NAME",
     ),
 ]
+HouseholdAttributes = Annotated[
+    str | None,
+    columns(
+        "Attributes of the household, such as tenure or household income: every method masks them once for each "
+        "household, so that its members stay alike. Needs --household."
+    ),
+]
 Strata = Annotated[str | None, columns("Strata of the sampling design.")]
 
 
@@ -174,6 +181,7 @@ class TableOptions:
     identifiers: Identifiers = None
     weight: Weight = None
     household: Household = None
+    household_attributes: HouseholdAttributes = None
     strata: Strata = None
     nominal: Nominal = None
     ordinal: Ordinal = None
@@ -197,6 +205,7 @@ class TableOptions:
     def described(self) -> dict[str, Any]:
         """The description of the columns, which goes before the schema's."""
         lists = ("keys", "confidential", "identifiers", "strata", "nominal", "numeric", "location")
+        lists = (*lists, "household_attributes")
         return {
             "weight": self.weight,
             "household": self.household,

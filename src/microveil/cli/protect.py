@@ -104,6 +104,14 @@ def protect(
             help="Release the records in random order; with the private file, or the manifest, it can be restored.",
         ),
     ] = False,
+    new_ids: Annotated[
+        bool,
+        typer.Option(
+            "--new-ids",
+            help="Release identifiers, household numbers, series and nodes with random new identifiers, each the same "
+            "for all records of a unit; by default identifiers are left out. The private file has the key table.",
+        ),
+    ] = False,
     keep_household_ids: Annotated[
         bool,
         typer.Option(
@@ -144,6 +152,7 @@ def protect(
         require={**the_plan.require, **required([*(require or ()), *(combination or ())])},
         shuffle=shuffle or the_plan.shuffle,
         keep_household_ids=keep_household_ids or the_plan.keep_household_ids,
+        new_ids=new_ids or the_plan.new_ids,
     )
     given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:

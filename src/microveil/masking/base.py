@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, SchemaError
+from microveil.masking.household_attributes import masked_by_level
 from microveil.masking.households import agreement, household_of, renumbered, shared_attributes
 from microveil.masking.likelihood import Statement
 from microveil.masking.notes import Note
@@ -27,6 +28,8 @@ from microveil.plugins import plugins_used
 from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, draw_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
+
+OfHouseholds = Literal["table", "members", "itself"]
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,9 @@ class Method(Parameterised, ABC):
     detaches_values: ClassVar[bool] = False
     # may set single cells to missing, such as a missing code that no other record of a group has
     suppresses: ClassVar[bool] = False
+    # where it masks attributes that the schema declares as ones of the household: on the table of households, on that
+    # of all members apart from the other attributes, or itself, with a look at the declared level
+    of_households: ClassVar[OfHouseholds] = "table"
     # parameters with which the method only shows that it works; trials on small tables use them
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     # the parameters that a search varies, and between which values; a search passes over a method without any
@@ -209,14 +215,18 @@ class Method(Parameterised, ABC):
 
         `attributes` are the keys unless given; without any roles, all attributes of a kind the method is made for.
         Identifiers are left out of the release, and every step gives households new numbers, unless told to
-        `keep_household_ids`. Without a seed a secret one is drawn and kept in the provenance; whoever knows or guesses
-        the seed can undo much of the masking. A method that corrects a release needs the `original` table beside it.
+        `keep_household_ids`. Attributes that the schema declares as ones of the household are masked once for each
+        household, and its members get the same values. Without a seed a secret one is drawn and kept in the
+        provenance; whoever knows or guesses the seed can undo much of the masking. A method that corrects a release
+        needs the `original` table beside it.
         """
         earlier = data.provenance if isinstance(data, Release) else None
         if earlier is not None and earlier.shuffled:
             raise ParameterError(
                 "the records of this release are in random order already, which is the last thing to do"
             )
+        if earlier is not None and earlier.new_ids:
+            raise ParameterError("this release has new identifiers already, which are given after the last step")
         table = as_microdata(data)
         chosen = self._chosen(table, attributes)
         _refuse_numbers_of_units(table, chosen)
@@ -246,7 +256,7 @@ class Method(Parameterised, ABC):
             },
         )
         streams = provenance.streams_of_step(table, joint=self.is_joint)
-        masked = self._mask_beside(Tables(table, _beside(data, original)), chosen, streams, progress)
+        masked = masked_by_level(self, Tables(table, _beside(data, original)), chosen, streams, progress)
         progress(1.0, self.name)
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)
         if masked.edges is not None:

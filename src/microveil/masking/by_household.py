@@ -6,21 +6,16 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-import numpy as np
-import pyarrow as pa
-
 from microveil.errors import ParameterError
-from microveil.masking.base import Masked, Method, MethodBesideOriginal, Tables
-from microveil.masking.households import BY_HOUSEHOLD, agreement, household_of, shared_attributes, units_of
+from microveil.masking.base import Masked, Method, MethodBesideOriginal, OfHouseholds, Tables
+from microveil.masking.household_attributes import PersonStreams, joined, of_households
+from microveil.masking.households import BY_HOUSEHOLD, household_of, shared_attributes
 from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
-from microveil.masking.notes import MASKED_ALIKE, MEMBERS_DIFFER, NO_HOUSEHOLD, NO_SHARED_ATTRIBUTE, Note
-from microveil.masking.partition import Partition
-from microveil.microdata import Microdata
+from microveil.masking.notes import NO_HOUSEHOLD, NO_SHARED_ATTRIBUTE
 from microveil.microdata.schema import KINDS
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
-from microveil.typing import IntArray
 
 
 @parameterised
@@ -34,10 +29,11 @@ class ByHousehold(MethodBesideOriginal):
     in which members differ are masked by the same method on the table of persons. The groups of k are then groups of k
     households, and those of the other attributes are groups of k persons.
 
-    Which attributes are shared is counted in the table: those in which all households agree, or more than half of the
-    households that would not agree by chance. Where members differ in one of them, those with the same values are
-    masked as one household, the others as another, which counts as two towards k; the release shows that they differ,
-    and the notes say in how many households. A record without a household number is a household of its own.
+    Which attributes are shared is counted in the table, beside those that the schema declares as ones of the household:
+    those in which all households agree, or more than half of the households that would not agree by chance. Where
+    members differ in one of them, those with the same values are masked as one household, the others as another, which
+    counts as two towards k; the release shows that they differ, and the notes say in how many households. A record
+    without a household number is a household of its own.
 
     In plans the method is a table, `method = { name = "mdav", k = 5 }`; on the command line
     `--set method="mdav k=5"`.
@@ -62,6 +58,7 @@ class ByHousehold(MethodBesideOriginal):
     )
     random: ClassVar[bool] = False
     joint: ClassVar[bool] = True
+    of_households: ClassVar[OfHouseholds] = "itself"
     quick: ClassVar[MappingProxyType[str, Any]] = MappingProxyType({})
 
     method: Method = parameter(default=MDAVGeneric(), help="the method that masks households and persons")
@@ -83,48 +80,12 @@ class ByHousehold(MethodBesideOriginal):
             why = NO_HOUSEHOLD() if household is None else NO_SHARED_ATTRIBUTE(attributes=attributes)
             masked = self.method._mask_beside(tables, attributes, streams, progress)
             return replace(masked, notes=(why, *masked.notes))
-        made = [self._of_households(tables, household, shared, streams, Part(progress, 0.0, 0.5))]
+        made = [of_households(self.method, tables, household, shared, streams, Part(progress, 0.0, 0.5))]
         if own:
-            persons = _PersonStreams(streams.seed, streams.step)
+            persons = PersonStreams(streams.seed, streams.step)
             made.append(self.method._mask_beside(tables, own, persons, Part(progress, 0.5, 1.0)))
         if any(masked.rows is not None for masked in made):
             raise ParameterError(
                 f"{self.name}: method = '{self.method.name}' is not allowed; it releases only some of the records"
             )
-        return Masked(
-            {name: column for masked in made for name, column in masked.columns.items()},
-            {block: found for masked in made for block, found in masked.partitions.items()},
-            {block: matrix for masked in made for block, matrix in masked.matrices.items()},
-            tuple(note for masked in made for note in masked.notes),
-            tuple(attribute for masked in made for attribute in masked.attributes),
-        )
-
-    def _of_households(
-        self, tables: Tables, household: IntArray, attributes: tuple[str, ...], streams: Streams, progress: Progress
-    ) -> Masked:
-        """What the method makes of the table of households, given to every member."""
-        units = units_of(tables.data, household, attributes)
-        _, first = np.unique(units, return_index=True)
-        masked = self.method._mask_beside(tables.take(first), attributes, streams, progress)
-        members = pa.array(units)
-        return replace(
-            masked,
-            columns={name: column.take(members) for name, column in masked.columns.items()},
-            partitions={block: Partition.of(found.labels[units]) for block, found in masked.partitions.items()},
-            notes=(*_said(tables.data, household, attributes), *masked.notes),
-        )
-
-
-def _said(data: Microdata, household: IntArray, attributes: tuple[str, ...]) -> tuple[Note, ...]:
-    """How many households were masked as one, and how many not because their members differ."""
-    agreeing = np.all([agreement(data, name) for name in attributes], axis=0)
-    alike, differing = (len(np.unique(household[records])) for records in (agreeing, ~agreeing))
-    said = MASKED_ALIKE(households=alike, attributes=attributes)
-    return (said, MEMBERS_DIFFER(households=differing, attributes=attributes)) if differing else (said,)
-
-
-class _PersonStreams(Streams):
-    """The random streams of the persons, other than those of the households."""
-
-    def generator(self, *labels: str) -> np.random.Generator:
-        return super().generator("persons", *labels)
+        return joined(made)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.errors import DataError
 from microveil.masking.notes import MEMBERS_MADE_DIFFERENT, MEMBERS_MADE_DIFFERENT_STILL, MEMBERS_OF_HOUSEHOLDS, Note
 from microveil.masking.partition import Partition
 from microveil.microdata import Attribute, Microdata
@@ -17,6 +18,8 @@ from microveil.microdata.schema import Category
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.typing import BoolArray, IntArray
 
+_FEWEST_DIGITS, _MOST_DIGITS = 9, 15  # of an identifier that is drawn
+_DRAWS = 10
 _LARGEST_NUMBER = 2.0**53  # household numbers beyond are not looked for
 BY_HOUSEHOLD = "by-household"  # the method that masks members alike
 
@@ -41,7 +44,8 @@ def shared_attributes(data: Microdata, attributes: Iterable[str]) -> tuple[str, 
 
     All households of two or more may agree, or more than half of those that would not by chance: a typing error in some
     records does not make a rent personal, and a category that nearly everybody has does not make an illness shared.
-    There are none without households of two.
+    There are none without households of two. Attributes that the schema declares as ones of the household are among
+    them, whatever is counted.
 
     >>> table = {"home": [1, 1, 2, 2, 3, 3], "rent": [500, 500, 620, 620, 710, 711], "age": [30, 31, 52, 50, 8, 8]}
     >>> shared_attributes(Microdata.of(table, household="home"), ["rent", "age"])
@@ -50,7 +54,9 @@ def shared_attributes(data: Microdata, attributes: Iterable[str]) -> tuple[str, 
     household = household_of(data)
     if household is None or len(np.unique(household)) == len(data):
         return ()
-    return tuple(name for name in attributes if _is_shared(_codes(data, name), household))
+    return tuple(
+        name for name in attributes if data[name].level == "household" or _is_shared(_codes(data, name), household)
+    )
 
 
 def _is_shared(codes: IntArray, household: IntArray) -> bool:
@@ -124,14 +130,21 @@ def note_of(differing: Mapping[str, int], *, by_household: bool) -> tuple[Note, 
     return (MEMBERS_MADE_DIFFERENT(attributes=found, method=BY_HOUSEHOLD),)
 
 
-def renumbered(data: Microdata, name: str, rng: np.random.Generator) -> tuple[pa.Array, Attribute]:
+def renumbered(
+    data: Microdata, name: str, rng: np.random.Generator, *, unguessable: bool = False
+) -> tuple[pa.Array, Attribute]:
     """A column of household numbers with new numbers from 1 in random order; missing cells stay as they are.
 
-    Whole numbers stay whole numbers, texts become digits of equal length. Missing codes are no household's number.
+    With `unguessable` the numbers are drawn from all with nine digits or more, and none is an original one. Whole
+    numbers stay whole numbers, texts become digits of equal length. Missing codes are no household's number.
     """
     column, present = data.arrow(name), ~_absent(data, name)
     _, position = np.unique(_codes(data, name)[present], return_inverse=True)
-    free = _free_numbers(data[name], int(position.max(initial=-1)) + 1)
+    wanted = int(position.max(initial=-1)) + 1
+    if unguessable:
+        free = _drawn_numbers(data[name], encoded(column)[0], wanted, rng)
+    else:
+        free = _free_numbers(data[name], wanted)
     largest = int(free.max(initial=0))
     numbers = np.zeros(len(data), dtype=np.int64)
     numbers[present] = rng.permutation(free)[position]
@@ -166,6 +179,27 @@ def _free_numbers(attribute: Attribute, households: int) -> IntArray:
         if first <= high < _LARGEST_NUMBER:
             numbers[numbers >= first] += int(high - first) + 1
     return numbers
+
+
+def _drawn_numbers(attribute: Attribute, held: list[Category], wanted: int, rng: np.random.Generator) -> IntArray:
+    """So many whole numbers of equal length, drawn at random, that no cell holds and that say of none that it is
+    missing."""
+    taken = np.array(
+        [int(str(cell)) for cell in (*held, *attribute.missing_codes) if str(cell).isdecimal()], dtype=object
+    )
+    for digits in range(max(_FEWEST_DIGITS, len(str(wanted)) + 4), _MOST_DIGITS + 1):
+        drawn = np.empty(0, dtype=np.int64)
+        for _ in range(_DRAWS):
+            more = rng.integers(10 ** (digits - 1), 10**digits, wanted + 10)
+            for low, high in attribute.missing_ranges:
+                more = more[(more < low) | (more > high)]
+            drawn = np.unique(np.append(drawn, more))
+            drawn = drawn[~np.isin(drawn, taken[taken < 10**_MOST_DIGITS].astype(np.int64))]
+            if len(drawn) >= wanted:
+                return np.sort(rng.permutation(drawn)[:wanted])
+    raise DataError(
+        f"attribute '{attribute.name}' leaves no numbers free for new identifiers: its missing codes take all"
+    )
 
 
 def _is_whole_number(code: Category) -> bool:

@@ -233,6 +233,10 @@ NODES_RENUMBERED = Kind(
     "{attribute}: nodes renumbered at random; their records stay in the order of the original, unless they are put in "
     "random order, too (shuffle)",
 )
+NEW_IDENTIFIERS = Kind(
+    "new-identifiers",
+    "{attribute}: random new identifiers; the key table from old to new ones is in the private file only",
+)
 RANKED_LIST = Kind("ranked-list", "{attributes}: taken for a ranked list")
 NO_PLACE_IN_COMMON = Kind(
     "no-place-in-common",
@@ -284,6 +288,24 @@ MEMBERS_DIFFER = Kind(
     "members-differ",
     "members of {households:household} differ in {attributes:or}: there only those with the same values were masked "
     "alike, and the release shows that they differ",
+)
+HOUSEHOLDS_NOT_DECLARED = Kind(
+    "households-not-declared",
+    "{attributes}: declared as attributes of the household, but no attribute is the household number, so every record "
+    "was masked by itself",
+)
+CELLS_OF_MEMBERS = Kind(
+    "cells-of-members",
+    "{method}: {cells:cell} of other members of the same household emptied, too ({attributes})",
+)
+NO_RECORD_SUPPRESSED = Kind(
+    "no-record-suppressed",
+    "{method}: no record may be suppressed and passes = 1, for {attributes} belong to households, and other members "
+    "would show what was suppressed",
+)
+HOUSEHOLDS_DRAWN = Kind(
+    "households-drawn",
+    "{method}: whole households were drawn, {drawn:,} of {of:,}, since attributes of the household are declared",
 )
 MASKED_FIRST = Kind("masked-first", "{method}: nothing was masked before, so {first} was applied first")
 SOME_MASKED_FIRST = Kind(
@@ -345,6 +367,25 @@ VALUES_CODED_AS_THRESHOLD = Kind(
     "values-coded-as-threshold",
     "{method}: {values:value} of {attribute} coded as the threshold, since the {code} of so few would tell them",
 )
+RECORDS_MOVED = Kind(
+    "records-moved",
+    "{method}: {records:record} of {of:,} moved onto the ellipsoid of {attributes} (robust distance at most "
+    "{distance:.3g})",
+)
+NO_ROBUST_SPREAD = Kind(
+    "no-robust-spread",
+    "{method}: more than half of the values of {attribute} are equal, so it has no robust spread and was left as it "
+    "was; top-code codes it by itself",
+)
+LARGER_SHARE = Kind(
+    "larger-share",
+    "{method}: in a smaller share of the records one of {attributes} follows from the others, so {share:.3g} of them "
+    "made the ellipsoid, which is less robust",
+)
+FLAT_ELLIPSOID = Kind(
+    "flat-ellipsoid",
+    "{method}: {attributes} vary in {dimensions:direction} only, since some of them follow from the others",
+)
 
 # microaggregation
 CELLS_SUPPRESSED = Kind(
@@ -371,6 +412,20 @@ FEWER_THAN_KAPPA = Kind(
     "fewer-than-kappa", "the table has {values:value}, fewer than kappa, so all are averaged together"
 )
 MEAN_MOVED = Kind("mean-moved", "the mean of '{attribute}' moved by {shift:.2g} standard deviations")
+WEIGHTS_GROUPED = Kind(
+    "weights-grouped",
+    "{method}: {before:weight} of {attribute} became {after:,}, each shared by at least {smallest:,} {units}",
+)
+WEIGHTS_POOLED = Kind(
+    "weights-pooled",
+    "{method}: {cells:combination} of {attributes} had too few records and were pooled, so their totals are kept "
+    "together only",
+)
+STRATA_TOLD = Kind(
+    "strata-told",
+    "{method}: {weights:weight} of {attribute} still tell the stratum, for all records with one are of the same; "
+    "strata = 2 joins them with others",
+)
 
 # randomising
 DIAGONAL_NOT_KEPT = Kind(

@@ -20,7 +20,7 @@ PRIVATE = (
     "Keep this file: it makes the release again. Do not publish it: whoever has the seed and the method can undo much "
     "of the masking."
 )
-_SWITCHES = ("shuffle", "keep_household_ids")
+_SWITCHES = ("shuffle", "keep_household_ids", "new_ids")
 _PLAN_KEYS = ("seed", "schema", "require", *_SWITCHES, "steps")
 _STEP_KEYS = ("method", "parameters", "attributes")
 
@@ -62,6 +62,7 @@ class Plan:
     """The steps that make a release, with the seed, what it must guarantee and, where one was declared, the schema.
 
     With `shuffle` the records come in random order; household numbers are new ones unless `keep_household_ids` is set.
+    With `new_ids` all identifiers are released, as random new ones.
     """
 
     steps: tuple[Step, ...]
@@ -70,6 +71,7 @@ class Plan:
     require: Mapping[str, float] = field(default_factory=dict)
     shuffle: bool = False
     keep_household_ids: bool = False
+    new_ids: bool = False
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {} if self.seed is None else {"seed": plain_seed(self.seed)}

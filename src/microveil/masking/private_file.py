@@ -1,8 +1,9 @@
 """The private file beside a release: what the masking used, for attacks by an intruder who knows the method.
 
 It holds the groups by block of attributes, the matrices, which record of the original each released record is, and in
-which records all members of a household agreed. No value of the original is in it, but with it much of the masking can
-be undone, so only its owner may read it.
+which records all members of a household agreed. No value of the original is in it but, where a release has new
+identifiers, the old ones beside them (the key tables); with it much of the masking can be undone, so only its owner may
+read it.
 
 It is a JSON text with the version of its format, the digest of the released table, and a list of arrays, each with its
 kind, attributes, shape and type, its values compressed by zlib and in base64. No library that a damaged file could
@@ -16,7 +17,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from microveil.errors import FileError, MicroveilError, parsed
+from microveil.masking.new_ids import KeyTable
 from microveil.masking.partition import Partition
 from microveil.microdata.files.inputs import check_regular, read_text
 from microveil.typing import BoolArray, FloatArray, IntArray
@@ -48,11 +50,12 @@ class PrivateContent:
     matrices: Mapping[tuple[str, ...], FloatArray] = field(default_factory=dict)
     rows: IntArray | None = None
     agreed: Mapping[str, BoolArray] = field(default_factory=dict)
+    key_tables: Mapping[str, KeyTable] = field(default_factory=dict)
 
     @property
     def is_needed(self) -> bool:
-        """Whether an attack could use it."""
-        return bool(self.partitions or self.matrices or self.rows is not None)
+        """Whether an attack, or the owner, could use it."""
+        return bool(self.partitions or self.matrices or self.rows is not None or self.key_tables)
 
     def to_text(self, digest: str) -> str:
         """As the file beside the table with this digest; the same content gives the same text."""
@@ -63,6 +66,8 @@ class PrivateContent:
             *(_packed("agreed", (name,), records) for name, records in self.agreed.items()),
         ]
         content = {"format": _VERSION, "private": _KEPT_PRIVATE, "digest": digest, "arrays": arrays}
+        if self.key_tables:
+            content["key_tables"] = {name: table.to_plain() for name, table in self.key_tables.items()}
         return json.dumps(content, indent=1) + "\n"
 
 
@@ -84,7 +89,9 @@ def read_private_file(path: Path, *, digest: str | None, records: int, input_rec
             raise FileError(path, "was written by a newer version of Microveil; install that one to read it")
         if content["digest"] != digest:
             raise FileError(path, "is the private file of another table, so the release cannot be read with it")
-        return _content_of(_unpacked(content["arrays"], max(records, input_records)), records, input_records)
+        found = _content_of(_unpacked(content["arrays"], max(records, input_records)), records, input_records)
+        keys = {str(name): KeyTable.from_plain(plain) for name, plain in content.get("key_tables", {}).items()}
+        return replace(found, key_tables=keys)
     except FileError:
         raise
     except MemoryError:

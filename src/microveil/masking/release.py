@@ -19,9 +19,11 @@ import numpy as np
 from microveil.errors import ParameterError, check_path
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.households import BY_HOUSEHOLD, note_of
+from microveil.masking.new_ids import KeyTable, check_new_ids, id_attributes, with_new_ids
 from microveil.masking.notes import (
     HOUSEHOLDS_KEPT,
     HOUSEHOLDS_RENUMBERED,
+    NEW_IDENTIFIERS,
     NODES_RENUMBERED,
     RANDOM_ORDER,
     SERIES_RENUMBERED,
@@ -78,6 +80,7 @@ class Provenance:
     versions: Mapping[str, str] = field(default_factory=versions)
     keep_household_ids: bool = False
     shuffled: bool = False
+    new_ids: bool = False
     members_differ: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -92,7 +95,10 @@ class Provenance:
 
     @property
     def renumbered(self) -> tuple[str, ...]:
-        """The household number and the numbers of series and of nodes, which a release has anew."""
+        """The household number and the numbers of series and of nodes, which a release has anew; with new identifiers
+        all of them."""
+        if self.new_ids:
+            return id_attributes(self.schema)
         panel = self.schema.panel
         households = () if self.keep_household_ids else self.schema.having("household")
         series = () if panel is None or panel.keep_ids else self.schema.having("series")
@@ -106,15 +112,19 @@ class Provenance:
     def _general_notes(self) -> tuple[Note, ...]:
         """What no step says, because it follows from the plan and from what is counted."""
         kept = self.schema.having("household") if self.keep_household_ids else ()
-        households = [
-            *(HOUSEHOLDS_KEPT(attribute=name) for name in kept),
-            *(
-                (_RENUMBERED[role](attribute=name))
-                for role in _RENUMBERED
-                for name in self.schema.having(role)
-                if name in self.renumbered
-            ),
-        ]
+        households = (
+            [NEW_IDENTIFIERS(attribute=name) for name in self.renumbered]
+            if self.new_ids
+            else [
+                *(HOUSEHOLDS_KEPT(attribute=name) for name in kept),
+                *(
+                    (_RENUMBERED[role](attribute=name))
+                    for role in _RENUMBERED
+                    for name in self.schema.having(role)
+                    if name in self.renumbered
+                ),
+            ]
+        )
         return (*households, *self._warnings, *([RANDOM_ORDER()] if self.shuffled else []))
 
     @property
@@ -136,7 +146,7 @@ class Provenance:
         """What to do again; of an identifier only that it is one, for its categories are names."""
         bare = (Attribute(name=a.name, kind=a.kind, roles=a.roles) for a in self.schema if "identifier" in a.roles)
         schema = self.schema.replacing(*bare)
-        return Plan(self.steps, self.seed, schema, self.require, self.shuffled, self.keep_household_ids)
+        return Plan(self.steps, self.seed, schema, self.require, self.shuffled, self.keep_household_ids, self.new_ids)
 
     def streams_of_step(self, table: Microdata, *, joint: bool) -> Streams:
         """The random streams of the last step. Those of a step of another release differ if the original, a step before
@@ -185,10 +195,11 @@ class Release(HasMicrodata):
     `partitions` and `matrices`, by the attributes that each is about, are what the steps used; `rows` are the records
     of the original that it has, in its order, where these are not all of them one after the other. `agreed` says, by
     masked attribute that belongs to households, of which records all members of the household had it alike.
+    `key_tables` say, by attribute, which new identifier each old one became.
 
     The private file beside a saved release holds them; the manifest holds the plan, the seed and digests. Neither has a
-    value of the original. `missing_file` is the name of the private file that a release was read back without, so that
-    they are not known; empty where none is missing.
+    value of the original, but for the old identifiers in the key tables. `missing_file` is the name of the private file
+    that a release was read back without, so that they are not known; empty where none is missing.
     """
 
     data: Microdata
@@ -198,6 +209,7 @@ class Release(HasMicrodata):
     rows: IntArray | None = None
     agreed: Mapping[str, BoolArray] = field(default_factory=dict)
     missing_file: str = ""
+    key_tables: Mapping[str, KeyTable] = field(default_factory=dict)
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -222,7 +234,7 @@ class Release(HasMicrodata):
     @property
     def private(self) -> PrivateContent:
         """What goes into its private file."""
-        return PrivateContent(self.partitions, self.matrices, self.rows, self.agreed)
+        return PrivateContent(self.partitions, self.matrices, self.rows, self.agreed, self.key_tables)
 
     @property
     def incomplete(self) -> str:
@@ -256,6 +268,29 @@ class Release(HasMicrodata):
             elif hint.no_amount and name in self.provenance.attributes and not data[name].is_categorical:
                 found.append(f"column '{name}' was masked like an amount; {hint.text}")
         return tuple(found)
+
+    def with_new_ids(self, original: Any) -> Release:
+        """The same release with random new identifiers in the place of identifiers, which are otherwise left out, of
+        household numbers, and of the ids of series and nodes: the same for all records that had the same one.
+
+        They are drawn from the seed, the original and all steps, and have nothing to do with the order of the records
+        or of the old ones. `key_tables` tell which became which; a saved release has them in its private file only.
+        """
+        if self.provenance.new_ids:
+            return self
+        if self.provenance.seed is None:
+            raise ParameterError("the seed of this release is not known, so no identifiers can be drawn from it")
+        schema = self.provenance.schema
+        check_new_ids(schema, keep_household_ids=self.provenance.keep_household_ids)
+        before = as_microdata(original)
+        if before.digest() != self.provenance.input_digest:
+            raise ParameterError(
+                "this is not the table that the release was made from, so its identifiers are not known"
+            )
+        streams = self.provenance.streams_of_release(self.data)
+        data, key_tables = with_new_ids(self.data, before, self.rows, id_attributes(schema), streams)
+        provenance = replace(self.provenance, new_ids=True, left_out=())
+        return replace(self, data=data, provenance=provenance, key_tables=key_tables)
 
     def shuffled(self) -> Release:
         """The same release with its records in an order drawn from the seed, which tells nothing of the original's.
@@ -383,6 +418,7 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
         versions=dict(manifest.get("versions") or {}),
         keep_household_ids=plan.keep_household_ids,
         shuffled=plan.shuffle,
+        new_ids=plan.new_ids,
         members_differ=dict(manifest.get("members_differ") or {}),
     )
     notes = map(Note.from_plain, manifest.get("notes") or ())

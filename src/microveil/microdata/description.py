@@ -13,7 +13,7 @@ from microveil.display import html_table, number, paragraph, text_table
 from microveil.errors import DataError
 from microveil.microdata.frames import distinct_values
 from microveil.microdata.hints import hints
-from microveil.microdata.microdata import Microdata, as_microdata, count
+from microveil.microdata.microdata import Microdata, as_microdata, count, encoded
 from microveil.microdata.schema import Attribute, Schema
 
 # more categories than this, or nearly as many as records, are rather names or texts than a domain worth declaring
@@ -58,7 +58,7 @@ class Description:
         """The cells of a table with the columns `HEAD`."""
         return [
             (
-                *(row["name"], row["kind"], ", ".join(row["roles"])),
+                *(row["name"], row["kind"], ", ".join([*row["roles"], *(["of household"] if "level" in row else [])])),
                 *(number(row[key]) for key in ("distinct", "missing", "mean", "standard_deviation")),
                 {None: "", "problem": "problem", "incomplete": "incomplete"}.get(
                     row["looks_like"], f"{row['looks_like']}?"
@@ -138,8 +138,31 @@ def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
             row.update(_cells(data, attribute))
         except DataError as problem:  # a bad column is what one looks for here, so it must not end the description
             row["looks_like"], row["hint"] = "problem", str(problem)
+        if attribute.level == "household":
+            row["level"] = attribute.level
+            problem_of_level = _members(data, attribute)
+            if problem_of_level:
+                said = (f"{row['hint']}; " if row["hint"] else "") + problem_of_level
+                row["looks_like"], row["hint"] = row["looks_like"] or "problem", said
         rows.append(row)
     return rows
+
+
+def _members(data: Microdata, attribute: Attribute) -> str:
+    """What keeps an attribute of the household from being one; empty where members have the same value."""
+    household = data.schema.household
+    if household is None:
+        return "declared as an attribute of the household, but no attribute is the household number: --household NAME"
+    home, cells = (encoded(data.arrow(name)) for name in (household, attribute.name))
+    known = home[1] < len(home[0])  # a record without a household number is one of its own
+    pairs = np.unique(np.column_stack([home[1], cells[1]])[known], axis=0)[:, 0]
+    differing = int((np.bincount(pairs) > 1).sum()) if len(pairs) else 0
+    if not differing:
+        return ""
+    return (
+        f"declared as an attribute of the household, but members of {count(differing, 'household')} differ; those with "
+        "the same values are masked as one household, so correct errors first"
+    )
 
 
 def _variable(data: Microdata, variable: str) -> dict[str, Any]:

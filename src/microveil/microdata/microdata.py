@@ -105,6 +105,7 @@ class Microdata:
         weight: str | None = None,
         household: str | None = None,
         strata: Sequence[str] | None = None,
+        household_attributes: Sequence[str] | None = None,
         numeric: Sequence[str] | None = None,
         ordinal: Sequence[str] | Mapping[str, Sequence[Category] | None] | None = None,
         nominal: Sequence[str] | None = None,
@@ -120,6 +121,7 @@ class Microdata:
         and time, "wide" for one with a row for every series.
         With `graph`, a table of edges, its records are nodes, which the edges name as the column `node` does; where
         none is declared, that is a column called node or id, else the first one.
+        The `household_attributes` belong to the household, not to the person: members get one released value.
         Attributes of the kind `location` hold names of places; where they have no hierarchy, the gazetteer gives one.
         Ordinal attributes have the order of their domain, of numbers, ranges or a usual scale; where there is none,
         it must be given: `ordinal={"size": ["small", "medium", "large"]}`.
@@ -163,6 +165,12 @@ class Microdata:
             stratum=strata,
             node=node,
         )
+        complete = complete.with_household_attributes(household_attributes)
+        if household_attributes and complete.household is None:
+            raise SchemaError(
+                "attributes of the household are declared, but not the household number; declare it with --household "
+                "NAME or household="
+            )
         if panel is not None and not panel.is_read:
             from microveil.microdata.panel_forms import read_wide
 

@@ -19,6 +19,7 @@ from microveil.parameters import raised_by, what_is_wrong
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
 Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum", "series", "node"]
+Level = Literal["record", "household"]
 MissingPolicy = Literal["own category", "wildcard", "not applicable", "refuse"]
 Category = str | int | float | bool
 
@@ -36,6 +37,8 @@ class Attribute(pydantic.BaseModel):
     (the question did not arise, so the cell stays as it is); or refuse, when there must be none.
     `domain` lists the valid categories in order; for a numeric attribute `range` gives the smallest and largest value.
     The hierarchy of a numeric attribute is one of intervals, or lists the numbers that occur.
+    With the `level` "household" it is an attribute of the household, such as tenure or household income: every method
+    masks it once for each household, and all members get the same released value.
     """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -43,6 +46,7 @@ class Attribute(pydantic.BaseModel):
     name: str = pydantic.Field(min_length=1)
     kind: Kind
     roles: tuple[Role, ...] = ()
+    level: Level = "record"
     domain: tuple[Category, ...] | None = None
     range: tuple[float, float] | None = None
     hierarchy: Annotated[Hierarchy | Intervals | None, pydantic.BeforeValidator(hierarchy_from_plain)] = None
@@ -89,6 +93,8 @@ class Attribute(pydantic.BaseModel):
                 raise ValueError(f"its hierarchy has no place for {len(lacking)} of its categories")
         if "identifier" in self.roles and len(self.roles) > 1:
             raise ValueError("an identifier is never released, so it can have no other role")
+        if self.level == "household" and "household" in self.roles:
+            raise ValueError("the household number is no attribute of the household; level is for what members share")
         if "weight" in self.roles and self.kind != "numeric":
             raise ValueError("a weight must be numeric")
         return self
@@ -125,6 +131,8 @@ class Attribute(pydantic.BaseModel):
         values: dict[str, Any] = {"kind": self.kind}
         if self.roles:
             values["role"] = self.roles[0] if len(self.roles) == 1 else list(self.roles)
+        if self.level != "record":
+            values["level"] = self.level
         for name in ("domain", "range"):
             if getattr(self, name) is not None:  # a domain without categories is one too
                 values[name] = list(getattr(self, name))
@@ -273,6 +281,11 @@ class Schema:
         return next(iter(self.having("household")), None)
 
     @property
+    def household_attributes(self) -> tuple[str, ...]:
+        """The names of the attributes that are declared as ones of the household."""
+        return tuple(a.name for a in self.attributes if a.level == "household")
+
+    @property
     def node(self) -> str | None:
         """The column that the edges of a graph name its nodes by."""
         return next(iter(self.having("node")), None)
@@ -342,6 +355,21 @@ class Schema:
             for name in self.expanded(names or ()):
                 changed[name] = _with_kind(self[name], kind)
         return self.replacing(*changed.values())
+
+    def with_household_attributes(self, names: Sequence[str] | str | None) -> Schema:
+        """Declare anew which attributes are ones of the household; None leaves them as they are.
+
+        >>> schema = Schema([Attribute(name="home", kind="nominal"), Attribute(name="rent", kind="numeric")])
+        >>> schema.with_household_attributes(["rent"])["rent"].level
+        'household'
+        """
+        if names is None:
+            return self
+        chosen = self.expanded([names] if isinstance(names, str) else names)
+        for name in chosen:
+            self[name]
+        levels = {a.name: "household" if a.name in chosen else "record" for a in self.attributes}
+        return self.replacing(*(a.changed(level=levels[a.name]) for a in self if a.level != levels[a.name]))
 
     def in_words(self, text: str) -> str:
         """A sentence in which the list of all columns of a variable of a table of series is its name."""

@@ -24,7 +24,8 @@ class IdentifiersRule(Rule):
     source: ClassVar[str] = "Willenborg and de Waal (2001)"
 
     allowed: tuple[str, ...] = parameter(
-        default=(), help="columns that look like identifiers or numbers of households and are none"
+        default=(),
+        help="columns that look like identifiers or numbers of households and are none, or that have new identifiers",
     )
 
     def check(self, table: Checked) -> list[Finding]:
@@ -36,7 +37,7 @@ class IdentifiersRule(Rule):
         }
         found = [
             self.failed(f"column '{name}' is declared as a direct identifier", "leave it out", attribute=name)
-            for name in sorted(declared)
+            for name in sorted(declared - set(self.allowed))
         ]
         found += [
             self.failed(

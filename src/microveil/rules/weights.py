@@ -74,7 +74,7 @@ class WeightsRule(Rule):
             f"{count(int(rare.sum()), 'weight')} in {name} {'is' if rare.sum() == 1 else 'are'} shared by fewer than "
             f"{self.at_least} {units}s ({count(few, units)})"
         )
-        advice = f"round or microaggregate {name}, such as by mdav with k = {self.at_least}"
+        advice = f"group the weights: weight-microaggregation with k = {self.at_least}"
         return [self.failed(told, advice, weights=int(rare.sum()), **{f"{units}s": few})]
 
     def _small(self, table: Checked, name: str) -> list[Finding]:

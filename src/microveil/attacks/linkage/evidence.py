@@ -328,6 +328,9 @@ class _Reading:
     def _said(
         self, method: Method, treated: tuple[str, ...], streams: PublicStreams
     ) -> Mapping[tuple[str, ...], Statement]:
+        original = self.pair.original
+        if original.schema.household and any(original[name].level == "household" for name in treated):
+            return {}  # the method saw households, and its statement would be about persons
         try:
             return method.likelihood(self.pair.original.select(self.attributes), treated, streams)
         except MicroveilError as problem:

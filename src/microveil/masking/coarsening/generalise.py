@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import DataError, GuaranteeError, ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OfHouseholds
 from microveil.masking.coarsening.attribute_levels import AttributeLevels, levels_of
 from microveil.masking.coarsening.class_demands import (
     ClassModels,
@@ -28,6 +28,7 @@ from microveil.masking.notes import (
     HIERARCHY_PROPOSED,
     LEVEL_OF_ATTRIBUTE,
     LEVELS_CHOSEN,
+    NO_RECORD_SUPPRESSED,
     OPTIMUM_NOT_PROVEN,
     OPTIMUM_PROVEN,
     Note,
@@ -69,6 +70,9 @@ class Generalise(Method):
     With several `passes` the records that one pass suppresses are generalised again by themselves, at the levels that
     are best for them (local recoding), so that fewer are suppressed in the end.
 
+    Where attributes are masked that the schema declares as ones of the household, no record is suppressed and there is
+    one pass: members then have the same released value, and k holds over the records.
+
     Attributes without a hierarchy get one that their values suggest; a note says which. Labels are published unless
     told otherwise; values at level 0 stay as they are.
 
@@ -86,6 +90,7 @@ class Generalise(Method):
     suppresses: ClassVar[bool] = True
     joint: ClassVar[bool] = True
     random: ClassVar[bool] = False
+    of_households: ClassVar[OfHouseholds] = "itself"
     summary: ClassVar[str] = (
         "full-domain generalisation: the levels of all hierarchies that keep most, proven, under k-anonymity, "
         "l-diversity, t-closeness and others"
@@ -231,6 +236,12 @@ class Generalise(Method):
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")
+        shared = tuple(name for name in attributes if data[name].level == "household")
+        if shared and data.schema.household is not None and (self.suppression > 0 or self.passes > 1):
+            whole: Generalise = replace(self, suppression=0.0, passes=1)
+            masked = whole._mask(data, attributes, streams, progress)
+            told = NO_RECORD_SUPPRESSED(method=self.name, attributes=shared)
+            return replace(masked, notes=(told, *masked.notes))
         problem = _Problem.of(self, data, attributes)
         progress(0.05, f"{self.name}: levels read")
         levels, labels, notes = problem.solved(self.passes, Part(progress, 0.05, 0.9))

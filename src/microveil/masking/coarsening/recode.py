@@ -11,7 +11,7 @@ import pyarrow as pa
 import pydantic
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OfHouseholds
 from microveil.masking.coarsening.coarse import (
     Centre,
     Coarse,
@@ -80,6 +80,7 @@ class Recode(Method):
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2; Marés (2013), section 2.3.5"
     searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, groups=Whole(2, 50), leave=OneOf((0.0, 0.01, 0.05)))
     random: ClassVar[bool] = False
+    of_households: ClassVar[OfHouseholds] = "itself"  # the same value becomes the same everywhere
     quick: ClassVar = {"k": 2, "leave": 0.5}
 
     by: By = parameter(default="automatic", help="how values are merged")

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.masking.base import Masked, Method
-from microveil.masking.notes import RELEASED_AS_THEY_ARE, Note
+from microveil.masking.base import Masked, Method, OfHouseholds
+from microveil.masking.households import household_of
+from microveil.masking.notes import HOUSEHOLDS_DRAWN, RELEASED_AS_THEY_ARE, Note
 from microveil.masking.preparation.strata import stratum_numbers
 from microveil.microdata import Microdata
 from microveil.microdata.equivalence_classes import key_codes
@@ -26,8 +27,9 @@ class Sampling(Method):
     """Releases a random part of the records, in their order; nobody can be sure that a person is in it.
 
     The sample is a share of the records (rounded up) or a number of them; stratified, it has that share of every
-    stratum. It protects categories. Numbers come out as they went in, so whoever has them from elsewhere finds their
-    record: mask numeric attributes too.
+    stratum. Where the schema declares attributes of the household, whole households are drawn, and share and size
+    count these; a household is in its first member's stratum. Sampling protects categories. Numbers come out as they
+    went in, so whoever has them from elsewhere finds their record: mask numeric attributes too.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"job": ["cook", "nurse", "cook", "judge"], "w": [10.0, 20.0, 10.0, 30.0]}, weight="w")
@@ -43,6 +45,7 @@ class Sampling(Method):
     missing: ClassVar[str] = "missing cells are released as they are; a missing stratum is a stratum of its own"
     weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"
     changes_values: ClassVar[bool] = False
+    of_households: ClassVar[OfHouseholds] = "itself"
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
 
     share: float = parameter(default=0.5, help="share of the records to release, rounded up", gt=0, le=1)
@@ -59,23 +62,37 @@ class Sampling(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         for name in attributes:
             key_codes(data, name)  # refuses what the schema does not allow
-        strata = self._strata(data)
+        unit, first = self._units(data)
+        strata = self._strata(data)[first]
         sizes = np.bincount(strata)
-        wanted = self._wanted(sizes)
-        order = np.lexsort((streams.generator("records").random(len(data)), strata))
-        position = np.arange(len(data)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = np.sort(order[position < wanted[strata[order]]])
+        wanted = self._wanted(sizes, "records" if len(first) == len(data) else "households")
+        order = np.lexsort((streams.generator("records").random(len(first)), strata))
+        position = np.arange(len(first)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        drawn = np.zeros(len(first), dtype=np.bool_)
+        drawn[order[position < wanted[strata[order]]]] = True
+        rows = np.flatnonzero(drawn[unit])
         progress(0.9, f"{self.name}: records drawn")
         columns, changed = {}, []
         weight = data.schema.weight
         if weight is not None and self.adjust and len(rows) < len(data):
-            values = data.numbers(weight).values / np.maximum(wanted / sizes, 1e-300)[strata]
+            values = data.numbers(weight).values / np.maximum(wanted / sizes, 1e-300)[strata][unit]
             limits = data[weight].range
             if limits is not None and np.nanmax(values[rows]) > limits[1]:
                 changed.append(data[weight].changed(range=None))
             unlimited = replace(data, schema=data.schema.replacing(*changed))
             columns[weight] = unlimited.number_column(weight, values)
-        return Masked(columns, notes=self._notes(data, attributes), attributes=tuple(changed), rows=rows)
+        notes = self._notes(data, attributes)
+        if len(first) < len(data):
+            notes += (HOUSEHOLDS_DRAWN(method=self.name, drawn=int(drawn.sum()), of=len(first)),)
+        return Masked(columns, notes=notes, attributes=tuple(changed), rows=rows)
+
+    @staticmethod
+    def _units(data: Microdata) -> tuple[IntArray, IntArray]:
+        """What is drawn: the number of each record's unit, and the first record of each unit."""
+        household = household_of(data) if data.schema.household_attributes else None
+        if household is None:
+            return np.arange(len(data)), np.arange(len(data))
+        return household, np.unique(household, return_index=True)[1]
 
     def _strata(self, data: Microdata) -> IntArray:
         """The number of each record's stratum; one for all in a simple sample."""
@@ -83,14 +100,14 @@ class Sampling(Method):
             return np.zeros(len(data), dtype=np.int64)
         return stratum_numbers(data, f"{self.name}: stratified = True is not allowed")
 
-    def _wanted(self, sizes: IntArray) -> IntArray:
-        """How many records of each stratum are released; a number is divided by size, the largest remainders first."""
+    def _wanted(self, sizes: IntArray, units: str) -> IntArray:
+        """How many units of each stratum are released; a number is divided by size, the largest remainders first."""
         if self.size is None:
             # a share such as 0.1 of 30 must not become 4 through rounding
             return np.array([math.ceil(self.share * size * (1.0 - 1e-12)) for size in sizes], dtype=np.int64)
         total = int(sizes.sum())
         if self.size > total:
-            raise ParameterError(f"sampling: size = {self.size} is not allowed; the table has {total:,} records")
+            raise ParameterError(f"sampling: size = {self.size} is not allowed; the table has {total:,} {units}")
         quotas = self.size * sizes / total
         wanted = np.floor(quotas + 1e-9).astype(np.int64)
         largest = np.argsort(-(quotas - wanted), kind="stable")

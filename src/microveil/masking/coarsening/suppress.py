@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 import pydantic
 
 from microveil.errors import DataError, GuaranteeError, ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OfHouseholds
 from microveil.masking.guarantees import Guarantees
-from microveil.masking.notes import CELLS_EMPTIED, CELLS_OF_ATTRIBUTE, NO_CELL_EMPTIED, Note
+from microveil.masking.households import household_of, units_of
+from microveil.masking.notes import CELLS_EMPTIED, CELLS_OF_ATTRIBUTE, CELLS_OF_MEMBERS, NO_CELL_EMPTIED, Note
 from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.combinations import (
@@ -32,7 +33,7 @@ from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
 from microveil.randomness import Streams
-from microveil.typing import BoolArray, FloatArray
+from microveil.typing import BoolArray, FloatArray, IntArray
 
 
 @parameterised
@@ -57,6 +58,9 @@ class Suppress(Method):
     sampling weights, instead of all keys together: `"age,sex,region >= 5"`, `"every pair of keys >= 3"`, `"every triple
     >= 100 population"`. All of them hold at once in the end: where an empty cell is a category of its own, cells
     emptied for one combination can make an earlier one rare again, so all are gone through until none is.
+
+    A cell of an attribute that the schema declares as one of the household is emptied for all members who have the
+    same value. Where that makes another combination rare, cells are emptied again, until k holds over the records.
 
     Recode first what has many categories; a numeric key with many distinct values is refused. The result is counted
     again at the end, as every guarantee is.
@@ -85,6 +89,7 @@ class Suppress(Method):
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
     searched: ClassVar[Ranges] = ranges(k=Whole(2, 10))
     random: ClassVar[bool] = False
+    of_households: ClassVar[OfHouseholds] = "itself"
     quick: ClassVar = {"k": 2, "most_values": 1000}
 
     k: int = parameter(default=3, help="fewest records that share every combination of keys", ge=1, le=MOST_RECORDS)
@@ -130,6 +135,28 @@ class Suppress(Method):
             raise ParameterError(f"suppress: importance = {self.importance} is not allowed; each must be above 0")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        masked = self._emptied_once(data, attributes, progress)
+        shared = tuple(name for name in attributes if data[name].level == "household")
+        household = household_of(data) if shared else None
+        if household is None:
+            return masked
+        units = {name: units_of(data, household, [name]) for name in shared}
+        notes, described = list(masked.notes), {attribute.name: attribute for attribute in masked.attributes}
+        while True:
+            released = data.with_columns(masked.columns, tuple(described.values()))
+            left = {name: _shown_by_members(data, released, name, units[name]) for name in shared}
+            if not any(cells.any() for cells in left.values()):
+                return replace(masked, notes=tuple(notes), attributes=tuple(described.values()))
+            listed = tuple(_cells_of(name, cells) for name, cells in left.items() if cells.any())
+            total = sum(int(cells.sum()) for cells in left.values())
+            notes.append(CELLS_OF_MEMBERS(method=self.name, cells=total, attributes=listed))
+            spread = released.with_columns({name: _emptied(released, name, cells) for name, cells in left.items()})
+            masked = self._emptied_once(spread, attributes, progress)
+            notes += masked.notes
+            described |= {attribute.name: attribute for attribute in masked.attributes}
+
+    def _emptied_once(self, data: Microdata, attributes: tuple[str, ...], progress: Progress) -> Masked:
+        """The cells emptied so that no combination is rare, without a look at households."""
         listed = combinations_of(self.combinations) if self.combinations else ()
         keys = self._with_policies(data, _attributes_in(listed, attributes) if listed else attributes)
         if listed:
@@ -267,6 +294,18 @@ def _check_all(released: Microdata, attributes: Sequence[str], listed: Iterable[
         found = counter.count(asked)
         if not found.holds:
             raise GuaranteeError(f"'{asked}' does not hold together with the other combinations: {found.sentence}")
+
+
+def _shown_by_members(before: Microdata, after: Microdata, name: str, units: IntArray) -> BoolArray:
+    """Cells that still show what was emptied in the record of another member of the same household."""
+    emptied = (after.missing_states(name) == SYSTEM_MISSING) & (before.missing_states(name) != SYSTEM_MISSING)
+    affected = np.zeros(int(units.max()) + 1, dtype=np.bool_)
+    affected[units[emptied]] = True
+    return np.asarray(affected[units] & ~emptied & (after.missing_states(name) != SYSTEM_MISSING))
+
+
+def _cells_of(name: str, cells: BoolArray) -> Note:
+    return CELLS_OF_ATTRIBUTE(attribute=name, cells=int(cells.sum()))
 
 
 def _emptied(data: Microdata, name: str, cells: BoolArray) -> pa.Array:

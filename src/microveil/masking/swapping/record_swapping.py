@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OfHouseholds
 from microveil.masking.households import compositions, household_of, units_of
 from microveil.masking.notes import HOUSEHOLDS_SWAPPED, NO_PARTNER, Note
 from microveil.masking.ranges import GROUP_SIZES, Interval, Ranges, ranges
@@ -71,6 +71,7 @@ class RecordSwapping(Method):
     kinds: ClassVar[tuple[str, ...]] = KINDS
     joint: ClassVar[bool] = True
     detaches_values: ClassVar[bool] = True
+    of_households: ClassVar[OfHouseholds] = "members"
     missing: ClassVar[str] = (
         "a household whose place is missing is not swapped; in similar attributes missing agrees with missing only, "
         "and in risk attributes as their schema says"
