@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -168,7 +169,7 @@ def risk(
         console().print(shares)
     say(found.assumption)
     if advise and advice is not None:
-        _print_advice(advice, words_of(path, table), None if plan_out is None else str(plan_out))
+        _print_advice(advice, words_of(path, table))
     if records is not None:
         say(f"risks of single records written to {records}; keep this file private")
     if plan_out is not None:
@@ -189,7 +190,7 @@ def _plan_of(advice: RiskAdvice, proposal: int | None) -> Plan:
     return advice.best[proposal - 1].plan
 
 
-def _print_advice(advice: RiskAdvice, table: Sequence[str], plan: str | None) -> None:
+def _print_advice(advice: RiskAdvice, table: Sequence[str]) -> None:
     from rich.table import Table
 
     say("")
@@ -210,5 +211,11 @@ def _print_advice(advice: RiskAdvice, table: Sequence[str], plan: str | None) ->
         console().print(shown)
     say(LOST)
     say(advice.outcome)
-    for proposal in advice.best[:1]:
-        say(f"the first: {proposal.command(table, plan or 'plan.toml')}")
+    typed = {at: one.command(table) for at, one in enumerate(advice.best, start=1)}
+    for at, command in typed.items():
+        if "--plan" not in shlex.split(command):
+            say(f"{at}: {command}")
+    if any("--plan" in shlex.split(command) for command in typed.values()):
+        say(
+            "the others: write the plan with --plan-out plan.toml --proposal NUMBER, then protect with --plan plan.toml"
+        )

@@ -70,10 +70,10 @@ def page_of(
     numbers = (
         ("expected re-identifications", f"{number(summary.expected)} ({summary.share:.3g} %)"),
         ("largest risk of a record", f"{summary.largest:.4g}"),
-        (f"records above {summary.threshold:g}", f"{summary.above:,}"),
+        (f"records above {summary.threshold:.3g}", f"{summary.above:,}"),
         ("uniques on the keys", f"{summary.uniques:,}"),
     )
-    words = records_at_risk(summary, f"a risk of re-identification above {summary.threshold:g}")
+    words = records_at_risk(summary, f"a risk of re-identification above {summary.threshold:.3g}")
     return render(
         "risk_page.html",
         version=microveil.__version__,

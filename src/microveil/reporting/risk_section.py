@@ -81,7 +81,7 @@ def _histogram(histogram: RiskHistogram, what: str, threshold: float, meaning: s
         x_title="risk: probability of re-identification (logarithmic)",
         y_title=what,
         threshold=threshold,
-        threshold_text=f"threshold {threshold:g}",
+        threshold_text=f"threshold {threshold:.3g}",
     )
     return Picture(svg, f"{title}. {meaning[0].upper()}{meaning[1:]}")
 
@@ -96,7 +96,7 @@ def _keys(profile: RiskProfile) -> Picture | None:
         {"fewer": [whole - left for left in without.values()]},
         title="What each key adds to the risk",
         description="For each key, by how much the expected re-identifications fall for who does not know it.",
-        x_title="fewer expected re-identifications without the key",
+        x_title="fewer expected without the key",
         number="{:,.4g}",
         width=430.0,
     )

@@ -106,7 +106,9 @@ class RiskProfile:
 
     @property
     def without_each_key(self) -> dict[str, float]:
-        """The key without which least is left first."""
+        """The key without which least is left first; none where the keys are the values of series."""
+        if len(self.found.named) < len(self.found.keys):
+            return {}
         return dict(sorted(self.found.without_each_key.items(), key=lambda item: item[1]))
 
     @property

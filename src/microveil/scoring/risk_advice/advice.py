@@ -93,11 +93,11 @@ class Proposal:
     def python(self) -> str:
         """The call that makes the changes, for a table `data`."""
         listed = "".join(f"mv.Step({s.method!r}, {dict(s.parameters)!r}, {s.attributes!r}), " for s in self.steps)
-        call = f"mv.protect({{}}, mv.Plan(({listed.strip()})))"
-        if not self.left_out:
-            return call.format("data")
-        changed = ", ".join(f"data.schema[{name!r}].changed(roles=('identifier',))" for name in self.left_out)
-        return call.format(f"data.with_schema(data.schema.replacing({changed}))")
+        table = "data"
+        if self.left_out:
+            changed = ", ".join(f"data.schema[{name!r}].changed(roles=('identifier',))" for name in self.left_out)
+            table = f"data.with_schema(data.schema.replacing({changed}))"
+        return f"mv.protect({table}, mv.Plan(({listed.strip()})))"
 
     def command(self, table: Sequence[str] = ("people.csv",), plan: str = "plan.toml", out: str = "safe.csv") -> str:
         """The command line that makes the changes; `table` are the words that name and describe the table. Several
@@ -262,7 +262,8 @@ def advise_risk(
     Numbers are put in intervals of round widths or rounded, both ends of ordered attributes coded as one value, rare
     categories merged, hierarchies climbed (declared ones, or those that `propose_hierarchy` finds), attributes left
     out, and where few records are rare, cells suppressed. Each proposal says what it does to the expected
-    re-identifications and what it loses, and makes the release (`proposal.mask(data)`), in which the number is the one promised.
+    re-identifications and what it loses, and makes the release (`proposal.mask(data)`), in which the number is the one
+    promised.
 
     Then changes are joined one after the other, until at most `target` re-identifications are expected, or without a
     target until no record has a risk above the threshold, in at most `steps` changes (3 without a target). `seconds` of
@@ -357,7 +358,7 @@ class _Adviser:
         for place, name in enumerate(keys):
             progress(place / len(keys), f"advising: {name}")
             wanted = changes_of(self.data, name)
-            if len(keys) > 1:
+            if len(keys) > 1 and not self._is_in_series(name):
                 wanted.append(dropped(name))
             for change in wanted:
                 if self._is_late():
@@ -417,6 +418,10 @@ class _Adviser:
         return Proposal(
             one.changes, self.found.summary, one.risk.summary, one.risk.keys, one.lost, homes, self.data.schema
         )
+
+    def _is_in_series(self, name: str) -> bool:
+        panel = self.data.schema.panel
+        return panel is not None and name in panel.all_columns
 
     def _is_late(self) -> bool:
         if time.process_time() > self.deadline:
