@@ -68,12 +68,14 @@ if TYPE_CHECKING:
     from microveil.release_files import read_release
     from microveil.reporting import risk_utility
     from microveil.reporting.report import report
+    from microveil.reporting.risk_page import risk_page
     from microveil.reporting.solution_space import solution_space_page
     from microveil.rules.checking import RuleCheck, check
     from microveil.rules.pack import RulePack
     from microveil.scoring import Assessment, Score, ScoreRule, assess, decisions, score
     from microveil.scoring.optimising import Optimum, grid, optimise
     from microveil.scoring.repeated import RepeatedScore, repeated_score
+    from microveil.scoring.risk_advice.advice import Proposal, RiskAdvice, advise_risk
     from microveil.search import Found, search, toolbox
     from microveil.strengthening import Strengthened, protect_until, stronger
     from microveil.study import Candidate, Study, compare, run_study
@@ -117,11 +119,13 @@ _HOMES = {
     "registry": ("method", "attack", "loss"),
     "release_files": ("read_release",),
     "reporting.report": ("report",),
+    "reporting.risk_page": ("risk_page",),
     "reporting.solution_space": ("solution_space_page",),
     "rules.checking": ("RuleCheck", "check"),
     "rules.pack": ("RulePack",),
     "scoring": ("Assessment", "Score", "ScoreRule", "assess", "score"),
     "scoring.optimising": ("Optimum", "grid", "optimise"),
+    "scoring.risk_advice.advice": ("Proposal", "RiskAdvice", "advise_risk"),
     "scoring.repeated": ("RepeatedScore", "repeated_score"),
     "search": ("Found",),
     "strengthening": ("Strengthened", "protect_until", "stronger"),
@@ -152,7 +156,8 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "MicroPerturbation", "SecureMean", "Barycentre",
     "object_migration", "ward_groups",
     "resampled_table", "is_valid_rank_swap", "to_matrix_mask", "MatrixMask",
-    "risk_of_file", "FileRisk", "assess", "Assessment", "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
+    "risk_of_file", "FileRisk", "advise_risk", "RiskAdvice", "Proposal", "assess", "Assessment",
+    "Headline", "Score", "ScoreRule", "Attack", "Risk", "Battery",
     "run_battery", "explain_risk", "attack_versions", "Versions", "combine_versions", "DistanceLinkage",
     "IntervalDisclosure", "unique_in_both", "real_anonymity", "shared_groups", "Anonymity", "disclosure_of",
     "Disclosure", "log_linear_risk", "LogLinearEstimate", "population_uniques", "PopulationUniques", "delta_presence",
@@ -160,7 +165,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "search", "Found", "toolbox", "series", "graphs", "locations", "table", "tables", "ProtectedTable",
     "QueryServer", "Question", "Answer", "queries",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
-    "decisions", "report", "risk_utility", "solution_space_page",
+    "decisions", "report", "risk_page", "risk_utility", "solution_space_page",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

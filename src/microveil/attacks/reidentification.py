@@ -27,6 +27,7 @@ from microveil.masking.households import household_of
 from microveil.microdata.equivalence_classes import EquivalenceClasses, beside_wildcards, equivalence_classes_of
 from microveil.microdata.microdata import Microdata, as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS, Attribute
+from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.individual_risk import Estimate, at_least_one, individual_risk, threshold_for
 from microveil.progress import Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
@@ -156,6 +157,33 @@ class FileRisk:
     household: IntArray | None = field(default=None, repr=False)
     threshold: float = THRESHOLD
     named: tuple[str, ...] = ()  # the keys as they are told to people: a series by its name
+    estimate: Estimate = "negative-binomial"
+
+    def counted_by(self, keys: Sequence[str], classes: EquivalenceClasses) -> FileRisk:
+        """The same of other combinations of the same records, such as those of changed keys."""
+        risk = individual_risk(classes.frequencies, classes.population, self.estimate)[classes.of_record]
+        return replace(self, keys=tuple(keys), classes=classes, per_record=risk, named=())
+
+    @cached_property
+    def without_each_key(self) -> Mapping[str, float]:
+        """For each key how many re-identifications are expected by the others alone, where there are others."""
+        if len(self.keys) < 2:
+            return {}
+        codes, left = self.classes.codes, {}
+        for place, name in enumerate(self.keys):
+            others = [column for column in range(len(self.keys)) if column != place]
+            merged, first = number_rows([codes[:, column] + 1 for column in others])
+            counts = np.bincount(merged, weights=self.classes.counts, minlength=len(first))
+            weights = np.bincount(merged, weights=self.classes.weights, minlength=len(first)).astype(np.float64)
+            fewer = EquivalenceClasses(
+                tuple(self.keys[column] for column in others),
+                codes[first][:, others],
+                merged[self.classes.of_record],
+                counts.round().astype(np.int64),
+                weights,
+            )
+            left[name] = float(self.counted_by(fewer.attributes, fewer).per_record.sum())
+        return left
 
     @cached_property
     def frequencies(self) -> IntArray:
@@ -469,7 +497,7 @@ def risk_of_file(
     counted = _combinations(table, names, progress)
     weighted = table.schema.weight is not None
     if given is not None and not weighted:
-        counted = replace(counted, weights=counted.counts / given)
+        counted = counted.weighing(counted.counts / given)
     total = float(counted.weights.sum())
     risk = individual_risk(counted.frequencies, counted.population, estimate)[counted.of_record]
     return FileRisk(
@@ -482,6 +510,7 @@ def risk_of_file(
         household=household_of(table),
         threshold=check_threshold(threshold),
         named=table.schema.collapsed(names),
+        estimate=estimate,
     )
 
 
@@ -505,12 +534,8 @@ def headline_of(
     before = risk_of_file(original, known, threshold=threshold, progress=first)
     if unique is None and known:
         unique = Uniqueness().assess_pair(Uniqueness.facing(pair), progress=second)
-    released = pair.original
-    same = before if len(released) == len(before.per_record) else risk_of_file(released, known, progress=third)
-    in_file = same.per_record * same.frequencies  # the chance that a person with these keys is in the file
     by_linkage = [risk.per_record for risk in linked]
-    by_values = same.per_record if unique is None else unique.per_record
-    chances = [by_values, *(chance * in_file for chance in by_linkage)]
+    chances = chances_after(pair, before, by_linkage, unique, third)
     progress(1.0, "re-identification")
     counted = _released(pair, known)
     after = _summary(chances, counted, check_threshold(threshold))
@@ -520,6 +545,20 @@ def headline_of(
         return Headline(was, became)
     told = _summary(by_linkage, counted, threshold) if by_linkage else None
     return Headline(was, became, weighted=True, in_file=told)
+
+
+def chances_after(
+    pair: Pair, before: FileRisk, by_linkage: Sequence[FloatArray], unique: Risk | None, progress: Progress = silent
+) -> list[FloatArray]:
+    """By uniqueness and by each linkage, the chance with which each released record is re-identified; NaN where it was
+    not attacked. That of a linkage is multiplied by the chance that a person with these keys is in the file."""
+    released = pair.original
+    same = before
+    if len(released) != len(before.per_record):
+        same = risk_of_file(released, pair.knowledge.attributes, progress=progress)
+    in_file = same.per_record * same.frequencies
+    by_values = same.per_record if unique is None else unique.per_record
+    return [by_values, *(chance * in_file for chance in by_linkage)]
 
 
 def _with_links(summary: RiskSummary, risks: Sequence[Risk]) -> RiskSummary:

@@ -26,6 +26,7 @@ from microveil.cli.options import (
     with_table_options,
 )
 from microveil.cli.printing import bar_for, console, fail, note, print_json, say, warn
+from microveil.cli.profiles import print_profile
 from microveil.cli.tables import manifest_beside, read_control, read_masked, read_original
 from microveil.cli.versions import attack_together, check_versions, plain_versions, print_versions
 from microveil.errors import ParameterError
@@ -33,6 +34,7 @@ from microveil.units import THRESHOLD
 
 if TYPE_CHECKING:
     from microveil.scoring import Assessment
+    from microveil.scoring.risk_profile import RiskProfile
 
 EXAMPLE = (
     "Example: microveil assess people.csv safe.csv --attacks all\n\n"
@@ -107,6 +109,7 @@ def assess(
     from microveil.progress import Part, parts
     from microveil.registry import make
     from microveil.scoring.assessing import assess_pair
+    from microveil.scoring.risk_profile import profile_of_release
 
     attack_names, loss_names = _named(attacks, "attack", "distance-linkage"), _named(losses, "loss", "il1")
     every, every_loss = attack_names == ["all"], loss_names == ["all"]
@@ -155,12 +158,13 @@ def assess(
         note(told)
     if every and others:
         note("the versions combined were attacked by distance-linkage only; name other attacks with --attacks")
+    profile = profile_of_release(assessment, pair, matched.whole)
     names = [file.name for file in files]
     if as_json:
         more = {} if together is None else {"versions": plain_versions(names, together)}
-        print_json({**assessment.to_plain(), **more})
+        print_json({**assessment.to_plain(), "profile": profile.to_plain(), **more})
     else:
-        _print_assessment(assessment)
+        _print_assessment(assessment, profile)
         if assessment.battery is not None:
             for sentence in assessment.battery.sentences():
                 say(sentence)
@@ -203,7 +207,7 @@ def _settings_of_measures(settings: Sequence[str] | None, named: Sequence[str]) 
     return by_measure
 
 
-def _print_assessment(assessment: Assessment) -> None:
+def _print_assessment(assessment: Assessment, profile: RiskProfile) -> None:
     from rich.table import Table
 
     say(assessment.heading)
@@ -218,6 +222,7 @@ def _print_assessment(assessment: Assessment) -> None:
     after = assessment.headline.after
     if after.attacked < after.records:
         say(f"after masking: measured on {after.attacked:,} of {after.records:,} records and extrapolated")
+    print_profile(profile)
     table = Table(
         title=f"attacks and losses over {', '.join(assessment.named) or 'links'}",
         title_justify="left",

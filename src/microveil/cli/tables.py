@@ -101,3 +101,14 @@ def manifest_beside(masked: Path) -> Manifest | None:
         note(f"{masked.name} is not the file its manifest was written for, so the manifest is not used")
         return None
     return found
+
+
+def words_of(path: Path, table: TableOptions) -> list[str]:
+    """The words of a command line that name and describe a table, as they were given."""
+    words = [str(path)]
+    for name, value in vars(table).items():
+        if value is True:
+            words.append(f"--{name}")
+        elif value not in (None, False):
+            words += [f"--{name}", str(value)]
+    return words

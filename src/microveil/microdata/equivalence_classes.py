@@ -8,7 +8,7 @@ could be any.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,6 +56,10 @@ class EquivalenceClasses:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def weighing(self, weights: FloatArray) -> EquivalenceClasses:
+        """The same combinations with other weights."""
+        return replace(self, weights=weights)
 
     def agreeing_with_each(self, masses: FloatArray) -> FloatArray:
         """For each combination the sums of some columns of masses over the combinations that agree with it."""

@@ -85,10 +85,10 @@ def verdict_of(found: Findings) -> Verdict:
     required = _required(found)
     passed = not _exceeds(after) and all(met for _, met in required)
     whom = " for an intruder who does not know who is in the file" if headline.weighted else ""
-    sentence = f"{_records_at_risk(after, f'a risk of re-identification above {after.threshold:g}{whom}')}."
+    sentence = f"{records_at_risk(after, f'a risk of re-identification above {after.threshold:g}{whom}')}."
     in_file = ""
     if headline.in_file is not None and _exceeds(headline.in_file):
-        in_file = f"For an intruder who does, {_records_at_risk(headline.in_file, 'one', began=True)}."
+        in_file = f"For an intruder who does, {records_at_risk(headline.in_file, 'one', began=True)}."
     numbers = (
         ("expected re-identifications", f"{number(after.expected)} (before: {number(before.expected)})"),
         k_of(guarantees),
@@ -101,7 +101,7 @@ def _exceeds(found: RiskSummary) -> bool:
     return found.largest > found.threshold + _ROUNDING
 
 
-def _records_at_risk(found: RiskSummary, risk: str, *, began: bool = False) -> str:
+def records_at_risk(found: RiskSummary, risk: str, *, began: bool = False) -> str:
     """How many records have such a risk, and the largest."""
     if not _exceeds(found):
         return f"{'no' if began else 'No'} record has {risk}"

@@ -41,6 +41,9 @@ from microveil.reporting.report_pictures import (
     risk_distribution,
 )
 from microveil.reporting.report_series import names_apart, series_pictures
+from microveil.reporting.risk_section import RiskSection, risk_section
+from microveil.scoring.risk_advice.advice import advise_on
+from microveil.scoring.risk_profile import profile_of_release
 
 _LONG = 120  # characters of a parameter
 _MOST_BARS = 30
@@ -74,6 +77,7 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         control=control_page(found),
         vulnerable=_vulnerable(per_record),
         risk_picture=risk_distribution(per_record),
+        risk=_risk_section(found),
         guarantees=guarantee_sentences(found.guarantees),
         alone=found.guarantees.below(2),
         losses=_losses(found),
@@ -88,6 +92,15 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         plan="" if found.release is None else replace(found.release.plan, seed=None).to_toml(),
         again=again,
     )
+
+
+def _risk_section(found: Findings) -> RiskSection | None:
+    """The risk of records and households, its causes and what would lower it; not of series and graphs, whose risk is
+    not that of keys alone."""
+    if found.whole.edges is not None or found.whole.schema.panel is not None:
+        return None
+    profile = profile_of_release(found.assessment, found.pair, found.whole)
+    return risk_section(found.whole, profile, advise_on(found.whole, profile.found, steps=0))
 
 
 def _done(release: Release) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from microveil.numerics.counting.distinct_rows import number_values
 from microveil.typing import FloatArray, IntArray
 
 Estimate = Literal["negative-binomial", "approximation", "ratio"]
@@ -59,8 +60,9 @@ def individual_risk(sampled: IntArray, population: FloatArray, estimate: Estimat
     if estimate == "ratio":
         return 1.0 / np.maximum(population, f)
     inverse = expected_inverse if estimate == "negative-binomial" else approximate_inverse
-    cases, case_of = np.unique(np.column_stack([f, np.maximum(population, f)]), axis=0, return_inverse=True)
-    return inverse(cases[:, 0], cases[:, 0] / cases[:, 1])[case_of.reshape(-1)]
+    persons = np.maximum(population, f)
+    case_of, first = number_values([f, persons])  # many records are the same case
+    return inverse(f[first], f[first] / persons[first])[case_of]
 
 
 def at_least_one(chances: FloatArray, groups: IntArray) -> FloatArray:

@@ -84,13 +84,17 @@ def plot_of(
     height: float,
     y_names: Sequence[str] | None = None,
     x_names: Sequence[tuple[float, str]] | None = None,
+    y_marks: Sequence[tuple[float, str]] | None = None,
 ) -> Plot:
     """Lay out axes, ticks and a legend below. `height` is that of the area for the data.
 
-    `y_names` stand at 0, -1, -2, ... of the upright axis instead of numbers; `x_names` at values of the other axis.
+    `y_names` stand at 0, -1, -2, ... of the upright axis instead of numbers; `x_names` at values of the other axis,
+    and `y_marks` at values of the upright one.
     """
     y_values = [-float(i) for i in range(len(y_names))] if y_names is not None else ticks_between(y.low, y.high)
     y_texts = [shortened(n, width * 0.3) for n in y_names] if y_names is not None else tick_texts(y_values)
+    if y_marks is not None:
+        y_values, y_texts = [value for value, _ in y_marks], [text for _, text in y_marks]
     beside = max((text_width(text) for text in y_texts), default=0.0)
     left = round(_EDGE + (_AXIS_TITLE if y.title else 0.0) + beside + _GAP, 1)
     if x_names is None:
