@@ -778,15 +778,16 @@ def cases() -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--write", action="store_true", help="record what comes out now")
+    parser.add_argument("--record", type=Path, default=RECORDED, help="where the record lies")
     asked = parser.parse_args()
     found = cases()
     if asked.write:
         record = {"machine": machine(), "cases": found}
-        RECORDED.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        asked.record.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         refused = sum(seal == REFUSED for seal in found.values())
         print(f"{len(found)} cases recorded, {refused} of them refused")
         return
-    changed = differences(json.loads(RECORDED.read_text(encoding="utf-8"))["cases"], found, exact=True)
+    changed = differences(json.loads(asked.record.read_text(encoding="utf-8"))["cases"], found, exact=True)
     print(*changed, f"{len(found)} cases, {len(changed)} differ", sep="\n")
     sys.exit(bool(changed))
 
