@@ -25,6 +25,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def reference() -> Callable[..., Microdata]:
     """Load a reference table; without the reference data the test is skipped and says so."""
