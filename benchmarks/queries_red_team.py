@@ -1,12 +1,14 @@
 """The red team against each control, on people of adult and eusilc, and linear reconstruction by the level of noise.
 
 Run with `python benchmarks/queries_red_team.py matrix` for the tables of docs/red_team.md (`eusilc:eqIncome` or
-`eusilc:eqIncome:singleton` for a part of them), with `reconstruction` for its picture, which it writes to
+`eusilc:eqIncome:singleton` for a part of them, and the names of some configurations in ROWS, with semicolons between
+them, for those rows), with `reconstruction` for its picture, which it writes to
 docs/images/linear-reconstruction.svg. The folder of the reference data is named by MICROVEIL_DATA.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -22,6 +24,8 @@ from microveil.queries.red_team.linear_reconstruction import LinearReconstructio
 from microveil.reporting.charts import Line, lines
 
 RECORDS, TARGETS, QUESTIONS, SEED = 1_000, 20, 1_000, 0
+# linear programs over all answers decide about every question, so that fewer are asked
+FEWER = {"interval-audit": (5, 40)}
 KEYS = {
     "adult": ["age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"],
     "eusilc": ["age", "rb090", "db040", "hsize", "pl030", "pb220a"],
@@ -86,13 +90,16 @@ def cell(campaign: Campaign, attack: str) -> str:
 
 def matrix(name: str, value: str, *attacks: str) -> None:
     """A row for each configuration of controls and a column for each attack, printed as they are measured."""
-    data, chosen = people(name, value), attacks or tuple(ATTACKS)
-    print(f"\n{name}, {value}: values learnt exactly + partially of {TARGETS} (questions asked)\n")
+    data, chosen, rows = people(name, value), attacks or tuple(ATTACKS), os.environ.get("ROWS", "").split(";")
+    fewer = ", ".join(f"{title} of {few} in at most {most} questions" for title, (few, most) in FEWER.items())
+    print(f"\n{name}, {value}: values learnt exactly + partially of {TARGETS} (questions asked); {fewer}\n")
     print(f"| controls | {' | '.join(chosen)} | processor s |\n|---|{'---|' * len(chosen)}---|", flush=True)
     for title, controls in configurations(name, value != "income").items():
-        began = time.process_time()
+        if rows != [""] and title not in rows:
+            continue
+        began, (targets, questions) = time.process_time(), FEWER.get(title, (TARGETS, QUESTIONS))
         found = attack_queries(
-            data, controls, targets=TARGETS, questions=QUESTIONS, seed=SEED, key="benchmark", attacks=chosen
+            data, controls, targets=targets, questions=questions, seed=SEED, key="benchmark", attacks=chosen
         )
         taken = time.process_time() - began
         print(f"| {title} | {' | '.join(cell(found, attack) for attack in chosen)} | {taken:.0f} |", flush=True)

@@ -148,6 +148,15 @@ def test_a_question_in_json_that_is_none_is_refused(serve: Serve, plain: object)
     assert answer.control == "language"
 
 
+@pytest.mark.parametrize("text", ["CALL pragma_version()", "EXPLAIN SELECT COUNT(*) FROM data", "VACUUM FULL x"])
+def test_what_analysts_write_is_not_repeated_on_the_terminal(
+    serve: Serve, text: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert serve().ask(text).is_refused
+    assert not caplog.records
+    assert capfd.readouterr() == ("", "")
+
+
 def test_nesting_without_end_is_refused(serve: Serve) -> None:
     nested: object = {"attribute": "sex", "than": "F"}
     for _ in range(3000):

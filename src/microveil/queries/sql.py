@@ -5,6 +5,7 @@ What comes out is a question of ours; the text goes nowhere else.
 
 from __future__ import annotations
 
+import logging
 import math
 from typing import Any
 
@@ -67,6 +68,7 @@ def _sqlglot() -> Any:
         raise ParameterError(
             'questions in SQL need sqlglot; pip install "microveil[queries]", or ask in the JSON form'
         ) from None
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it would repeat on the terminal what analysts write
     return sqlglot
 
 
