@@ -75,6 +75,16 @@ def test_a_wildcard_has_the_sum_over_the_categories() -> None:
     )
 
 
+def test_every_pattern_of_wildcards_has_the_sum_over_its_cells() -> None:
+    fitting, _ = sample(3)
+    model = fitting.fit([(0, 1), (1, 2)])
+    cells = full(model)
+    rng = np.random.default_rng(1)
+    codes = np.column_stack([rng.integers(-1, size, 200) for size in cells.shape])
+    wanted = [cells[tuple(slice(None) if code < 0 else int(code) for code in row)].sum() for row in codes]
+    assert model.shares(codes) == pytest.approx(wanted)
+
+
 def test_a_category_that_the_sample_lacks_has_no_share() -> None:
     model = sample(3)[0].fit([(0, 1)])
     assert model.shares(np.array([[3, 0, 0, 0]])).tolist() == [0.0]

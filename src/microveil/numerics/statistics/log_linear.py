@@ -84,8 +84,12 @@ def _share_of(table: FloatArray, codes: IntArray) -> FloatArray:
     found = np.zeros(len(codes))
     wild = codes < 0
     known = (codes < np.array(table.shape)).all(axis=1)
-    patterns, of_row = np.unique(wild, axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns):
+    if not wild.any():
+        found[known] = table[tuple(codes[known].T)]
+        return found
+    # which attributes of a row are wild, as the bits of a number: numbers are sorted much faster than rows are
+    numbers, of_row = np.unique(wild @ (1 << np.arange(wild.shape[1])), return_inverse=True)
+    for number, pattern in enumerate(numbers[:, None] >> np.arange(wild.shape[1]) & 1 > 0):
         rows = np.flatnonzero((of_row.reshape(-1) == number) & known)
         margin = table.sum(axis=tuple(np.flatnonzero(pattern).tolist()))
         found[rows] = margin[tuple(codes[rows][:, ~pattern].T)]
