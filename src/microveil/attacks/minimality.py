@@ -106,7 +106,7 @@ class Minimality(ConfidentialAttack):
         "records without a true confidential value are not attacked; a confidential cell that suppress has emptied "
         "may be any released value, others that are empty are none"
     )
-    source: ClassVar[str] = "Wong, Fu, Wang and Pei (2007); Cormode, Srivastava, Li and Li (2010)"
+    source: ClassVar[str] = "Wong et al. (2007); Cormode et al. (2010)"
 
     confidential: tuple[str, ...] | None = parameter(default=None, help=CONFIDENTIAL, min_length=1)
     assignments: int | None = parameter(
