@@ -489,10 +489,8 @@ def _chances_in(
             return [(records, few_distinct(confidential[0].counted[records], size, int(np.ceil(models.l - 1e-9)) - 1))]
     # in an order that is not that of the file
     ordered = [records[np.lexsort([one.values[records] for one in confidential])] for records, _ in held]
-    drawn, members = [], []
-    for number in sorted(
-        range(len(held)), key=lambda n: (len(ordered[n]), confidential[0].values[ordered[n]].tolist())
-    ):
+    drawn, members = list[tuple[int, IntArray]](), list[IntArray]()
+    for number in sorted(range(len(held)), key=lambda n: confidential[0].values[ordered[n]].tolist()):
         rng = PublicStreams(seed).generator("minimality", "members", str(len(drawn)))
         picked = np.argsort(rng.random((_DRAWS, len(ordered[number]))), axis=1)[:, : held[number][1]]
         drawn.append((number, picked))
