@@ -28,6 +28,7 @@ _GUIDES = (
     "survey_risk",
     "population_models",
     "generalise",
+    "syntactic_attacks",
     "series",
     "graphs",
     "tables",

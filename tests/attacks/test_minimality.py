@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microveil.attacks.assignments import Assignments
+from microveil.attacks.composition import Composition
+from microveil.attacks.definetti import DeFinetti
 from microveil.attacks.found_classes import classes_of
 from microveil.attacks.minimality import Minimality, few_distinct
 from microveil.battery import run_battery
@@ -246,3 +248,24 @@ def test_every_assignment_is_counted_once() -> None:
     found = list(Assignments.of(pair, ("town",), classes, ("ill",), ()).every())
     assert sum(one.weight for one in found) == 12  # 4! / 2!
     assert len({tuple(sorted(one.record.tolist())) for one in found}) == 1
+
+
+def test_a_known_key_that_was_left_alone_tells_records_apart() -> None:
+    towns, ill = ["Graz"] * 4 + ["Linz"] * 4, ["flu", "gout", "flu", "gout", "flu", "gout", "gout", "flu"]
+    data = people(towns, ill, sex=["f", "m"] * 3 + ["m", "f"])
+    release = Generalise(k=4, l=2).mask(data, ["town"])
+    for attack in (Minimality(), DeFinetti(), Composition()):
+        risk = attack.assess(data, release)
+        assert risk.value == 100.0, attack.name  # women have the flu and men the gout
+        assert attack.assess(data, release, ["town"]).value < 100.0
+
+
+def test_classes_that_lacked_diversity_are_found_though_other_keys_were_left_alone() -> None:
+    data, keys = pooled()
+    sex = np.where(np.arange(len(data)) % 2, "f", "m")
+    cells = {"town": data.arrow("town").to_pylist(), "sex": sex, "ill": data.arrow("ill").to_pylist()}
+    more = Microdata.of(cells, keys=["town", "sex"], confidential=["ill"])
+    more = more.with_schema(more.schema.replacing(data["town"]))
+    risk = Minimality(assignments=0, samples=0).assess(more, Generalise(k=5, l=2).mask(more, keys))
+    assert "lacked the diversity" in risk.scenario
+    assert risk.counters["chance"] > risk.counters["chance before"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from microveil.attacks.base import Risk
 from microveil.attacks.confidential import CONFIDENTIAL, MISSING, CandidateAttack, Target, mean_over, percent
-from microveil.attacks.found_classes import PARTS, in_parts, made_groups
+from microveil.attacks.found_classes import PARTS, equal_values, in_parts, made_groups
 from microveil.attacks.linkage.candidates import RECORDS
 from microveil.attacks.taxonomy import Disclosure
 from microveil.comparison.pairs import Pair
@@ -95,7 +95,7 @@ class ClassDisclosure(CandidateAttack):
             raise ParameterError(
                 f"{self.name}: groups = 'partition' is not allowed; the release does not say how it was grouped"
             )
-        labels = [_equal_values(pair, target.known) if made is None else made for target in targets]
+        labels = [equal_values(pair, target.known) if made is None else made for target in targets]
         if made is None:
             label = f"{self.name}: finding groups"
             exactly = [0.0] * len(targets)
@@ -128,17 +128,6 @@ class ClassDisclosure(CandidateAttack):
             per_attribute=per_attribute,
             reports=reports,
         )
-
-
-def _equal_values(pair: Pair, known: tuple[str, ...]) -> IntArray:
-    from microveil.comparison.columns import label_codes
-    from microveil.microdata.equivalence_classes import key_codes
-    from microveil.numerics.counting.distinct_rows import number_rows
-
-    if not known:
-        return np.zeros(len(pair), dtype=np.int64)
-    codes = [label_codes(pair, n).released if n in pair.recoded else key_codes(pair.masked, n) for n in known]
-    return number_rows([column + 1 for column in codes])[0]
 
 
 def _in_one_class(groups: IntArray, target: Target) -> FloatArray:

@@ -133,12 +133,15 @@ def classes_of(pair: Pair, known: tuple[str, ...], progress: Progress, label: st
     """The classes in which persons are looked for by the true values of these attributes.
 
     They are the groups that the release was made with, where these are known: whoever knows the keys of everybody and
-    how the release was made can form them. Else they are the released records nearest to what is known, with all that
-    are equally near.
+    how the release was made can form them, and within them tells records apart by known attributes that were not
+    masked, or as labels. Else they are the released records nearest to what is known, with all that are equally near.
     """
     made = made_groups(pair, known)
-    if made is not None:
-        return FoundClasses.of_groups(made)
+    if made is not None and pair.release is not None:
+        grouped = {name for block in pair.release.partitions for name in block}
+        masked = pair.release.provenance.attributes
+        plain = [n for n in known if n not in grouped and (n not in masked or n in pair.recoded)]
+        return FoundClasses.of_groups(number_rows([made, *(codes + 1 for codes in _released_codes(pair, plain))])[0])
     from microveil.numerics.neighbours.nearest_sets import nearest_rows
 
     found = nearest_rows(*known_tables(pair, known), np.arange(len(pair)), progress, label)
@@ -171,15 +174,27 @@ def of_row_sets(query: IntArray, row: IntArray, row_of: IntArray, persons: int) 
 
 def in_some_class(pair: Pair) -> bool:
     """Whether the release has classes: on the whole at least two records for every combination of released keys."""
-    from microveil.comparison.columns import label_codes
-    from microveil.microdata.equivalence_classes import key_codes
-
     if made_groups(pair, pair.attributes) is not None:
         return True
     confidential = pair.original.schema.confidential
     known = [name for name in pair.attributes if name in pair.masked.names and name not in confidential]
-    codes = [label_codes(pair, n).released if n in pair.recoded else key_codes(pair.masked, n) for n in known]
+    codes = _released_codes(pair, known)
     return bool(known) and 2 * len(number_rows([column + 1 for column in codes])[1]) <= len(pair)
+
+
+def equal_values(pair: Pair, known: Sequence[str]) -> IntArray:
+    """Which records have equal released values of these attributes."""
+    if not known:
+        return np.zeros(len(pair), dtype=np.int64)
+    return number_rows([column + 1 for column in _released_codes(pair, known)])[0]
+
+
+def _released_codes(pair: Pair, names: Sequence[str]) -> list[IntArray]:
+    """The released values of attributes as codes, labels as they are; -1 for a wildcard."""
+    from microveil.comparison.columns import label_codes
+    from microveil.microdata.equivalence_classes import key_codes
+
+    return [label_codes(pair, n).released if n in pair.recoded else key_codes(pair.masked, n) for n in names]
 
 
 def made_groups(pair: Pair, attributes: Sequence[str]) -> IntArray | None:

@@ -21,6 +21,7 @@ from microveil.attacks.found_classes import (
     classes_of,
     common_value_codes,
     in_parts,
+    made_groups,
 )
 from microveil.comparison.drawing import content_of, in_drawn_order
 from microveil.comparison.pairs import Pair
@@ -33,6 +34,7 @@ from microveil.masking.coarsening.suppress import Suppress
 from microveil.masking.notes import LEVELS_CHOSEN
 from microveil.masking.replaying import class_of, method_of, replayed
 from microveil.microdata import Microdata
+from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.parameters import LARGEST_SEED, parameter, parameterised
@@ -106,7 +108,7 @@ class Minimality(ConfidentialAttack):
         "records without a true confidential value are not attacked; a confidential cell that suppress has emptied "
         "may be any released value, others that are empty are none"
     )
-    source: ClassVar[str] = "Wong, Fu, Wang and Pei (2007); Cormode, Srivastava, Li and Li (2010)"
+    source: ClassVar[str] = "Wong et al. (2007); Cormode et al. (2010)"
 
     confidential: tuple[str, ...] | None = parameter(default=None, help=CONFIDENTIAL, min_length=1)
     assignments: int | None = parameter(
@@ -426,68 +428,87 @@ def _lacking_diversity(pair: Pair, classes: FoundClasses, plan: _Plan, seed: int
     read = [levels_of(pair.original, name) for name in attributes]
     at_levels = [one.table[level[one.name]][one.codes] for one in read]
     below, _ = number_rows([codes.astype(np.int64) for codes in at_levels])
-    sizes = np.bincount(below)
-    low, high = (np.full(len(sizes), start, dtype=np.int64) for start in (np.iinfo(np.int64).max, -1))
-    np.minimum.at(low, below, classes.of_person)
-    np.maximum.at(high, below, classes.of_person)
-    inside = low == high
-    released = inside & (sizes == classes.sizes[np.where(inside, low, 0)])
-    smallest = int(sizes[released].min(initial=np.iinfo(np.int64).max))
-    lacking = np.flatnonzero(inside & ~released & (sizes >= method.k) & (sizes > (smallest if released.any() else 0)))
-    if not len(lacking) or not released.any():
+    groups = made_groups(pair, attributes)
+    if groups is None:
         return None
+    sizes, of_group = np.bincount(below), np.bincount(groups)
+    low, high = (np.full(len(sizes), start, dtype=np.int64) for start in (np.iinfo(np.int64).max, -1))
+    np.minimum.at(low, below, groups)
+    np.maximum.at(high, below, groups)
+    inside = low == high
+    released = inside & (sizes == of_group[np.where(inside, low, 0)])
+    if not released.any():
+        return None
+    lacking = np.flatnonzero(inside & ~released & (sizes >= method.k) & (sizes > sizes[released].min()))
     confidential = confidential_of(pair.original, attributes, method.models)
-    subclass, chances = np.full(len(pair), -1, dtype=np.int64), list[tuple[IntArray, FloatArray]]()
-    known: dict[tuple[int, int], tuple[IntArray, FloatArray] | None] = {}
+    subclass, chances, concerned = np.full(len(pair), -1, dtype=np.int64), list[_Chances](), 0
+    known: dict[tuple[tuple[int, int], ...], list[_Chances] | None] = {}
     for number in lacking:
-        key = (int(low[number]), int(sizes[number]))
+        members = np.flatnonzero(below == number)
+        fine, many = np.unique(classes.of_person[members], return_counts=True)  # where further keys tell records apart
+        key = tuple(zip(fine.tolist(), many.tolist(), strict=True))
         if key not in known:
-            records = np.sort(classes.record[classes.member_of == key[0]])
-            known[key] = _chances_in(method, confidential, records, key[1], seed)
+            known[key] = _chances_in(method, confidential, [(_records(classes, of), size) for of, size in key], seed)
         found = known[key]
         if found is not None:
-            subclass[below == number] = len(chances)
-            chances.append(found)
+            concerned += 1
+            subclass[members] = len(chances) + np.searchsorted(fine, classes.of_person[members])
+            chances += found
     if not chances:
         return None
     told = (
-        f"{len(chances):,} classes of {int((subclass >= 0).sum()):,} persons were not released at the levels chosen "
-        "first, though they are large enough: each of them, taken by itself, lacked the diversity that was asked for."
+        f"{count(concerned, 'class', 'classes')} of {count(int((subclass >= 0).sum()), 'person')} in all "
+        f"{'was' if concerned == 1 else 'were'} not released at the levels chosen first, though large enough: each, "
+        "taken by itself, lacked the diversity that was asked for."
     )
     return _ByClass(classes, told, False, None, subclass, tuple(chances))
+
+
+def _records(classes: FoundClasses, number: int) -> IntArray:
+    return np.sort(classes.record[classes.member_of == number])
 
 
 def _notes_in(held: Any) -> list[Any]:
     return [one for one in held if hasattr(one, "values") and "level" in one.values]
 
 
+_Chances = tuple[IntArray, FloatArray]  # records, and how probable each of them is a person's
+
+
 def _chances_in(
-    method: Generalise, confidential: tuple[Confidential, ...], records: IntArray, size: int, seed: int
-) -> tuple[IntArray, FloatArray] | None:
-    """For a person of a class of this size that lacks diversity, how probable each record of the released class is."""
+    method: Generalise, confidential: tuple[Confidential, ...], held: list[tuple[IntArray, int]], seed: int
+) -> list[_Chances] | None:
+    """For the persons of a class that lacks diversity, how probable each record is theirs.
+
+    `held` are the released classes that its persons are in, and how many of them each has.
+    """
     models = method.models
-    if (
-        models.l is not None
-        and not models.has_further
-        and len(confidential) == 1
-        and (confidential[0].counted[records] >= 0).all()
-    ):
-        return records, few_distinct(confidential[0].counted[records], size, int(np.ceil(models.l - 1e-9)) - 1)
-    rng = PublicStreams(seed).generator("minimality", "members")
-    order = records[np.lexsort([one.values[records] for one in confidential])]  # whatever the order of the file
-    drawn = np.argsort(rng.random((_DRAWS, len(order))), axis=1)[:, :size]
-    members = order[drawn]
-    labels = np.repeat(np.arange(_DRAWS), size)
+    if models.l is not None and not models.has_further and len(confidential) == len(held) == 1:
+        ((records, size),) = held
+        if (confidential[0].counted[records] >= 0).all():
+            return [(records, few_distinct(confidential[0].counted[records], size, int(np.ceil(models.l - 1e-9)) - 1))]
+    # in an order that is not that of the file
+    ordered = [records[np.lexsort([one.values[records] for one in confidential])] for records, _ in held]
+    drawn, members = list[tuple[int, IntArray]](), list[IntArray]()
+    for number in sorted(range(len(held)), key=lambda n: confidential[0].values[ordered[n]].tolist()):
+        rng = PublicStreams(seed).generator("minimality", "members", str(len(drawn)))
+        picked = np.argsort(rng.random((_DRAWS, len(ordered[number]))), axis=1)[:, : held[number][1]]
+        drawn.append((number, picked))
+        members.append(ordered[number][picked])
+    everyone = np.hstack(members)
+    labels, cells = np.repeat(np.arange(_DRAWS), everyone.shape[1]), everyone.ravel()
     of_draws = [
-        Confidential(one.values[members.ravel()], one.counted[members.ravel()], one.weights[members.ravel()], one.whole,
-                     one.ordered)
+        Confidential(one.values[cells], one.counted[cells], one.weights[cells], one.whole, one.ordered)
         for one in confidential
-    ]  # fmt: skip
+    ]
     lacking = ~diverse_enough(models, of_draws, labels, _DRAWS)
     if int(lacking.sum()) < _FEWEST:
         return None
-    held = np.bincount(drawn[lacking].ravel(), minlength=len(order)).astype(np.float64)
-    return order, held / held.sum()
+    found = {}
+    for number, picked in drawn:
+        often = np.bincount(picked[lacking].ravel(), minlength=len(ordered[number])).astype(np.float64)
+        found[number] = (ordered[number], often / often.sum())
+    return [found[number] for number in range(len(held))]
 
 
 def few_distinct(values: IntArray, size: int, most: int) -> FloatArray:

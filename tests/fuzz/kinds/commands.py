@@ -73,6 +73,7 @@ OPTIONS = {
         "--json": "",
         "--explain": "",
         "--also": "file",
+        "--other": "file",
         "--score": "text",
         "--set": "setting",
     },
