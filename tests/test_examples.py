@@ -27,6 +27,7 @@ _GUIDES = (
     "missing",
     "survey_risk",
     "population_models",
+    "control_group",
     "generalise",
     "syntactic_attacks",
     "series",

@@ -99,7 +99,7 @@ def test_keys_left_alone_tell_who_is_in_the_file_whatever_happens_to_the_rest() 
 
 def test_a_sample_has_its_own_control_group() -> None:
     """Who was not drawn was not in the release."""
-    sample = mv.method("sampling", fraction=0.5).mask(INSIDE, seed=3)
+    sample = mv.method("sampling", share=0.5).mask(INSIDE, seed=3)
     risk = MembershipInference().assess(INSIDE, sample)
     assert risk.value > 99
     assert risk.attacked == 150

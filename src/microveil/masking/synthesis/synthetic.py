@@ -34,9 +34,9 @@ class Synthetic(Method):
     Attributes that are not masked stay with their records, and the synthetic ones are drawn given them (`given`). Where
     all are masked, no record of the release belongs to any one of the original; measures that pair records by their
     position still tell what an intruder gains who believes they do. Only what the model holds is kept. A model can also
-    hold too much: the notes of the release say how close synthetic records come to original ones. Records that lie close
-    by are a sign of that, but distant ones are no proof of safety: whether a person was in the file shows only the attack
-    `membership-inference`, with a control group of persons who were not.
+    hold too much: the notes of the release say how close synthetic records come to original ones. Close ones are a sign
+    of that, but distant ones prove nothing about safety: to see whether the release tells who was in the file, run the
+    attack `membership-inference` with a control group of persons who were not.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [31, 45, 62, 70, 38, 55], "income": [20, 28, 25, 19, 24, 30]})
