@@ -25,6 +25,7 @@ _GUIDES = (
     "rules",
     "release",
     "missing",
+    "households",
     "survey_risk",
     "population_models",
     "control_group",

@@ -204,8 +204,8 @@ class TableOptions:
     @property
     def described(self) -> dict[str, Any]:
         """The description of the columns, which goes before the schema's."""
-        lists = ("keys", "confidential", "identifiers", "strata", "nominal", "numeric", "location")
-        lists = (*lists, "household_attributes")
+        roles = ("keys", "confidential", "identifiers", "strata", "household_attributes")
+        lists = (*roles, "nominal", "numeric", "location")
         return {
             "weight": self.weight,
             "household": self.household,

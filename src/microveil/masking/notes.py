@@ -298,10 +298,10 @@ CELLS_OF_MEMBERS = Kind(
     "cells-of-members",
     "{method}: {cells:cell} of other members of the same household emptied, too ({attributes})",
 )
-NO_RECORD_SUPPRESSED = Kind(
-    "no-record-suppressed",
-    "{method}: no record may be suppressed and passes = 1, for {attributes} belong to households, and other members "
-    "would show what was suppressed",
+HOUSEHOLDS_SUPPRESSED = Kind(
+    "households-suppressed",
+    "{method}: {records:record} more suppressed, so that no member shows what was suppressed of {attributes} in "
+    "another",
 )
 HOUSEHOLDS_DRAWN = Kind(
     "households-drawn",

@@ -23,12 +23,13 @@ from microveil.masking.coarsening.class_demands import (
 from microveil.masking.coarsening.coarse import Centre, Coarse, Publish, published
 from microveil.masking.coarsening.utilities import Measure, utility_of
 from microveil.masking.guarantees import guarantees_of
+from microveil.masking.households import household_of
 from microveil.masking.notes import (
     COUNTED_AGAIN,
     HIERARCHY_PROPOSED,
+    HOUSEHOLDS_SUPPRESSED,
     LEVEL_OF_ATTRIBUTE,
     LEVELS_CHOSEN,
-    NO_RECORD_SUPPRESSED,
     OPTIMUM_NOT_PROVEN,
     OPTIMUM_PROVEN,
     Note,
@@ -37,7 +38,7 @@ from microveil.masking.partition import Partition
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, ranges
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.equivalence_classes import weights_of
-from microveil.microdata.microdata import check_records
+from microveil.microdata.microdata import check_records, count
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.lattice.checking import Demands, Solution, Utility, check
@@ -70,8 +71,8 @@ class Generalise(Method):
     With several `passes` the records that one pass suppresses are generalised again by themselves, at the levels that
     are best for them (local recoding), so that fewer are suppressed in the end.
 
-    Where attributes are masked that the schema declares as ones of the household, no record is suppressed and there is
-    one pass: members then have the same released value, and k holds over the records.
+    Where attributes are masked that the schema declares as ones of the household, households are suppressed as a whole
+    and there is one pass: members then have the same released values of these, and k holds over the records.
 
     Attributes without a hierarchy get one that their values suggest; a note says which. Labels are published unless
     told otherwise; values at level 0 stay as they are.
@@ -237,18 +238,42 @@ class Generalise(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         check_records(data, self.k, f"{self.name} with k = {self.k}")
         shared = tuple(name for name in attributes if data[name].level == "household")
-        if shared and data.schema.household is not None and (self.suppression > 0 or self.passes > 1):
-            whole: Generalise = replace(self, suppression=0.0, passes=1)
-            masked = whole._mask(data, attributes, streams, progress)
-            told = NO_RECORD_SUPPRESSED(method=self.name, attributes=shared)
-            return replace(masked, notes=(told, *masked.notes))
+        household = household_of(data) if shared else None
         problem = _Problem.of(self, data, attributes)
         progress(0.05, f"{self.name}: levels read")
-        levels, labels, notes = problem.solved(self.passes, Part(progress, 0.05, 0.9))
+        passes = self.passes if household is None else 1
+        levels, labels, notes = problem.solved(passes, Part(progress, 0.05, 0.9))
+        if household is not None:
+            labels, told = self._by_households(labels, household, shared)
+            notes += told
         columns, changed = _published(data, problem.attributes, levels, labels < 0, self.publish, self.centre)
         counted = self._check(data.with_columns(columns, changed), attributes, problem.total)
         partition = Partition.of(labels)
         return Masked(columns, {attributes: partition}, notes=(*notes, *counted), attributes=tuple(changed))
+
+    def _by_households(
+        self, labels: IntArray, household: IntArray, shared: tuple[str, ...]
+    ) -> tuple[IntArray, tuple[Note, ...]]:
+        """The classes after all members of a household with a suppressed one are suppressed, and what that makes rare
+        in turn; further conditions on classes are counted at the end."""
+        before, labels = int((labels < 0).sum()), labels.copy()
+        while True:
+            labels[np.isin(household, household[labels < 0])] = -1
+            classes, position, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+            rare = (sizes < self.k) & (classes >= 0)
+            if not rare.any() and 0 < (labels < 0).sum() < self.k and (classes >= 0).any():
+                rare = (classes >= 0) & (sizes == sizes[classes >= 0].min())  # those suppressed are a class, too
+            if not rare.any():
+                break
+            labels[rare[position.reshape(-1)]] = -1
+        suppressed = int((labels < 0).sum())
+        if suppressed > self.suppression * len(labels) * (1 + 1e-12):
+            raise DataError(
+                f"{self.name} would have to suppress {count(suppressed, 'record')} to suppress whole households, which "
+                f"is more than {self.suppression:g} of all; allow more suppression, or ask for less"
+            )
+        more = suppressed - before
+        return labels, (HOUSEHOLDS_SUPPRESSED(method=self.name, records=more, attributes=shared),) if more else ()
 
     def _check(self, released: Microdata, attributes: tuple[str, ...], total: float) -> list[Note]:
         """Count what is reached, with suppressed records as a class; nothing is released that falls short."""

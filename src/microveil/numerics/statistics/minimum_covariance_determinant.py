@@ -55,7 +55,7 @@ class RobustEllipsoid:
         origin, axes = _span(scaled)
         inside = (scaled - origin) @ axes.T
         for tried in (share, *(larger for larger in _SHARES if larger > share)):
-            subset = least_determinant(inside, subset_size(*inside.shape, tried), rng, progress)
+            subset = least_determinant(inside, subset_size(inside.shape[0], inside.shape[1], tried), rng, progress)
             if subset is not None:
                 centre, covariance = _reweighted(inside, subset)
                 back = axes * scale
@@ -231,7 +231,7 @@ def _factor(rows: FloatArray, members: IntArray) -> FloatArray | None:
         return None
     if np.linalg.eigvalsh(covariance / np.outer(deviation, deviation))[0] <= _SINGULAR:
         return None
-    return np.linalg.cholesky(covariance)
+    return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
 
 
 def _covariance(rows: FloatArray) -> FloatArray:
