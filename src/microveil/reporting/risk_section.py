@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from microveil.scoring.risk_profile import (
     MEANING_OF_RECORDS,
     RiskHistogram,
     RiskProfile,
+    profile_of,
 )
 
 _COMBINATIONS, _MOST_BARS = 10, 30
@@ -67,6 +68,17 @@ def risk_section(
         "" if advice is None or not advice.sequence else _steps(advice.sequence[-1]),
         advice,
     )  # fmt: skip
+
+
+def risk_histogram(found: FileRisk) -> str:
+    """How many records of a file have which risk, as SVG.
+
+    >>> from microveil.attacks.reidentification import risk_of_file
+    >>> people = Microdata.of({"job": ["cook", "cook", "judge"]}, keys=["job"])
+    >>> risk_histogram(risk_of_file(people)).startswith("<svg")
+    True
+    """
+    return _histogram(profile_of(found).of_records, "records", found.threshold, MEANING_OF_RECORDS).svg.lstrip()
 
 
 def _histogram(histogram: RiskHistogram, what: str, threshold: float, meaning: str) -> Picture:
@@ -155,7 +167,5 @@ def _proposal(proposal: Proposal, row: Sequence[str], table: Sequence[str]) -> d
 
 def _steps(proposal: Proposal) -> str:
     """The steps of a plan as TOML, with what is left out as a remark; the schema is that of the file."""
-    from dataclasses import replace
-
     left_out = "".join(f"# {name} is left out: in the schema it becomes an identifier\n" for name in proposal.left_out)
     return left_out + replace(proposal.plan, schema=None).to_toml()
