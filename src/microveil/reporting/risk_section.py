@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -46,10 +47,14 @@ class RiskSection:
 
 
 def risk_section(
-    data: Microdata, profile: RiskProfile, advice: RiskAdvice | None, table: Sequence[str] = ("people.csv",)
+    data: Microdata,
+    profile: RiskProfile,
+    advice: RiskAdvice | None,
+    table: Sequence[str] = ("people.csv",),
+    asked: Sequence[str] = (),
 ) -> RiskSection:
     """For a private page: combinations are shown with their values. `data` is the file before masking, and `table` the
-    words that name and describe it on a command line."""
+    words that name and describe it on a command line; `asked` is the command line that gave the advice, if one did."""
     found, homes = profile.found, profile.of_households
     return RiskSection(
         _histogram(profile.of_records, "records", found.threshold, MEANING_OF_RECORDS),
@@ -61,7 +66,10 @@ def risk_section(
         found.combinations.carrying(0.5),
         found.keys,
         number(found.summary.expected),
-        [] if advice is None else [_proposal(one, one.row(), table) for one in advice.best],
+        [] if advice is None else [
+            _proposal(one, one.row(), table, [*asked, "--proposal", str(place)] if asked else ())
+            for place, one in enumerate(advice.best, start=1)
+        ],
         [] if advice is None else [
             _proposal(one, row, table) for one, row in zip(advice.sequence, advice.sequence_rows(), strict=True)
         ],
@@ -154,11 +162,16 @@ def _combinations(data: Microdata, found: FileRisk) -> list[dict[str, Any]]:
     return rows
 
 
-def _proposal(proposal: Proposal, row: Sequence[str], table: Sequence[str]) -> dict[str, Any]:
+def _proposal(
+    proposal: Proposal, row: Sequence[str], table: Sequence[str], asked: Sequence[str] = ()
+) -> dict[str, Any]:
+    command = proposal.command(table)
+    if asked and "--plan" in shlex.split(command):
+        command = f"{shlex.join([*asked, '--plan-out', 'plan.toml'])}\n{command}"
     return {
         "row": row,
         "lost": proposal.lost,
-        "command": proposal.command(table),
+        "command": command,
         "python": proposal.python,
         "in_plan": proposal.left_out or len(proposal.steps) > 1,
         "plan": _steps(proposal),
