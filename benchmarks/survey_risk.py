@@ -3,7 +3,8 @@
 Run with `python benchmarks/survey_risk.py`; it needs the reference data (MICROVEIL_DATA). The table it prints is kept
 in benchmarks/RESULTS.md. The plain reference for SUDA counts the combinations of every set of keys with numpy, and a
 record that is unique on a set has it for a minimal sample unique if it is on none of its parts; the one for frequencies
-compares each record with all others, for 200 records, and is stated for all of them.
+compares each record with all others, for 200 records, and is stated for all of them; the one for advice makes the
+release of every proposed change with all its columns and measures its risk.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from microveil.attacks.population.special_uniques import special_uniques_of
+from microveil.attacks.reidentification import risk_of_file
 from microveil.microdata import Microdata, datasets
 from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
+from microveil.scoring.risk_advice.advice import advise_risk
 
 KEYS = (
     *("age", "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex"),
@@ -89,6 +92,21 @@ def frequencies(data: Microdata, keys: tuple[str, ...], share: float) -> str:
     return f"| {label} | {taken:.3f} s | {plain:.0f} s | {plain / taken:.0f} | {same} |"
 
 
+def advice(data: Microdata, keys: tuple[str, ...], times: int = 3) -> str:
+    """Single changes of keys, counted by the changed key alone, beside making every release and measuring it."""
+    advise_risk(data.take(np.arange(500)), keys, steps=0)  # compiles the kernels
+    taken, found = seconds(lambda: advise_risk(data, keys, steps=0), times)
+    made = found.proposals
+
+    def released() -> list[float]:
+        return [risk_of_file(one.mask(data, seed=1), one.keys).summary.expected for one in made]
+
+    plain, expected = seconds(released, 1)
+    same = "equal" if expected == [one.after.expected for one in made] else "DIFFERENT"
+    label = f"advice, {len(keys)} keys, {found.tried} changes"
+    return f"| {label} | {taken:.2f} s | {plain:.2f} s | {plain / taken:.0f} | {same} |"
+
+
 def main() -> None:
     if datasets.data_folder() is None:
         sys.exit("reference data not found: set MICROVEIL_DATA to the folder that holds it")
@@ -99,6 +117,7 @@ def main() -> None:
     print(suda(adult, KEYS[:8]), flush=True)
     print(suda(adult, KEYS), flush=True)
     print(frequencies(adult, KEYS[:8], 0.05), flush=True)
+    print(advice(adult, KEYS[:8]), flush=True)
 
 
 if __name__ == "__main__":

@@ -144,7 +144,11 @@ def risk(
     if advice is not None and page is not None:
         from microveil.reporting.risk_page import page_of
 
-        write_text(page, page_of(data, profile, advice, words_of(path, table)), force=force, private=True)
+        limits = {"target": target, "fraction": fraction, "population": population, "threshold": threshold}
+        given = [word for name, value in limits.items() if value is not None for word in (f"--{name}", f"{value!r}")]
+        described = words_of(path, table)
+        asked = ["microveil", "risk", *described, *given, "--estimate", estimate, "--advise"]
+        write_text(page, page_of(data, profile, advice, described, asked=asked), force=force, private=True)
     if as_json:
         more = {} if advice is None else {"advice": advice.to_plain()}
         print_json({**found.to_plain(), "profile": profile.to_plain(), **more})

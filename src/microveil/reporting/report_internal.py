@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 import microveil
+from microveil.attacks.reidentification import risk_of_file
 from microveil.battery import vulnerability_of
 from microveil.comparison.pairs import Pair
 from microveil.display import number
+from microveil.errors import DataError
 from microveil.losses import Loss
 from microveil.masking import Release
 from microveil.masking.guarantees import listed
@@ -78,6 +80,7 @@ def internal_page(found: Findings, again: str = "", masthead: Masthead = NOBODY)
         vulnerable=_vulnerable(per_record),
         risk_picture=risk_distribution(per_record),
         risk=_risk_section(found),
+        released_alike=_released_alike(found),
         guarantees=guarantee_sentences(found.guarantees),
         alone=found.guarantees.below(2),
         losses=_losses(found),
@@ -101,6 +104,18 @@ def _risk_section(found: Findings) -> RiskSection | None:
         return None
     profile = profile_of_release(found.assessment, found.pair, found.whole)
     return risk_section(found.whole, profile, advise_on(found.whole, profile.found, steps=0))
+
+
+def _released_alike(found: Findings) -> str:
+    """The expected re-identifications of the release by its combinations alone, as the changes beside it are counted;
+    nothing where keys are not released."""
+    known = found.pair.knowledge.attributes
+    if not known or not set(known) <= set(found.released.names):
+        return ""
+    try:
+        return number(risk_of_file(found.released, known).summary.expected)
+    except DataError:
+        return ""
 
 
 def _done(release: Release) -> dict[str, Any]:

@@ -63,8 +63,9 @@ def page_of(
     advice: RiskAdvice,
     table: Sequence[str] = ("people.csv",),
     masthead: Masthead | None = None,
+    asked: Sequence[str] = (),
 ) -> str:
-    """The page, of what was measured."""
+    """The page, of what was measured; `asked` is the command line that gave the advice, if one did."""
     found = profile.found
     summary = found.summary
     numbers = (
@@ -83,5 +84,5 @@ def page_of(
         heading=found.heading[0].upper() + found.heading[1:],
         assumption=found.assumption[0].upper() + found.assumption[1:],
         rows=found.rows(),
-        section=risk_section(data, profile, advice, table),
+        section=risk_section(data, profile, advice, table, asked),
     )

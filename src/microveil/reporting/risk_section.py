@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from microveil.scoring.risk_profile import (
     MEANING_OF_RECORDS,
     RiskHistogram,
     RiskProfile,
+    profile_of,
 )
 
 _COMBINATIONS, _MOST_BARS = 10, 30
@@ -45,10 +47,14 @@ class RiskSection:
 
 
 def risk_section(
-    data: Microdata, profile: RiskProfile, advice: RiskAdvice | None, table: Sequence[str] = ("people.csv",)
+    data: Microdata,
+    profile: RiskProfile,
+    advice: RiskAdvice | None,
+    table: Sequence[str] = ("people.csv",),
+    asked: Sequence[str] = (),
 ) -> RiskSection:
     """For a private page: combinations are shown with their values. `data` is the file before masking, and `table` the
-    words that name and describe it on a command line."""
+    words that name and describe it on a command line; `asked` is the command line that gave the advice, if one did."""
     found, homes = profile.found, profile.of_households
     return RiskSection(
         _histogram(profile.of_records, "records", found.threshold, MEANING_OF_RECORDS),
@@ -60,13 +66,27 @@ def risk_section(
         found.combinations.carrying(0.5),
         found.keys,
         number(found.summary.expected),
-        [] if advice is None else [_proposal(one, one.row(), table) for one in advice.best],
+        [] if advice is None else [
+            _proposal(one, one.row(), table, [*asked, "--proposal", str(place)] if asked else ())
+            for place, one in enumerate(advice.best, start=1)
+        ],
         [] if advice is None else [
             _proposal(one, row, table) for one, row in zip(advice.sequence, advice.sequence_rows(), strict=True)
         ],
         "" if advice is None or not advice.sequence else _steps(advice.sequence[-1]),
         advice,
     )  # fmt: skip
+
+
+def risk_histogram(found: FileRisk) -> str:
+    """How many records of a file have which risk, as SVG.
+
+    >>> from microveil.attacks.reidentification import risk_of_file
+    >>> people = Microdata.of({"job": ["cook", "cook", "judge"]}, keys=["job"])
+    >>> risk_histogram(risk_of_file(people)).startswith("<svg")
+    True
+    """
+    return _histogram(profile_of(found).of_records, "records", found.threshold, MEANING_OF_RECORDS).svg.lstrip()
 
 
 def _histogram(histogram: RiskHistogram, what: str, threshold: float, meaning: str) -> Picture:
@@ -142,11 +162,16 @@ def _combinations(data: Microdata, found: FileRisk) -> list[dict[str, Any]]:
     return rows
 
 
-def _proposal(proposal: Proposal, row: Sequence[str], table: Sequence[str]) -> dict[str, Any]:
+def _proposal(
+    proposal: Proposal, row: Sequence[str], table: Sequence[str], asked: Sequence[str] = ()
+) -> dict[str, Any]:
+    command = proposal.command(table)
+    if asked and "--plan" in shlex.split(command):
+        command = f"{shlex.join([*asked, '--plan-out', 'plan.toml'])}\n{command}"
     return {
         "row": row,
         "lost": proposal.lost,
-        "command": proposal.command(table),
+        "command": command,
         "python": proposal.python,
         "in_plan": proposal.left_out or len(proposal.steps) > 1,
         "plan": _steps(proposal),
@@ -155,7 +180,5 @@ def _proposal(proposal: Proposal, row: Sequence[str], table: Sequence[str]) -> d
 
 def _steps(proposal: Proposal) -> str:
     """The steps of a plan as TOML, with what is left out as a remark; the schema is that of the file."""
-    from dataclasses import replace
-
     left_out = "".join(f"# {name} is left out: in the schema it becomes an identifier\n" for name in proposal.left_out)
     return left_out + replace(proposal.plan, schema=None).to_toml()

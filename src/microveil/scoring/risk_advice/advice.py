@@ -343,7 +343,7 @@ class _Adviser:
             following = self._candidates(now, made, rounds[len(sequence)])
         self.progress(1.0, "advising")
         by_risk = sorted(
-            (one for one in singles if one.risk.summary.expected < self.found.summary.expected * (1 - _ROUNDING)),
+            (one for one in singles if _lowers(one.risk.summary, self.found.summary)),
             key=lambda one: (round(one.risk.summary.expected, 9), round(one.lost.entropy, 9), one.changes[0].words),
         )
         return RiskAdvice(
@@ -431,6 +431,13 @@ class _Adviser:
 
 def _meets(summary: RiskSummary, target: float | None) -> bool:
     return summary.above == 0 if target is None else summary.expected <= target * (1 + _ROUNDING)
+
+
+def _lowers(after: RiskSummary, before: RiskSummary) -> bool:
+    """Whether fewer re-identifications are to be expected, or as many with fewer records at risk."""
+    if after.expected < before.expected * (1 - _ROUNDING):
+        return True
+    return after.above < before.above and after.expected <= before.expected * (1 + _ROUNDING)
 
 
 def _excess(summary: RiskSummary, target: float | None) -> float:
