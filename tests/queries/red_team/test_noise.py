@@ -114,7 +114,7 @@ def test_values_are_fitted_within_their_limits(solver: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ["first-derivative-difference", "stated-precision"])
-@pytest.mark.parametrize("control", ["output-noise c=0.25", "output-noise c=10"])
+@pytest.mark.parametrize("control", ["output-noise c=0.25", "output-noise c=10", "cell-key"])
 @pytest.mark.parametrize(("name", "value"), [("eusilc", "eqIncome"), ("adult", "income")])
 def test_noise_under_a_secret_condition_tells_nothing_of_one_person(
     people: People, attack: str, control: str, name: str, value: str

@@ -27,6 +27,8 @@ class _CellKeyGuard(Guard):
     def estimate(self, asked: Asked, estimate: Estimate) -> Estimate:
         question, members = asked.question, asked.members
         key = self.keys[members].sum(keepdims=True, dtype=np.uint64)
+        if asked.has_secret:  # else two sets that differ by one person deviate alike in all classes but that person's
+            key = key + np.uint64(hashed(self.key, "cell-key", self.database.fingerprint(asked.query_set)))
         count = np.array([len(members)])
         if question.statistic == "count":
             return replace(estimate, value=float(self.method.perturbed_counts(count, key)[0]))
@@ -44,7 +46,8 @@ class CellKeyPerturbation(Control):
     the secret keys of the records that the answer is about.
 
     The same records always give the same answer, also as a cell of a table that `microveil table --method cell-key`
-    would make with the same keys. Deviations are bounded, so many overlapping questions average them out.
+    would make with the same keys; under a condition on a confidential attribute the query set counts, too. Deviations
+    are bounded, so many overlapping questions average them out.
     """
 
     name: ClassVar[str] = "cell-key"
