@@ -2,12 +2,11 @@
 
 Meurers et al. (2021) ask for 5-anonymity with any number of suppressed records and optimise the mean loss of Iyengar
 (2002). Printed is the granularity of the optimum, 0.7296212378705822, with hierarchies over complete domains: ages from
-1 to 100, and a class of workers that no record has. The hierarchies at hand list only what occurs, so both are completed
-here.
+1 to 100, and a class of workers that no record has. The hierarchies at hand list only what occurs, so both are
+completed here.
 """
 
 from __future__ import annotations
-
 
 import pytest
 
