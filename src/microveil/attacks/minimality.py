@@ -47,6 +47,7 @@ _USUAL_GROUPINGS = 50  # of a method that does not say how many it made
 _TRIED, _DRAWN = 500, 100
 _FEWEST = 20  # assignments that must be left for a chance to be told
 _DRAWS = 2_000  # of the members of a class
+_MOST_NUMBERS = 20_000_000  # random ones that are held for these draws
 _SURE = 1 - 1e-9
 
 
@@ -489,19 +490,20 @@ def _chances_in(
             return [(records, few_distinct(confidential[0].counted[records], size, int(np.ceil(models.l - 1e-9)) - 1))]
     # in an order that is not that of the file
     ordered = [records[np.lexsort([one.values[records] for one in confidential])] for records, _ in held]
+    draws = min(_DRAWS, max(_FEWEST, _MOST_NUMBERS // max(len(records) for records, _ in held)))
     drawn, members = list[tuple[int, IntArray]](), list[IntArray]()
     for number in sorted(range(len(held)), key=lambda n: confidential[0].values[ordered[n]].tolist()):
         rng = PublicStreams(seed).generator("minimality", "members", str(len(drawn)))
-        picked = np.argsort(rng.random((_DRAWS, len(ordered[number]))), axis=1)[:, : held[number][1]]
+        picked = np.argsort(rng.random((draws, len(ordered[number]))), axis=1)[:, : held[number][1]]
         drawn.append((number, picked))
         members.append(ordered[number][picked])
     everyone = np.hstack(members)
-    labels, cells = np.repeat(np.arange(_DRAWS), everyone.shape[1]), everyone.ravel()
+    labels, cells = np.repeat(np.arange(draws), everyone.shape[1]), everyone.ravel()
     of_draws = [
         Confidential(one.values[cells], one.counted[cells], one.weights[cells], one.whole, one.ordered)
         for one in confidential
     ]
-    lacking = ~diverse_enough(models, of_draws, labels, _DRAWS)
+    lacking = ~diverse_enough(models, of_draws, labels, draws)
     if int(lacking.sum()) < _FEWEST:
         return None
     found = {}
