@@ -172,7 +172,7 @@ def test_predicates_are_tried_on_equally_many_of_both() -> None:
 @given(st.integers(1, 60), st.integers(1, 60), st.data())
 def test_the_leak_is_the_share_left_over_inside_its_interval(n: int, m: int, data: st.DataObject) -> None:
     hits, others = data.draw(st.integers(0, n)), data.draw(st.integers(0, m - 1))
-    leak = leak_of(np.arange(n) < hits, np.arange(m) < others, "")
+    leak = leak_of(np.where(np.arange(n) < hits, 1.0, 0.0), np.where(np.arange(m) < others, 1.0, 0.0), "")
     assert leak is not None
     r, c = hits / n, others / m
     assert leak.value == pytest.approx(100 * (r - c) / (1 - c))

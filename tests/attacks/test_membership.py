@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,9 @@ from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.microdata import Microdata
 from microveil.numerics.statistics.roc import area_interval, claims, placements
+from microveil.typing import FloatArray
 
+Score = Literal["density-ratio", "closest-record", "shadow"]
 scores = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=12).map(np.array)
 
 
@@ -38,7 +42,7 @@ def test_an_undisguised_release_tells_everybody() -> None:
 
 
 @pytest.mark.parametrize("score", ["density-ratio", "closest-record"])
-def test_a_release_of_others_tells_nothing(score: str) -> None:
+def test_a_release_of_others_tells_nothing(score: Score) -> None:
     found = [
         MembershipInference(score=score).assess_pair(
             Pair.of(persons(3 * s), persons(3 * s + 1), control=persons(3 * s + 2))
@@ -51,7 +55,7 @@ def test_a_release_of_others_tells_nothing(score: str) -> None:
 
 
 @pytest.mark.parametrize("score", ["density-ratio", "shadow"])
-def test_noise_hides_the_more_the_stronger_it_is(score: str) -> None:
+def test_noise_hides_the_more_the_stronger_it_is(score: Score) -> None:
     weak, strong = (
         MembershipInference(score=score).assess(
             INSIDE, mv.Noise(alpha=alpha).mask(INSIDE, ["a", "b", "c"], seed=4), control=OUTSIDE
@@ -63,11 +67,11 @@ def test_noise_hides_the_more_the_stronger_it_is(score: str) -> None:
 
 
 @pytest.mark.parametrize("score", ["density-ratio", "shadow"])
-def test_an_overfitted_synthetic_release_is_found_and_a_sound_one_is_not(score: str) -> None:
+def test_an_overfitted_synthetic_release_is_found_and_a_sound_one_is_not(score: Score) -> None:
     attack = MembershipInference(score=score)
     sound, overfitted = (
-        attack.assess(INSIDE, mv.Synthetic(**parameters).mask(INSIDE, ["a", "b", "c", "job"], seed=4), control=OUTSIDE)
-        for parameters in ({}, {"leaf": 1, "evidence": 0.0})
+        attack.assess(INSIDE, made.mask(INSIDE, ["a", "b", "c", "job"], seed=4), control=OUTSIDE)
+        for made in (mv.Synthetic(), mv.Synthetic(leaf=1, evidence=0.0))
     )
     assert overfitted.low > 40
     assert sound.value < 20
@@ -100,6 +104,7 @@ def test_keys_left_alone_tell_who_is_in_the_file_whatever_happens_to_the_rest() 
 def test_a_sample_has_its_own_control_group() -> None:
     """Who was not drawn was not in the release."""
     sample = mv.method("sampling", share=0.5).mask(INSIDE, seed=3)
+    assert sample.rows is not None
     risk = MembershipInference().assess(INSIDE, sample)
     assert risk.value > 99
     assert risk.attacked == 150
@@ -147,13 +152,13 @@ def test_shadow_models_do_not_depend_on_the_order_of_the_files() -> None:
 
 
 @given(scores, scores)
-def test_placements_count_pairs(positives: np.ndarray, negatives: np.ndarray) -> None:
+def test_placements_count_pairs(positives: FloatArray, negatives: FloatArray) -> None:
     apart = positives[:, None] - negatives
     assert placements(positives, negatives) == pytest.approx(((apart > 0) + (apart == 0) / 2).mean(axis=1))
 
 
 @given(scores, scores, st.floats(0.01, 0.99))
-def test_just_the_rate_of_the_negatives_is_claimed(positives: np.ndarray, negatives: np.ndarray, rate: float) -> None:
+def test_just_the_rate_of_the_negatives_is_claimed(positives: FloatArray, negatives: FloatArray, rate: float) -> None:
     hits, false = claims(positives, negatives, rate)
     assert false.mean() == pytest.approx(rate)
     assert ((hits >= 0) & (hits <= 1 + 1e-9)).all()

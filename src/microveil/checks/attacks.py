@@ -27,7 +27,7 @@ def the_risk_is_made_of_the_records(cls: Class) -> None:
     result = measured(cls, data, noisy(data, cls.kinds), fitting(data, cls.kinds))
     assert isinstance(result, Risk)
     expect_equal(result.per_record.shape, (len(data),), "the shape of the risks of single records")
-    mean = 100 * np.nanmean(result.per_record)
+    mean = 100 * float(np.nanmean(result.per_record))
     # beside a control group the risk is the advantage over guessing
     expect_close(result.value, max(0.0, 2 * mean - 100) if cls.needs_control else mean, "the value")
     given = int(np.isnan(result.per_record).sum()) if "seeds" in parameter_names(cls) else 0  # whom the intruder knows

@@ -25,7 +25,7 @@ def placements(positives: FloatArray, negatives: FloatArray) -> FloatArray:
 
 def area_interval(area: float, positives: int, negatives: int) -> tuple[float, float]:
     """The 95 % interval of an area under the ROC curve: all areas from which it is no further than 1.96 standard
-    deviations of Hanley and McNeil (1982), which holds at 0 and 1 too (Newcombe 2006, method 5).
+    deviations of Hanley and McNeil (1982), which holds at 0 and 1 too: method 5 of Newcombe (2006).
 
     >>> [round(bound, 3) for bound in area_interval(0.5, 50, 50)]
     [0.39, 0.61]
