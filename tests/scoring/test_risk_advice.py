@@ -151,6 +151,13 @@ def test_the_promised_number_is_that_of_the_release(file: tuple[mv.Microdata, di
     check_promises(data, advice, **options)
 
 
+def test_a_sampling_fraction_without_weights_keeps_its_promises() -> None:
+    data = mv.Microdata.of({"age": [*range(20, 30)] * 2, "sex": ["f", "m", "m", "f"] * 5}, keys=["age", "sex"])
+    advice = mv.advise_risk(data, fraction=0.1)
+    assert advice.proposals
+    check_promises(data, advice, fraction=0.1)
+
+
 def test_the_printed_python_and_command_make_the_promised_release(
     tmp_path: Any, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
