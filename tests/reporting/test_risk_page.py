@@ -121,9 +121,7 @@ def test_a_histogram_marks_the_threshold_and_shows_a_single_record() -> None:
 # --- the command line ----------------------------------------------------------------------------------------------
 
 
-def test_the_command_advises_and_writes_a_plan_and_a_page(
-    people: mv.Microdata, run: Callable[..., Any]
-) -> None:
+def test_the_command_advises_and_writes_a_plan_and_a_page(people: mv.Microdata, run: Callable[..., Any]) -> None:
     described = ("people.csv", "--schema", "people.toml")
     done = run("risk", *described, "--advise", "--target", 20, "--plan-out", "a.toml", "--page", "risk.html")
     assert done.status == 0
