@@ -38,7 +38,7 @@ class Shuffled:
 
     @property
     def persons(self) -> int:
-        return self.keys.shape[1]
+        return int(self.keys.shape[1])
 
     @property
     def values(self) -> int:
