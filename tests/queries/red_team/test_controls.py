@@ -42,7 +42,6 @@ CONTROLS = [
     (("set-size k=5", "rounding base=BASE"), set()),
     (("set-size k=5", "cell-key"), set()),
     (("cell-suppression by=SEX",), set()),
-    (("interval-audit",), set()),
     (("differential-privacy epsilon=0.1 budget=1",), set()),
 ]
 # by conjunctions not every set can be addressed; the mean of a sample is exact where nobody was left out by chance
