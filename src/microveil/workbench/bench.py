@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,13 @@ class Bench:
     def __init__(self, folder: str | Path) -> None:
         self.workspace = Workspace(folder)
         self.lock = threading.RLock()
+        self.version = time.time_ns() // 1000  # grows whenever a page would look different, also over a restart
         self._begin()
 
     def _begin(self) -> None:
         self.history = History()
         for number, _, kind, content in self.workspace.events():
             self.history.apply(number, kind, content)
-        self.notice = ""
         self.last_failure = ""
         lost = [node for node in self.history.nodes.values() if node.state == WAITING]
         for node in lost:
@@ -75,11 +76,11 @@ class Bench:
         with self.lock:
             number = self.workspace.append(kind, content)
             self.history.apply(number, kind, content)
+            self.version += 1
 
-    @property
-    def revision(self) -> str:
-        """Another text whenever a page would look different."""
-        return f"{self.history.revision}.{self.jobs.changes}"
+    def _keep(self, key: str, result: Any) -> None:
+        self.workspace.keep(key, result)
+        self.version += 1
 
     @property
     def threshold(self) -> float:
@@ -130,7 +131,7 @@ class Bench:
                     self._failed(f"loading {file}", outcome["failed"])
                 return
             done, node = outcome["done"], _new("n")
-            self.workspace.keep(f"overview:{node}", done["overview"])
+            self._keep(f"overview:{node}", done["overview"])
             self._write(
                 "loaded",
                 {"node": node, "table": table, "file": file, "source": source, "path": path, "schema": done["schema"],
@@ -175,7 +176,7 @@ class Bench:
     def ask_for_overview(self, node: Node) -> None:
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self.workspace.keep(f"overview:{node.name}", outcome["done"]["overview"])
+                self._keep(f"overview:{node.name}", outcome["done"]["overview"])
             elif "failed" in outcome:
                 self._failed("describing the table", outcome["failed"])
 
@@ -196,9 +197,9 @@ class Bench:
 
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self.workspace.keep(key, outcome["done"])
+                self._keep(key, outcome["done"])
             elif "failed" in outcome:
-                self.workspace.keep(key, {"failed": outcome["failed"]})
+                self._keep(key, {"failed": outcome["failed"]})
 
         if self.workspace.result(key) is None and not self.jobs.is_asked(task="risk", node=node.name):
             self._start(f"risk of {node.title}", self._request("risk", node), ended)
@@ -228,7 +229,7 @@ class Bench:
                     row["label"]: {**row, "known": done["known"]} for row in (self.attacks(node) or {}).get("rows", [])
                 }
                 kept |= {row["label"]: {**row, "known": done["known"]} for row in done["rows"]}
-                self.workspace.keep(f"attacks:{node.name}", {**done, "rows": list(kept.values())})
+                self._keep(f"attacks:{node.name}", {**done, "rows": list(kept.values())})
                 self._write("attacked", {"on": node.name})
             elif "failed" in outcome:
                 self._failed(what, outcome["failed"])
@@ -263,7 +264,7 @@ class Bench:
             used = plain_seed(check_seed(seed.strip()) if seed.strip() else draw_seed())
         node = _new("n")
         title = " ".join([method, *(f"{name}={shown(value)}" for name, value in given.items())])[:_LONGEST_TITLE]
-        asked = {"node": node, "parent": parent.name, "step": step, "seed": used, "title": title, "group": group}
+        asked = {"node": node, "parent": parent.name, "steps": [step], "seed": used, "title": title, "group": group}
         self._write("asked", asked)
         self._protect(self.node(node), go=not group)
         return node
@@ -279,8 +280,10 @@ class Bench:
     def _protect(self, node: Node, *, go: bool) -> None:
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self.workspace.keep(f"measures:{node.name}", outcome["done"])
+                self._keep(f"measures:{node.name}", outcome["done"])
                 self._write("made", {"node": node.name, "go": go})
+                if go:
+                    self.ask_for_risk(self.node(node.name))
             elif "failed" in outcome:
                 self._write("failed", {"node": node.name, "reason": outcome["failed"]})
                 self.last_failure = f"{node.title}: {outcome['failed']}"
@@ -344,6 +347,8 @@ class Bench:
             if not bounds["threshold"] > 0:
                 raise ParameterError("the threshold is a probability above 0, such as 0.09")
         self._write("bounds", {"bounds": bounds})
+        if self.history.here is not None:
+            self.ask_for_risk(self.history.here)
 
     def compare(self, name: str) -> None:
         node = self.node(name)
@@ -353,9 +358,9 @@ class Bench:
 
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self.workspace.keep(key, outcome["done"])
+                self._keep(key, outcome["done"])
             elif "failed" in outcome:
-                self.workspace.keep(key, {"failed": outcome["failed"]})
+                self._keep(key, {"failed": outcome["failed"]})
 
         self._start(f"comparing {node.title} with the original", self._request("compare", node), ended)
 
@@ -387,7 +392,7 @@ class Bench:
 
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self.workspace.keep(f"export:{name}", {**outcome["done"], "node": node.name, "title": node.title})
+                self._keep(f"export:{name}", {**outcome["done"], "node": node.name, "title": node.title})
                 self._write("exported", {"on": node.name, "export": name})
             elif "failed" in outcome:
                 self._failed("the export", outcome["failed"])

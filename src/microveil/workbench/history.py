@@ -85,7 +85,7 @@ class History:
                     content["title"],
                     parent.table,
                     parent.schema,
-                    (*parent.steps, content["step"]),
+                    (*parent.steps, *content["steps"]),
                     content["seed"],
                     WAITING,
                     "",
