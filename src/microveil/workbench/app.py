@@ -256,7 +256,7 @@ class Pages:
         return None
 
     def _bounds(self, fields: Fields) -> str | None:
-        self.bench.set_bounds(_one(fields, "risk"), _one(fields, "loss"), _one(fields, "threshold"))
+        self.bench.set_bounds(**{n: _one(fields, n) for n in ("risk", "loss", "threshold") if n in fields})
         return None
 
     def _export(self, fields: Fields) -> str | None:
@@ -289,7 +289,7 @@ class Pages:
             told = str(problem)
             rest = told.removeprefix(f"{method}: ").removeprefix("parameter ")
             named = next((n for n in _settings(fields) if rest.split(" ")[0].rstrip(",:") == n), "")
-            return JSONResponse({"ok": False, "sentence": _sentence(rest if named else told), "field": named})
+            return JSONResponse({"ok": False, "sentence": f"{rest}." if named else _sentence(told), "field": named})
         return JSONResponse({"ok": True})
 
     async def _upload(self, request: Request) -> Response:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import microveil as mv
-from microveil.errors import DataError, ParameterError, brief
+from microveil.errors import DataError, FileError, ParameterError, brief
 from microveil.microdata.files.formats import FORMATS, format_of
 from microveil.parameters import describe_parameters, shown
 from microveil.randomness import check_seed, draw_seed, plain_seed
@@ -45,8 +45,13 @@ class Bench:
 
     def _begin(self) -> None:
         self.history = History()
-        for number, _, kind, content in self.workspace.events():
-            self.history.apply(number, kind, content)
+        try:
+            for number, _, kind, content in self.workspace.events():
+                self.history.apply(number, kind, content)
+        except (KeyError, TypeError, ValueError):
+            self.workspace.close()
+            told = "holds a history that this version cannot read; choose another folder for the workspace"
+            raise FileError(self.workspace.folder, told) from None
         self.last_failure = ""
         lost = [node for node in self.history.nodes.values() if node.state == WAITING]
         for node in lost:
@@ -336,14 +341,15 @@ class Bench:
             raise ParameterError(f"a name has 1 to {_LONGEST_TITLE} characters")
         self._write("named", {"node": self.node(node).name, "title": title})
 
-    def set_bounds(self, risk: str, loss: str, threshold: str) -> None:
-        """What the user accepts: risk and loss in per cent, and the largest risk of a record as a probability."""
-        bounds = {}
-        for name, given in (("risk", risk), ("loss", loss)):
-            if given.strip():
-                bounds[name] = percentage(given.strip(), f"the bound on the {name}")
-        if threshold.strip():
-            bounds["threshold"] = probability(threshold.strip(), "the threshold")
+    def set_bounds(self, **given: str) -> None:
+        """What the user accepts: risk and loss in per cent, and the largest risk of a record (threshold) as a
+        probability. An empty text takes a bound away; what is not given stays."""
+        bounds = {name: bound for name, bound in self.history.bounds.items() if name not in given}
+        for name in ("risk", "loss"):
+            if given.get(name, "").strip():
+                bounds[name] = percentage(given[name].strip(), f"the bound on the {name}")
+        if given.get("threshold", "").strip():
+            bounds["threshold"] = probability(given["threshold"].strip(), "the threshold")
             if not bounds["threshold"] > 0:
                 raise ParameterError("the threshold is a probability above 0, such as 0.09")
         self._write("bounds", {"bounds": bounds})
