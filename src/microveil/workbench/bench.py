@@ -249,13 +249,13 @@ class Bench:
 
     def try_method(
         self, method: str, settings: Mapping[str, str], attributes: Sequence[str], seed: str = "",
-        *, parent: Node | None = None, group: str = "",
+        *, parent: Node | None = None, group: str = "", vary: str = "",
     ) -> str:  # fmt: skip
         """Apply one more method where the user is; the result becomes a candidate."""
         parent = parent or self.here()
         if parent.state != DONE:
             raise ParameterError("this step of the history has no release; go to another one first")
-        given = set_parameters(method, settings)
+        given = set_parameters(method, settings, vary)
         known = mv.Schema.from_plain(parent.schema)
         for name in attributes:
             if name not in known:
@@ -313,7 +313,7 @@ class Bench:
             set_parameters(method, {**settings, vary: value})
         group = _new("g")
         for value in listed:
-            self.try_method(method, {**settings, vary: value}, attributes, parent=parent, group=group)
+            self.try_method(method, {**settings, vary: value}, attributes, parent=parent, group=group, vary=vary)
         return len(listed)
 
     # --- the history -------------------------------------------------------------------------------------------------
@@ -322,18 +322,22 @@ class Bench:
         node = self.node(name)
         if node.state != DONE:
             raise ParameterError("this step has no release to go to; it can be run again")
-        if name != self.history.current:
-            self._write("moved", {"node": name})
+        self._move(node)
 
     def undo(self) -> None:
         if self.history.undone is None:
             raise ParameterError("there is nothing to undo")
-        self._write("moved", {"node": self.history.undone.name})
+        self._move(self.history.undone)
 
     def redo(self) -> None:
         if self.history.redone is None:
             raise ParameterError("there is nothing to redo")
-        self._write("moved", {"node": self.history.redone.name})
+        self._move(self.history.redone)
+
+    def _move(self, node: Node) -> None:
+        if node.name != self.history.current:
+            self._write("moved", {"node": node.name})
+            self.ask_for_risk(node)
 
     def name(self, node: str, title: str) -> None:
         title = " ".join(title.split())
@@ -428,14 +432,15 @@ class Bench:
             self._begin()
 
 
-def set_parameters(method: str, settings: Mapping[str, str]) -> dict[str, Any]:
-    """The parameters that are set otherwise than usual, checked; given as texts, as on the command line."""
+def set_parameters(method: str, settings: Mapping[str, str], always: str = "") -> dict[str, Any]:
+    """The parameters that are set otherwise than usual, the first one and `always` in any case; given as texts, as on
+    the command line, and checked."""
     given = {name: text.strip() for name, text in settings.items() if text.strip()}
     made = mv.registry.make("method", method, given, text=True)
     usual = {entry["name"]: entry["default"] for entry in describe_parameters(type(made)) if not entry["required"]}
-    return {
-        n: v for n, v in made.parameters().items() if v is not None and (n not in usual or v != usual[n] or n in given)
-    }
+    kept = (*list(usual)[:1], always)
+    found = made.parameters()
+    return {n: v for n, v in found.items() if v is not None and (n in kept or n not in usual or v != usual[n])}
 
 
 def safe_name(file: str) -> str:

@@ -16,7 +16,7 @@ import microveil as mv
 from microveil.errors import DataError, MicroveilError
 from microveil.progress import Progress, reported
 
-_STEPS, _MOST_CATEGORIES = 24, 12
+_STEPS, _MOST_CATEGORIES, _RAREST = 24, 12, 0.01
 _ROWS_IN_GROUP = 2_000  # a page of records is read from one group or two
 RECORDS = "records.parquet"
 
@@ -84,7 +84,7 @@ def _distribution(data: mv.Microdata, name: str) -> dict[str, Any] | None:
 def _of_categories(data: mv.Microdata, name: str) -> dict[str, Any] | None:
     categories = data.categories(name)
     counts = categories.frequencies
-    if not counts.sum():
+    if counts.max(initial=0) < _RAREST * counts.sum() or not counts.sum():  # names and numbers, not categories
         return None
     if data[name].kind != "ordinal":
         counts = np.sort(counts)[::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import socket
 import webbrowser
@@ -39,7 +40,8 @@ def serve(folder: Path, port: int, told: Callable[[str], None], *, opening: bool
     if opening:
         webbrowser.open(address)
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        with contextlib.suppress(KeyboardInterrupt):  # that is how it is ended
+            uvicorn.Server(config).run(sockets=[listening])
     finally:
         bench.jobs.close()
 
