@@ -31,6 +31,7 @@ WRITABLE = tuple(
 )
 _LONGEST_TITLE = 60
 _MOST_IN_GRID = 200
+_MOST_UNASKED = 50_000  # records
 _FILE = re.compile(r"[^\w.\- ()]+")
 
 
@@ -142,7 +143,7 @@ class Bench:
                 {"node": node, "table": table, "file": file, "source": source, "path": path, "schema": done["schema"],
                  "records": done["overview"]["records"], "attributes": done["attributes"]},
             )  # fmt: skip
-            self.ask_for_risk(self.node(node))
+            self._ask_if_short(self.node(node))
 
         return self._start(f"loading {file}", request, ended)
 
@@ -175,7 +176,7 @@ class Bench:
         content = {"node": node, "parent": original.name, "title": title, "schema": after.to_plain()}
         self._write("roles", content)
         self.ask_for_overview(self.node(node))
-        self.ask_for_risk(self.node(node))
+        self._ask_if_short(self.node(node))
         return True
 
     def ask_for_overview(self, node: Node) -> None:
@@ -208,6 +209,12 @@ class Bench:
 
         if self.workspace.result(key) is None and not self.jobs.is_asked(task="risk", node=node.name):
             self._start(f"risk of {node.title}", self._request("risk", node), ended)
+
+    def _ask_if_short(self, node: Node) -> None:
+        """Measure the risk unasked, unless that would take long: a long table whose keys nobody has declared yet."""
+        declared = bool(mv.Schema.from_plain(node.schema).keys)
+        if declared or self.history.tables[node.table].records <= _MOST_UNASKED:
+            self.ask_for_risk(node)
 
     def risk(self, node: Node) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self.workspace.result(f"risk:{node.name}:{self.threshold:g}")
@@ -288,7 +295,7 @@ class Bench:
                 self._keep(f"measures:{node.name}", outcome["done"])
                 self._write("made", {"node": node.name, "go": go})
                 if go:
-                    self.ask_for_risk(self.node(node.name))
+                    self._ask_if_short(self.node(node.name))
             elif "failed" in outcome:
                 self._write("failed", {"node": node.name, "reason": outcome["failed"]})
                 self.last_failure = f"{node.title}: {outcome['failed']}"
@@ -337,7 +344,7 @@ class Bench:
     def _move(self, node: Node) -> None:
         if node.name != self.history.current:
             self._write("moved", {"node": node.name})
-            self.ask_for_risk(node)
+            self._ask_if_short(node)
 
     def name(self, node: str, title: str) -> None:
         title = " ".join(title.split())
@@ -358,7 +365,7 @@ class Bench:
                 raise ParameterError("the threshold is a probability above 0, such as 0.09")
         self._write("bounds", {"bounds": bounds})
         if self.history.here is not None:
-            self.ask_for_risk(self.history.here)
+            self._ask_if_short(self.history.here)
 
     def compare(self, name: str) -> None:
         node = self.node(name)
