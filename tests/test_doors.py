@@ -21,6 +21,7 @@ BY_NAME = {
     "microveil.microdata.files.isolation.main": "a process that reads one file is started with it",
     "microveil.queries.engines.duckdb_worker.main": "the process of DuckDB is started with it",
     "microveil.study.worker.main": "the worker processes of a study are started with it",
+    "microveil.workbench.worker.main": "the process that does the work of the workbench is started with it",
 }
 Definition = tuple[str, str]  # a module, and what is defined in it
 

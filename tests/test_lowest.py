@@ -26,6 +26,7 @@ def declared() -> dict[str, tuple[int, ...]]:
         *extras["graphs"],
         *extras["queries"],
         *extras["differential-privacy"],
+        *extras["workbench"],
         *extras["dev"],
     ]
     floors = [re.fullmatch(r"([A-Za-z0-9-]+)>=([0-9.]+)", entry) for entry in named]

@@ -26,6 +26,7 @@ from microveil.cli import (
     search,
     study,
     table,
+    workbench,
 )
 from microveil.cli.printing import (
     BAD_USAGE,
@@ -132,4 +133,5 @@ app.command(epilog=query.EXAMPLE)(query.query)
 app.command(epilog=query.SERVE_EXAMPLE)(query.serve_queries)
 app.command(epilog=report.EXAMPLE)(report.report)
 app.command(epilog=reproduce.EXAMPLE)(reproduce.reproduce)
+app.command(epilog=workbench.EXAMPLE)(workbench.workbench)
 app.command(epilog=demo.EXAMPLE)(demo.demo)

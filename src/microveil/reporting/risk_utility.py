@@ -33,6 +33,7 @@ class Spot:
     risk_spread: tuple[float, float] | None = None
     loss_spread: tuple[float, float] | None = None
     score: float | None = None
+    href: str = ""
 
 
 def risk_utility_chart(
@@ -43,6 +44,7 @@ def risk_utility_chart(
     best: int | None = None,
     knee: int | None = None,
     risk_below: float | None = None,
+    loss_below: float | None = None,
     equal_score: Score | None = None,
     balance: bool = False,
     styles: Mapping[str, Style] | None = None,
@@ -51,9 +53,9 @@ def risk_utility_chart(
 ) -> str:
     """The map as SVG text. `front`, `best` and `knee` are positions in `spots`, which are numbered from 1 as they come.
 
-    `risk_below` shades what is admissible; `equal_score` draws where loss and risk have the same score as this one, so
-    that all below and left of it would be better; `balance` draws the line on which loss and risk are the same. What an
-    optimiser has `tried` on its way lies faintly behind the candidates.
+    `risk_below` and `loss_below` shade what is admissible; `equal_score` draws where loss and risk have the same score
+    as this one, so that all below and left of it would be better; `balance` draws the line on which loss and risk are
+    the same. What an optimiser has `tried` on its way lies faintly behind the candidates.
 
     >>> risk_utility_chart([Spot("mdav k=3", 20.0, 10.0, "mdav")], best=0).count("<circle")
     3
@@ -72,7 +74,7 @@ def risk_utility_chart(
             spot.risk, spot.loss, spot.family, _hint(position, spot),
             _label(position, spot, chosen=position in (best, knee), numbered=position in with_number),
             "ring" if position == best else "box" if position == knee else "",
-            spot.risk_spread, spot.loss_spread,
+            spot.risk_spread, spot.loss_spread, spot.href,
         )
         for position, spot in enumerate(spots)
     ]  # fmt: skip
@@ -85,7 +87,7 @@ def risk_utility_chart(
         y=Axis(_LOSS, 0.0, loss_top),
         faint=[(spot.risk, spot.loss, f"{spot.label}: {_told(spot)}") for spot in tried],
         guides=guides,
-        region=None if risk_below is None else Region(risk_below, f"admissible: risk below {risk_below:g}"),
+        region=_admissible(risk_below, loss_below, risk_top),
         styles=styles,
     )
 
@@ -102,6 +104,15 @@ def generations_map(initial: Sequence[tuple[float, float]], final: Sequence[tupl
     return risk_utility_chart(
         spots, balance=True, styles=_GENERATIONS, numbered=False, title="Initial and final candidates"
     )
+
+
+def _admissible(risk_below: float | None, loss_below: float | None, risk_top: float) -> Region | None:
+    """What lies within the bounds, as far as there are any."""
+    if risk_below is None and loss_below is None:
+        return None
+    named = (("risk", risk_below), ("loss", loss_below))
+    words = " and ".join(f"{name} below {bound:g}" for name, bound in named if bound is not None)
+    return Region(risk_top if risk_below is None else risk_below, f"admissible: {words}", loss_below)
 
 
 def _top(values: Sequence[float]) -> float:

@@ -31,7 +31,7 @@ _DIRECTIONS = (
 @dataclass(frozen=True)
 class Mark:
     """A point. `hint` is shown to who points at it, `label` stands beside it; `x_spread` and `y_spread` are the ends of
-    error bars; a `ring` goes around the best, a `box` around the knee.
+    error bars; a `ring` goes around the best, a `box` around the knee. On a page a mark with `href` leads there.
     """
 
     x: float
@@ -42,6 +42,7 @@ class Mark:
     emphasis: Literal["", "ring", "box"] = ""
     x_spread: tuple[float, float] | None = None
     y_spread: tuple[float, float] | None = None
+    href: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,11 @@ class Guide:
 
 @dataclass(frozen=True)
 class Region:
-    """All that lies at most so far to the right."""
+    """All that lies at most so far to the right and, where that is bounded too, at most so high."""
 
     x_most: float
     text: str
+    y_most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,14 @@ def scatter(
         y_bars=[(plot.x(m.x), *map(plot.y, m.y_spread)) for m in marks if m.y_spread],
         labels=labels,
         guides=[(" ".join(f"{plot.x(a)},{plot.y(b)}" for a, b in guide.points), guide) for guide in guides],
-        region=None if region is None else (plot.x(region.x_most), shortened(region.text, plot.right - plot.left)),
+        region=None if region is None else _region(region, plot),
     )
+
+
+def _region(region: Region, plot: Plot) -> tuple[float, str, float]:
+    """The right end of a region, its text and its upper end."""
+    top = plot.top if region.y_most is None else plot.y(region.y_most)
+    return plot.x(region.x_most), shortened(region.text, plot.right - plot.left), top
 
 
 def _placed(marks: Sequence[Mark], plot: Plot) -> list[_Label]:

@@ -1,0 +1,162 @@
+"""What the numbers on the screens mean: the scenario, how they are computed, and where to read more.
+
+Each explanation has a key, by which the controls and numbers of a page refer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A title, what it means, and where they exist the formula, an example from this file, and the source."""
+
+    title: str
+    meaning: str
+    formula: str = ""
+    example: str = ""
+    source: str = ""
+
+
+DATA = {
+    "screen": Explanation(
+        "The table and its roles",
+        "A risk can be measured only if it is known what an intruder may know. So the most important decision on this "
+        "screen is which attributes are keys. Everything else has a sensible guess.",
+    ),
+    "kind": Explanation(
+        "Kind",
+        "What the values are: numbers that can be averaged (numeric), categories in an order (ordinal), categories "
+        "without one (nominal), or places (location). A code that is written in digits is a category, not a number.",
+    ),
+    "role": Explanation(
+        "Role",
+        "A key (quasi-identifier) is what an intruder may know of a person: age, sex, place. An identifier names the "
+        "person and is never released. Confidential is what the intruder would like to learn. The weight says for how "
+        "many persons of the population a record stands; records with the same household number live together.",
+        source="Hundepool et al. (2012), chapter 3",
+    ),
+    "distribution": Explanation(
+        "Distribution",
+        "How often each value occurs, drawn without numbers: 24 steps from the 1 % to the 99 % quantile of numbers, "
+        "or the twelve most frequent categories and the rest.",
+    ),
+    "hint": Explanation(
+        "Warnings", "What a column looks like, and what to do if it is that. A warning is a guess: you decide."
+    ),
+}
+
+TRY = {
+    "screen": Explanation(
+        "Try a method",
+        "A method makes a masked table of the one where you are in the history. Nothing is lost: each result is a "
+        "candidate of its own, and undo leads back.",
+    ),
+    "attributes": Explanation(
+        "Attributes to mask", "Those that the method can treat. The keys are ticked, for they lead to a person."
+    ),
+    "seed": Explanation(
+        "Seed",
+        "Random numbers come from the seed, so the same seed gives the same release. Whoever knows it can undo much of "
+        "the masking; left empty, a secret one is drawn. A release has one seed for all its steps.",
+    ),
+    "several": Explanation(
+        "Several values",
+        "Each value gives a candidate of its own on the map, and you stay where you are in the history.",
+    ),
+}
+
+MAP = {
+    "screen": Explanation(
+        "The risk-utility map",
+        "Each mark is a release of this table: the risk (what an intruder gains) grows to the right, the loss (what an "
+        "analyst loses) upwards. Good releases are near the lower left corner. The broken line is the front: of its "
+        "releases none is beaten by another in both. The box marks the knee, beyond which a little less of one side "
+        "costs much of the other.",
+        source="Duncan, Keller-McNulty and Stokes (2001)",
+    ),
+    "risk": Explanation(
+        "Risk",
+        "The mean of what intruders achieve who try to link records to persons, and to learn values: 0 is no success, "
+        "100 is success with every record.",
+        "risk = mean of the linkage risk and the interval disclosure risk, in %",
+    ),
+    "loss": Explanation(
+        "Loss",
+        "How far means, variances, correlations, values and tables of the release are from those of the original: 0 is "
+        "no difference.",
+        "loss = mean of the losses that fit the attributes, in %",
+    ),
+    "score": Explanation("Score", "Risk and loss in one number; lower is better.", "score = (loss + risk) / 2"),
+    "bounds": Explanation(
+        "What you accept",
+        "Bounds are yours: the map shades what lies within the bound on the risk, and the screen Out says which bound "
+        "a release does not keep. The threshold is for the risk of a single record.",
+    ),
+}
+
+OUT = {
+    "screen": Explanation(
+        "What leaves the house",
+        "The folder public of the export may be given away: the masked table and the public report. The folder "
+        "internal is yours alone: with the plan, the manifest and the script the release can be made again, byte for "
+        "byte, and with their seed much of the masking could be undone.",
+    ),
+    "open": Explanation(
+        "What is still open", "What somebody who decides about the release should have seen. None of it stops you."
+    ),
+}
+
+
+def of_risk(found: Mapping[str, Any] | None) -> dict[str, Explanation]:
+    """The numbers of the screen Risk, with examples from this file."""
+    worst = (found or {}).get("combinations") or []
+    example = alone = ""
+    if found and worst and "failed" not in found:
+        first = worst[0]
+        named = ", ".join(f"{key} {value}" for key, value in zip(found["keys"], first["values"], strict=False))
+        count = first["records"]
+        share = "is alone with it" if count == 1 else f"is one of {count:,} with it"
+        example = f"A record with {named} {share}, and adds {first['expected'] / count:.3g} to the sum."
+        alone = f"One of them has {named}." if count == 1 else ""
+    return {
+        "screen": Explanation(
+            "Risk of re-identification",
+            "An intruder knows the keys of a person and looks for the record that agrees. The more records agree, and "
+            "the more persons of the population do, the less sure the intruder can be.",
+        ),
+        "expected": Explanation(
+            "Expected re-identifications",
+            "If an intruder links every record to a person by the keys, so many links are right on average.",
+            "sum over all records of the risk of the record",
+            example,
+            "Franconi and Polettini (2004)",
+        ),
+        "largest": Explanation(
+            "Largest risk of a record",
+            "The probability that the intruder is right about the record that is worst off. The threshold is what you "
+            "accept for a single record; 0.09 is common for public releases.",
+            "1/f for a file of the whole population, the expected 1/F for a sample, where f records and F persons of "
+            "the population agree on the keys",
+        ),
+        "uniques": Explanation(
+            "Records alone in their combination",
+            "No other record of the file has the same values of all keys. In a sample they may still have doubles in "
+            "the population.",
+            "number of records with f = 1",
+            alone,
+        ),
+        "causes": Explanation(
+            "What makes records unique",
+            "Which keys take part in the smallest combinations that occur only once (special uniques, SUDA).",
+            source="Elliot, Manning and Ford (2002)",
+        ),
+        "attacks": Explanation(
+            "Attacks",
+            "Each attack plays an intruder against the table where you are in the history, and counts how often it "
+            "succeeds. Tick what the intruder knows; without a tick these are the declared keys.",
+        ),
+    }

@@ -1,0 +1,178 @@
+"""Long work, one piece after the other in a process of its own, with progress and cancel."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+WAITING, RUNNING = "waiting", "running"
+_GRACE = 3.0  # seconds that a task has to notice that it is cancelled
+_DIED = "the process that did the work ended unexpectedly, perhaps for lack of memory; the history is as it was before"
+Outcome = Mapping[str, Any]  # done: the result; failed: why; or cancelled
+
+
+@dataclass
+class Job:
+    """A piece of work: what it is called, what the worker is asked, and how far it is."""
+
+    name: str
+    title: str
+    request: dict[str, Any] = field(repr=False)
+    ended: Callable[[Outcome], None] = field(repr=False)
+    state: str = WAITING
+    fraction: float = 0.0
+    label: str = ""
+    since: float = 0.0
+    cancelled: float | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """As the page shows it, with the time left as far as it can be guessed."""
+        spent = time.monotonic() - self.since if self.state == RUNNING else 0.0
+        known = self.state == RUNNING and self.fraction > 0.02 and spent > 1.0
+        left = spent * (1 - self.fraction) / self.fraction if known else None
+        return {"job": self.name, "title": self.title, "state": self.state, "fraction": round(self.fraction, 3),
+                "label": self.label, "spent": round(spent), "left": None if left is None else round(left),
+                "cancelled": self.cancelled is not None}  # fmt: skip
+
+
+class Jobs:
+    """The queue, and the thread that sees to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.changes = 0  # grows with everything that a page could show
+        self._jobs: list[Job] = []
+        self._lock = threading.RLock()
+        self._wake = threading.Event()
+        self._closed = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="workbench jobs", daemon=True)
+        self._thread.start()
+
+    def add(self, job: Job) -> None:
+        """Put a job at the end of the queue."""
+        with self._lock:
+            self._jobs.append(job)
+            self.changes += 1
+        self._wake.set()
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What runs and what waits."""
+        with self._lock:
+            return [job.to_plain() for job in self._jobs]
+
+    def is_asked(self, **wanted: Any) -> bool:
+        """Whether a job with such a request runs or waits already."""
+        with self._lock:
+            return any(all(job.request.get(k) == v for k, v in wanted.items()) for job in self._jobs)
+
+    def cancel(self, name: str) -> bool:
+        """Cancel a job: one that waits is taken out, one that runs is told so, and ended if it does not listen."""
+        with self._lock:
+            job = next((job for job in self._jobs if job.name == name), None)
+            if job is None or job.cancelled is not None:
+                return False
+            job.cancelled = time.monotonic()
+            self.changes += 1
+            if job.state == RUNNING:
+                self._send({"cancel": name})
+            else:
+                self._jobs.remove(job)
+        if job.state == WAITING:
+            job.ended({"cancelled": True})
+        return True
+
+    def close(self) -> None:
+        """End the process; what runs is lost."""
+        self._closed = True
+        self._wake.set()
+        self._end_process()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=10)
+
+    # --- the thread --------------------------------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        while not self._closed:
+            with self._lock:
+                job = self._jobs[0] if self._jobs else None
+                if job is not None:
+                    job.state, job.since = RUNNING, time.monotonic()
+                    self.changes += 1
+            if job is None:
+                self._wake.wait()
+                self._wake.clear()
+                continue
+            outcome = self._run(job)
+            if self._closed:
+                return
+            with contextlib.suppress(Exception):  # the queue goes on, whatever becomes of one result
+                job.ended(outcome)
+            with self._lock:
+                self._jobs.remove(job)
+                self.changes += 1
+
+    def _run(self, job: Job) -> Outcome:
+        if self._process is None or self._process.poll() is not None:
+            self._start_process()
+        self._send({"job": job.name, **job.request})
+        while not self._closed:
+            try:
+                answer = self._answers.get(timeout=0.2)
+            except queue.Empty:
+                if job.cancelled is not None and time.monotonic() - job.cancelled > _GRACE:
+                    self._end_process()
+                    return {"cancelled": True}
+                continue
+            if answer is None:
+                self._end_process()
+                return {"cancelled": True} if job.cancelled is not None else {"failed": _DIED}
+            if answer["job"] != job.name:
+                continue
+            if "fraction" not in answer:
+                return answer
+            with self._lock:
+                job.fraction, job.label = max(job.fraction, answer["fraction"]), answer["label"]
+                self.changes += 1
+        return {"cancelled": True}
+
+    def _start_process(self) -> None:
+        command = [sys.executable, "-m", "microveil.workbench.worker", str(self.folder)]
+        self._answers = queue.SimpleQueue()
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        threading.Thread(target=_listen, args=(self._process, self._answers), daemon=True).start()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        process = self._process
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(OSError, ValueError):  # that it has gone shows in what it answers
+                process.stdin.write(json.dumps(message).encode() + b"\n")
+                process.stdin.flush()
+
+    def _end_process(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+
+
+def _listen(process: subprocess.Popen[bytes], answers: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+    assert process.stdout is not None
+    with contextlib.suppress(ValueError, OSError):
+        for line in process.stdout:
+            answers.put(json.loads(line))
+    answers.put(None)

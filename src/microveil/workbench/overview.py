@@ -1,0 +1,117 @@
+"""What the first screen shows of a table: its attributes, the distribution of each, and the methods that fit them.
+
+Computed once when a table is loaded or described anew: what a page shows later is aggregated already.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import microveil as mv
+from microveil.errors import DataError, MicroveilError
+from microveil.progress import Progress, reported
+
+_STEPS, _MOST_CATEGORIES, _RAREST = 24, 12, 0.01
+_ROWS_IN_GROUP = 2_000  # a page of records is read from one group or two
+RECORDS = "records.parquet"
+
+
+def overview(data: mv.Microdata, progress: Progress) -> dict[str, Any]:
+    """The attributes as `describe` tells of them, each with its distribution, and which methods can mask which."""
+    found = mv.describe(data)
+    rows = [dict(row) for row in found.attributes]
+    names = [row["name"] for row in rows]
+    by_name = {row["name"]: row for row in rows}
+    for name in reported(names, progress, "describing"):
+        by_name[name]["distribution"] = _distribution(data, name)
+    return {"heading": found.heading, "records": len(data), "rows": rows, "fits": _fits(data)}
+
+
+def write_records(data: mv.Microdata, folder: Path) -> None:
+    """The records for paging: Parquet in small groups, so that a page need not read the whole file."""
+    table = pa.table({name: data.arrow(name) for name in data.names})
+    unfinished = folder / f"{RECORDS}.unfinished"
+    pq.write_table(table, unfinished, row_group_size=_ROWS_IN_GROUP)
+    unfinished.replace(folder / RECORDS)
+
+
+def page_of_records(folder: Path, first: int, count: int) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, and some of the records as texts."""
+    with pq.ParquetFile(folder / RECORDS) as file:
+        groups = range(file.metadata.num_row_groups)
+        starts = np.cumsum([0, *(file.metadata.row_group(i).num_rows for i in groups)])
+        wanted = [i for i in groups if starts[i] < first + count and starts[i + 1] > first]
+        names = list(file.schema_arrow.names)
+        if not wanted:
+            return names, []
+        part = file.read_row_groups(wanted).slice(first - int(starts[wanted[0]]), count)
+    columns = [[_cell(value) for value in part.column(i).to_pylist()] for i in range(len(names))]
+    return names, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _distribution(data: mv.Microdata, name: str) -> dict[str, Any] | None:
+    """How high each bar is, as a share of the highest, and in words what each stands for."""
+    if name not in data.names:
+        return None
+    try:
+        if data[name].is_categorical:
+            return _of_categories(data, name)
+        values = data.numbers(name).values
+    except DataError:
+        return None
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return None
+    low, high = float(values.min()), float(values.max())
+    first, last = np.quantile(values, [0.01, 0.99]).tolist()
+    if last > first:
+        low, high = first, last
+    edges = np.linspace(low, high, _STEPS + 1) if high > low else np.array([low - 0.5, low + 0.5])
+    counts = np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0]
+    return _scaled("numbers", counts.tolist())
+
+
+def _of_categories(data: mv.Microdata, name: str) -> dict[str, Any] | None:
+    categories = data.categories(name)
+    counts = categories.frequencies
+    if counts.max(initial=0) < _RAREST * counts.sum() or not counts.sum():  # names and numbers, not categories
+        return None
+    if data[name].kind != "ordinal":
+        counts = np.sort(counts)[::-1]
+    shown = counts[:_MOST_CATEGORIES].tolist()
+    rest = int(counts[_MOST_CATEGORIES:].sum())
+    return _scaled("categories", [*shown, *([rest] if rest else [])])
+
+
+def _scaled(kind: str, counts: list[int]) -> dict[str, Any]:
+    most = max(counts) or 1
+    return {"kind": kind, "heights": [round(count / most, 3) for count in counts]}
+
+
+def _fits(data: mv.Microdata) -> dict[str, list[str]]:
+    """For each method the attributes it can mask, among those that are no identifiers, weights or household numbers."""
+    among = [attribute.name for attribute in data.schema if not attribute.is_administrative]
+    found: dict[str, list[str]] = {}
+    for name in mv.registry.names("method"):
+        method = mv.registry.find("method", name)
+        if method.structural:
+            if data.edges is not None:
+                found[name] = []
+            continue
+        try:
+            suited = [attribute for attribute in among if method.suits(data, attribute)]
+        except MicroveilError:
+            continue
+        if suited:
+            found[name] = suited
+    return found

@@ -1,0 +1,394 @@
+"""The pages and actions of the workbench, asked as a browser would, and as nobody should."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import random
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import microveil as mv
+from microveil.workbench.app import application
+from microveil.workbench.bench import Bench
+from microveil.workbench.guard import POLICY
+
+PORT, TOKEN = 8123, "the-token"
+BASE = f"http://127.0.0.1:{PORT}"
+SCREENS = ("data", "risk", "try", "map", "out")
+FORM = "application/x-www-form-urlencoded"
+Idle = Callable[[Bench], None]
+
+
+class Browser:
+    """Asks the application in this process, one request after the other, and keeps cookies."""
+
+    def __init__(self, bench: Bench, **options: Any) -> None:
+        transport = httpx.ASGITransport(application(bench, PORT, TOKEN, **options), raise_app_exceptions=False)
+        self.runner = asyncio.Runner()
+        self.client = httpx.AsyncClient(transport=transport, base_url=BASE, follow_redirects=True)
+        self.headers = self.client.headers
+
+    def request(self, method: str, url: str, **asked: Any) -> httpx.Response:
+        return self.runner.run(self.client.request(method, url, **asked))
+
+    def get(self, url: str, **asked: Any) -> httpx.Response:
+        return self.request("GET", url, **asked)
+
+    def post(self, url: str, **asked: Any) -> httpx.Response:
+        # as a browser sends it also without any field
+        data, headers = asked.pop("data"), {"content-type": FORM, **asked.pop("headers", {})}
+        return self.request("POST", url, content=str(httpx.QueryParams(data)), headers=headers, **asked)
+
+    def put(self, url: str, **asked: Any) -> httpx.Response:
+        return self.request("PUT", url, **asked)
+
+    def close(self) -> None:
+        self.runner.run(self.client.aclose())
+        self.runner.close()
+
+
+@pytest.fixture
+def stranger(bench: Bench) -> Iterator[Browser]:
+    """Somebody on this machine without the token."""
+    client = Browser(bench)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def owner(bench: Bench) -> Iterator[Browser]:
+    """The browser that opened the start address."""
+    client = Browser(bench, largest_upload=50_000)
+    answer = client.get(f"/?token={TOKEN}", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/data")
+    client.headers["origin"] = BASE
+    yield client
+    client.close()
+
+
+def plain_words(answer: httpx.Response) -> bool:
+    """A refusal is a sentence: no page of an error, no trace of the code."""
+    told = answer.text
+    return 5 < len(told) < 400 and "Traceback" not in told and "File " not in told and told[0].isupper()
+
+
+# --- who may ask --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/data", "/events", "/static/workbench.js", "/nothing", "/download/e1/a", "/?token=no"]
+)
+def test_without_the_token_nothing_is_answered(stranger: Browser, path: str) -> None:
+    answer = stranger.get(path)
+    assert answer.status_code == 403
+    assert plain_words(answer)
+    assert "survey" not in answer.text
+
+
+def test_without_the_token_nothing_is_done(stranger: Browser, bench: Bench) -> None:
+    before = bench.history.revision
+    for path in ("/undo", "/remove", "/load"):
+        assert (
+            stranger.post(path, data={"sure": "yes", "source": "sample"}, headers={"origin": BASE}).status_code == 403
+        )
+    assert stranger.put("/upload?name=a.csv", content=b"a\n1\n", headers={"origin": BASE}).status_code == 403
+    assert bench.history.revision == before
+
+
+def test_the_token_becomes_a_cookie_that_no_script_and_no_other_site_has(stranger: Browser) -> None:
+    answer = stranger.get(f"/?token={TOKEN}", follow_redirects=False)
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert TOKEN not in cookie
+    assert "domain" not in cookie
+
+
+@pytest.mark.parametrize("host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", "[::1]"])
+def test_another_host_is_refused(owner: Browser, host: str) -> None:
+    answer = owner.get("/data", headers={"host": host})
+    assert answer.status_code == 421
+    assert plain_words(answer)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://127.0.0.1:8123", "http://127.0.0.1:8124", ""]
+)
+def test_another_origin_is_refused(owner: Browser, bench: Bench, origin: str) -> None:
+    before = bench.history.current
+    assert owner.post("/undo", headers={"origin": origin}, data={}).status_code == 403
+    assert owner.get("/data", headers={"origin": origin}).status_code == 403
+    assert bench.history.current == before
+
+
+def test_an_action_without_an_origin_is_refused(owner: Browser, bench: Bench) -> None:
+    del owner.headers["origin"]
+    assert owner.get("/data").status_code == 200
+    assert owner.post("/undo", data={}).status_code == 403
+    assert bench.here().is_masked
+
+
+def test_what_another_site_puts_into_its_page_is_refused(owner: Browser) -> None:
+    assert owner.get("/static/workbench.js", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_page_has_no_inline_script_or_style_and_the_strict_policy(owner: Browser, screen: str) -> None:
+    answer = owner.get(f"/{screen}" + ("?method=mdav" if screen == "try" else ""))
+    assert answer.status_code == 200
+    assert answer.headers["content-security-policy"] == POLICY
+    assert "access-control-allow-origin" not in answer.headers
+    assert "script-src 'self'" in POLICY
+    assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:|<script(?![^>]*\ssrc=)", answer.text)
+    assert "survey.csv" in answer.text
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_control_has_a_name(owner: Browser, screen: str) -> None:
+    page = owner.get(f"/{screen}" + ("?method=mdav" if screen == "try" else "")).text
+    labelled = set(re.findall(r'<label[^>]* for="([^"]+)"', page))
+    for control in re.findall(r"<(?:input|select)\b[^>]*>", page):
+        if 'type="hidden"' in control:
+            continue
+        own = re.search(r' id="([^"]+)"', control)
+        inside = page.rpartition(control)[0].rpartition("<label")[2]
+        assert "aria-label" in control or (own and own[1] in labelled) or "</label>" not in inside, control
+    for button in re.findall(r"<button\b[^>]*>(.*?)</button>", page, re.DOTALL):
+        assert button.strip()
+
+
+def test_an_empty_workspace_says_where_to_begin(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "space")
+    try:
+        client = Browser(bench)
+        client.get(f"/?token={TOKEN}")
+        for screen in SCREENS:
+            page = client.get(f"/{screen}")
+            assert page.status_code == 200
+            assert ("Load a table" in page.text) == (screen != "data")
+        client.close()
+    finally:
+        bench.close()
+
+
+def test_records_come_page_by_page(owner: Browser) -> None:
+    assert "1,996 to 2,000 of 2,000" in owner.get("/data?page=134").text
+    for page in ("0", "-1", "99999999999", "x", "9" * 50, "²"):
+        assert owner.get("/data", params={"page": page}).status_code == 200
+
+
+def test_the_screen_out_says_what_is_open(owner: Browser, bench: Bench) -> None:
+    page = html.unescape(owner.get("/out").text)
+    assert "Keys released as they were: region, sex, education, occupation." in page
+    assert "risk above the threshold 0.09" in page
+    assert "above your bound" not in page
+    owner.post("/bounds", data={"risk": "1", "threshold": "0.99"})
+    page = html.unescape(owner.get("/out").text)
+    assert "above your bound of 1 %" in page
+    assert "risk above the threshold" not in page
+    owner.post("/bounds", data={"risk": ""})
+    assert "above your bound" not in owner.get("/out").text
+
+
+def test_values_are_escaped(owner: Browser, bench: Bench, idle: Idle) -> None:
+    text = "name<i>,b\n<script>alert(1)</script>,1\n" + "x,2\ny,3\n" * 5
+    assert owner.put("/upload?name=a<b>.csv", content=text.encode()).status_code == 200
+    idle(bench)
+    page = owner.get("/data").text
+    assert "<script>alert" not in page
+    assert "name<i>" not in page
+    assert html.escape("<script>alert(1)</script>") in page
+
+
+# --- actions --------------------------------------------------------------------------------------------------------
+
+
+def test_undo_and_redo_lead_back_to_the_screen(owner: Browser, bench: Bench) -> None:
+    answer = owner.post("/undo", data={"back": "risk"}, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/risk")
+    assert not bench.here().is_masked
+    assert owner.post("/redo", data={"back": "//evil.example"}, follow_redirects=False).headers["location"] == "/data"
+    assert bench.here().is_masked
+
+
+def test_what_is_wrong_is_told_on_the_page(owner: Browser) -> None:
+    page = owner.post("/step", data={"back": "try", "method": "mdav", "set:k": "1"})
+    assert "mdav: k = 1 is not allowed" in html.unescape(page.text).lower()
+    page = owner.post("/load", data={"path": "/no/such/folder/people.exe"})
+    assert "the ending '.exe' is not one Microveil knows" in html.unescape(page.text)
+
+
+def test_parameters_are_checked_while_they_are_typed(owner: Browser) -> None:
+    told = owner.post("/validate", data={"method": "mdav", "set:k": "1"}).json()
+    assert told == {
+        "ok": False,
+        "field": "k",
+        "sentence": "k = 1 is not allowed; it must be greater than or equal to 2.",
+    }
+    assert owner.post("/validate", data={"method": "mdav", "set:k": "4"}).json() == {"ok": True}
+    assert not owner.post("/validate", data={"method": "nothing"}).json()["ok"]
+
+
+def test_only_files_that_were_exported_can_be_downloaded(owner: Browser, bench: Bench) -> None:
+    ((name, export),) = bench.exports()
+    answer = owner.get(f"/download/{name}/{export['released']}")
+    assert answer.content == (bench.workspace.export(name) / export["released"]).read_bytes()
+    assert answer.headers["content-disposition"].startswith("attachment")
+    for path in (
+        *(f"{name}/../../history.sqlite", f"{name}/%2e%2e/%2e%2e/history.sqlite", "../history.sqlite", f"{name}/"),
+        *(f"{name}/public/..%2f..%2f..%2fhistory.sqlite", "nothing/public/safe.csv", f"{name}/public\\safe.csv"),
+        f"{name}//etc/passwd",
+    ):
+        refused = owner.get(f"/download/{path}")
+        assert refused.status_code in (400, 404)
+        assert b"SQLite" not in refused.content
+    assert owner.get("/static/..%2fapp.py").status_code == 404
+
+
+def test_uploads_are_limited_and_bad_ones_refused_in_words(owner: Browser, bench: Bench, idle: Idle) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b"a,b\n" * 1000
+
+    before = bench.here()
+    for content in (b"x" * 60_000, parts()):  # with and without a stated length
+        answer = owner.put("/upload?name=long.csv", content=content)
+        assert answer.status_code == 413
+        assert plain_words(answer)
+    for name in ("", "..", "people.exe", "people"):
+        answer = owner.put("/upload", params={"name": name}, content=b"a\n1\n")
+        assert answer.status_code == 400
+        assert plain_words(answer)
+    assert owner.put("/upload?name=empty.csv", content=b"").status_code == 400
+    for name, content in (
+        ("a.csv", b"\0\1\2" * 99),
+        ("a.parquet", b"PAR1no"),
+        ("a.xlsx", b"PK\3\4"),
+        ("b.csv", b"a\n"),
+    ):
+        bench.last_failure = ""
+        assert owner.put("/upload", params={"name": name}, content=content).status_code == 200
+        idle(bench)
+        assert bench.last_failure.startswith(f"loading {name}: ")
+        assert "internal error" not in bench.last_failure
+    assert bench.here() == before
+    tables = list((bench.workspace.folder / "tables").iterdir())
+    assert (len(tables), list((bench.workspace.folder / "uploads").iterdir())) == (1, [])
+
+
+PIECES = (
+    *("/", "..", "%2e%2e", "\\", "é", "%00", "data", "risk", "try", "map", "out", "step", "go", "download", "static"),
+    *(
+        "schema",
+        "export",
+        "name",
+        "bounds",
+        "attack",
+        "validate",
+        "again",
+        "load",
+        "measure",
+        "dismiss",
+        "cancel",
+        "undo",
+    ),
+)
+NAMES = (
+    *("node", "method", "set:k", "set:", "kind:age", "role:age", "kind:x", "attribute", "vary", "values", "several"),
+    *("back", "title", "risk", "loss", "threshold", "known", "attack", "all", "stem", "ending", "job", "seed"),
+)
+VALUES = (
+    *("", "\0", "x" * 500, "'; DROP TABLE events; --", "\xed\xa0\x80", "mdav", "0", "-1", "1e999", "nan", "k", "n1"),
+    *("../..", "key", "numeric", "é", "[1,2", "{}", "yes", ".csv"),
+)
+
+
+def fuzzed(rng: random.Random) -> dict[str, Any]:
+    """A request that no page sends."""
+    method = rng.choice(["GET", "POST", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "HEAD"])
+    path = "/" + "/".join(rng.choice(PIECES) for _ in range(rng.randint(1, 3)))
+    fields = {rng.choice(NAMES): rng.choice(VALUES) for _ in range(rng.randint(0, 5))}
+    headers = {
+        "content-type": rng.choice(["application/x-www-form-urlencoded", "text/plain", "multipart/form-data", ""])
+    }
+    request: dict[str, Any] = {"method": method, "url": BASE + path, "headers": headers}
+    if rng.random() < 0.5:
+        request["params"] = {
+            rng.choice(["with", "and", "method", "search", "page", "note", "name"]): rng.choice(VALUES)
+        }
+    if method != "GET":
+        body = "&".join(f"{name}={value}" for name, value in fields.items()).encode("utf-8", "replace")
+        request["content"] = body if rng.random() < 0.8 else rng.randbytes(rng.randint(0, 200))
+    return request
+
+
+def try_fuzzed(owner: Browser, bench: Bench, count: int) -> None:
+    rng = random.Random(18)
+    nodes = set(bench.history.nodes)
+    for number in range(count):
+        request = fuzzed(rng)
+        if request["url"].endswith("/events"):
+            continue
+        answer = owner.request(**request, follow_redirects=False)
+        assert answer.status_code < 500, (number, request)
+        assert "Traceback" not in answer.text, (number, request)
+    assert set(bench.history.nodes) >= nodes
+    assert owner.get("/data").status_code == 200
+
+
+def test_fuzzed_requests_are_refused_without_a_traceback(owner: Browser, bench: Bench) -> None:
+    try_fuzzed(owner, bench, 400)
+
+
+@pytest.mark.slow
+def test_ten_thousand_fuzzed_requests_are_refused_without_a_traceback(owner: Browser, bench: Bench) -> None:
+    try_fuzzed(owner, bench, 10_000)
+
+
+# --- export ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_exported_script_and_plan_make_the_same_bytes_again(
+    bench: Bench, tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    ((name, export),) = bench.exports()
+    with zipfile.ZipFile(bench.workspace.export(name) / export["archive"]) as packed:
+        packed.extractall(tmp_path / "packed")
+    listed = (tmp_path / "packed" / "SHA256SUMS").read_text(encoding="utf-8").split()
+    released = (tmp_path / "packed" / "public" / "safe.csv").read_bytes()
+    assert listed[listed.index("public/safe.csv") - 1] == export["digests"]["public/safe.csv"]
+    internal = tmp_path / "packed" / "internal"
+    (tmp_path / "again").mkdir()
+    script = [sys.executable, str(internal / "make_release.py"), str(tmp_path), str(tmp_path / "again")]
+    subprocess.run(script, check=True, capture_output=True)
+    assert (tmp_path / "again" / "safe.csv").read_bytes() == released
+    # the script has written the sample, which the command takes
+    ran = run("protect", "survey.csv", "--plan", internal / "plan.toml", "--out", "by-command.csv")
+    assert ran.status == 0
+    assert (tmp_path / "by-command.csv").read_bytes() == released
+
+
+def test_what_is_exported_is_what_was_measured(bench: Bench) -> None:
+    ((name, export),) = bench.exports()
+    internal = bench.workspace.export(name) / "internal"
+    shutil.copy(internal / "safe.csv.manifest.json", bench.workspace.export(name) / "public")
+    shutil.copy(internal / "safe.csv.private.json", bench.workspace.export(name) / "public")
+    release = mv.read_release(bench.workspace.export(name) / export["released"])
+    measures = bench.measures(bench.here())
+    assert measures is not None
+    assert release.data.digest() == measures["digest"]
+    assert release.partition is not None
+    assert release.partition.smallest == 5
