@@ -360,6 +360,10 @@ HIERARCHY_PROPOSED = Kind(
     "hierarchy-proposed", "{method}: a hierarchy was proposed for {attributes}, since the schema has none"
 )
 NO_CELL_EMPTIED = Kind("no-cell-emptied", "{method}: no cell had to be emptied")
+CODES_ARE_VALUES = Kind(
+    "codes-are-values",
+    "{method}: a suppressed cell of {attributes} is no wildcard, because missing codes count as values there",
+)
 CELLS_OF_ATTRIBUTE = Kind("cells-of-attribute", "{attribute} {cells:,}")
 CELLS_EMPTIED = Kind("cells-emptied", "{method}: {cells:cell} of {records:record} emptied ({attributes})")
 VALUES_CODED = Kind("values-coded", "{method}: {values:value} of {attribute} coded")

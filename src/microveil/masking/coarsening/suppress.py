@@ -16,7 +16,14 @@ from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.base import Masked, Method, OfHouseholds
 from microveil.masking.guarantees import Guarantees
 from microveil.masking.households import household_of, units_of
-from microveil.masking.notes import CELLS_EMPTIED, CELLS_OF_ATTRIBUTE, CELLS_OF_MEMBERS, NO_CELL_EMPTIED, Note
+from microveil.masking.notes import (
+    CELLS_EMPTIED,
+    CELLS_OF_ATTRIBUTE,
+    CELLS_OF_MEMBERS,
+    CODES_ARE_VALUES,
+    NO_CELL_EMPTIED,
+    Note,
+)
 from microveil.masking.ranges import Ranges, Whole, ranges
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.combinations import (
@@ -110,7 +117,7 @@ class Suppress(Method):
     suppressed: Literal["as declared", "wildcard", "own category"] = parameter(
         default="as declared",
         help="how a suppressed cell of a key is counted in the release; as declared: as the schema treats missing "
-        "cells",
+        "cells, and so it is in any case where the key has missing codes that count as values",
     )
     count: Literal["released", "original"] = parameter(
         default="released",
@@ -158,7 +165,8 @@ class Suppress(Method):
     def _emptied_once(self, data: Microdata, attributes: tuple[str, ...], progress: Progress) -> Masked:
         """The cells emptied so that no combination is rare, without a look at households."""
         listed = combinations_of(self.combinations) if self.combinations else ()
-        keys = self._with_policies(data, _attributes_in(listed, attributes) if listed else attributes)
+        used = _attributes_in(listed, attributes) if listed else attributes
+        keys = self._with_policies(data, used)
         if listed:
             suppressed = self._cells_for_all(keys, attributes, listed, Part(progress, 0.0, 0.9))
         else:
@@ -174,7 +182,11 @@ class Suppress(Method):
             _check_all(released, attributes, listed)
         else:
             self._check(released, attributes, targets)
-        return Masked(columns, notes=(_note(self.name, attributes, suppressed),), attributes=tuple(changed))
+        notes = [_note(self.name, attributes, suppressed)]
+        coded = tuple(name for name in used if keys[name].missing != "wildcard")
+        if coded and self.suppressed == "wildcard":
+            notes.append(CODES_ARE_VALUES(method=self.name, attributes=coded))
+        return Masked(columns, notes=tuple(notes), attributes=tuple(changed))
 
     @classmethod
     def suits(cls, data: Microdata, name: str) -> bool:
@@ -193,13 +205,9 @@ class Suppress(Method):
                     f"attribute '{name}' is numeric with more than {self.most_values} distinct values, so nearly "
                     "every combination is rare; recode it to intervals first"
                 )
-            if self.suppressed == "wildcard" and attribute.missing != "wildcard" and _has_codes(data, name):
-                raise DataError(
-                    f"attribute '{name}' has missing codes that the schema counts as values (missing = "
-                    f"'{attribute.missing}'), and they would agree with every value if suppressed ones were wildcards; "
-                    "set suppressed = 'as declared', or declare missing = 'wildcard' for the attribute"
-                )
             policy = attribute.missing if self.suppressed == "as declared" else self.suppressed
+            if policy == "wildcard" and attribute.missing != "refuse" and _has_codes(data, name):
+                policy = attribute.missing  # a code that is a value must not agree with every other value
             if policy == "refuse":  # there are none yet; emptied cells could be anything
                 policy = "wildcard"
             changed.append(attribute.changed(missing=policy))
