@@ -1,12 +1,22 @@
 """What tests share: reference data, where it is to be had."""
 
+# ruff: noqa: E402 - what numpy reads when it is imported is set before
 from __future__ import annotations
 
-import gc
 import os
+from pathlib import Path
+
+_PROCESSOR = Path("/proc/cpuinfo")
+if _PROCESSOR.exists() and "avx512f" in _PROCESSOR.read_text(encoding="utf-8", errors="replace"):
+    # the last digits, and what follows from them, are those of the processor on which golden releases were recorded
+    os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", "X86_V4 AVX512_ICL AVX512_SPR")
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
+    os.environ.setdefault("NUMBA_CPU_NAME", "haswell")
+    os.environ.setdefault("NUMBA_CPU_FEATURES", "")
+
+import gc
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest

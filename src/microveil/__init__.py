@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from microveil.reporting import risk_utility
     from microveil.reporting.report import report
     from microveil.reporting.risk_page import risk_page
+    from microveil.reporting.risk_section import risk_histogram
     from microveil.reporting.solution_space import solution_space_page
     from microveil.rules.checking import RuleCheck, check
     from microveil.rules.pack import RulePack
@@ -120,6 +121,7 @@ _HOMES = {
     "release_files": ("read_release",),
     "reporting.report": ("report",),
     "reporting.risk_page": ("risk_page",),
+    "reporting.risk_section": ("risk_histogram",),
     "reporting.solution_space": ("solution_space_page",),
     "rules.checking": ("RuleCheck", "check"),
     "rules.pack": ("RulePack",),
@@ -165,7 +167,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "search", "Found", "toolbox", "series", "graphs", "locations", "table", "tables", "ProtectedTable",
     "QueryServer", "Question", "Answer", "queries",
     "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
-    "decisions", "report", "risk_page", "risk_utility", "solution_space_page",
+    "decisions", "report", "risk_page", "risk_histogram", "risk_utility", "solution_space_page",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

@@ -62,7 +62,7 @@ def leak_of(original: FloatArray, control: FloatArray, meaning: str) -> Leak | N
 
     >>> found = leak_of(np.array([1.0] * 80 + [0.0] * 20), np.array([1.0] * 20 + [0.0] * 80), "a right guess")
     >>> [round(number, 1) for number in (found.value, found.low, found.high)]
-    [75.0, 63.7, 82.7]
+    [75.0, 63.6, 83.6]
     """
     sides = [_share(success) for success in (original, control)]
     if any(trials == 0 for _, _, _, trials in sides):

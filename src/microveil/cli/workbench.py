@@ -24,7 +24,7 @@ def workbench(
         ),
     ] = None,
 ) -> None:
-    """Open the workbench in a browser: load, measure, protect, compare, export.
+    """Open the workbench, a web application on this machine.
 
     The first line printed is the address to open, with a token that is new after every start. It answers on this
     machine only and needs no network. End it with Ctrl-C; what was done is there at the next start.

@@ -38,7 +38,7 @@ class StoredTable:
     Roles and kinds are those of `microveil.read`. A file that cannot be asked where it is, for the type of a column or
     because its records are series or nodes, is read into memory; `why_in_memory` says so.
 
-    >>> import tempfile, pyarrow.parquet as pq
+    >>> import tempfile, pyarrow.parquet as pq, microveil as mv
     >>> people = mv.datasets.survey(200, seed=1)
     >>> folder = tempfile.TemporaryDirectory()
     >>> pq.write_table(people.frame.to_arrow(), folder.name + "/people.parquet")

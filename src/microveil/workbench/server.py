@@ -54,6 +54,7 @@ def _listening(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((_HERE, port))
+        made.listen()  # whoever is told the address is answered, however early they ask
     except OSError as problem:
         made.close()
         raise ParameterError(f"port {port} cannot be used ({problem.strerror}); choose another one") from None

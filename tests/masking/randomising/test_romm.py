@@ -36,7 +36,9 @@ def test_a_stronger_matrix_moves_values_farther() -> None:
         )
         for s in (0.01, 0.1, 1.0, 10.0)
     ]
-    assert moved == sorted(moved)
+    assert moved[:3] == sorted(moved[:3])
+    # from 1 on the matrix is nearly uniform over all orthogonal ones, and values move no farther
+    assert moved[3] == pytest.approx(moved[2], rel=0.05)
     assert moved[0] < 0.15
     assert np.corrcoef(ROMM(strength=1e6).mask(data, seed=2).data.matrix(["age"])[:, 0], before[:, 2])[0, 1] < 0.3
 

@@ -30,7 +30,7 @@ def area_interval(area: float, positives: int, negatives: int) -> tuple[float, f
     >>> [round(bound, 3) for bound in area_interval(0.5, 50, 50)]
     [0.39, 0.61]
     >>> round(area_interval(1.0, 50, 50)[0], 3)
-    0.926
+    0.96
     """
     if positives == 0 or negatives == 0:
         return 0.0, 1.0
