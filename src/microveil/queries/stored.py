@@ -45,6 +45,7 @@ class StoredTable:
     >>> table = StoredTable(folder.name + "/people.parquet", confidential=["benefit"])
     >>> len(table), table.why_in_memory
     (200, None)
+    >>> folder.cleanup()
     """
 
     def __init__(
