@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from microveil.attacks.base import Attack, Risk
-from microveil.attacks.confidential import CONFIDENTIAL, ConfidentialAttack, Target, mean_over, percent
-from microveil.attacks.found_classes import FoundClasses, classes_of, in_some_class, of_row_sets
+from microveil.attacks.base import Risk
+from microveil.attacks.confidential import CONFIDENTIAL, Target, mean_over, percent
+from microveil.attacks.found_classes import ClassAttack, FoundClasses, classes_of, of_row_sets
 from microveil.attacks.taxonomy import Disclosure
 from microveil.comparison.columns import Columns
 from microveil.comparison.common_codes import common_codes
@@ -33,7 +33,7 @@ _ROUNDING = 1e-12
 
 
 @parameterised
-class Composition(ConfidentialAttack):
+class Composition(ClassAttack):
     """The intruder has several releases that hold a person, each made without regard to the others. In each they find
     the class that the person is in, and the person's confidential value is one that occurs in all these classes. The
     risk is the share of persons for whom a single value is left, and it is the true one.
@@ -80,16 +80,6 @@ class Composition(ConfidentialAttack):
     source: ClassVar[str] = "Ganta, Kasiviswanathan and Smith (2008), intersection attack, section 3"
 
     confidential: tuple[str, ...] | None = parameter(default=None, help=CONFIDENTIAL, min_length=1)
-
-    @classmethod
-    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        return super().suited(pair) if in_some_class(cls.seen(pair)) else ()
-
-    @classmethod
-    def why_not(cls, pair: Pair) -> str:
-        told = super().why_not(pair)
-        applies = bool(cls.sought(pair)) and not in_some_class(cls.seen(pair))
-        return "no two released records have the same keys" if applies else told
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         return self._intersected(pair, attributes, [_OfTable(pair)], progress)

@@ -6,16 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from microveil.attacks.base import Attack, Risk
-from microveil.attacks.confidential import CONFIDENTIAL, ConfidentialAttack, beside_baseline, mean_over, percent
+from microveil.attacks.base import Risk
+from microveil.attacks.confidential import CONFIDENTIAL, beside_baseline, mean_over, percent
 from microveil.attacks.found_classes import (
     PARTS,
+    ClassAttack,
     ClassValues,
     FoundClasses,
     classes_of,
     common_value_codes,
     in_parts,
-    in_some_class,
 )
 from microveil.comparison.pairs import Pair
 from microveil.microdata import Microdata
@@ -28,7 +28,7 @@ _ENOUGH = 1e-4  # a model whose chances move by less has settled
 
 
 @parameterised
-class DeFinetti(ConfidentialAttack):
+class DeFinetti(ClassAttack):
     """The intruder knows the keys of everybody and in which class of the release each person is, and learns from all
     classes together how keys go with a confidential value: classes with many smokers have more cancer. In each class
     the value that is most probable for a person is then the guess, instead of any value of the class.
@@ -90,16 +90,6 @@ class DeFinetti(ConfidentialAttack):
         default=8, help="how many parts of equal frequency a numeric key is divided into", ge=1, le=10_000
     )
     parts: int = parameter(default=5, help=PARTS, ge=1, le=10_000)
-
-    @classmethod
-    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
-        return super().suited(pair) if in_some_class(cls.seen(pair)) else ()
-
-    @classmethod
-    def why_not(cls, pair: Pair) -> str:
-        told = super().why_not(pair)
-        applies = bool(cls.sought(pair)) and not in_some_class(cls.seen(pair))
-        return "no two released records have the same keys" if applies else told
 
     def _assess(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Risk:
         targets = [in_parts(target, self.parts) for target in self.targets(pair, attributes)]

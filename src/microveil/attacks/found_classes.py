@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from microveil.attacks.confidential import Target, known_tables
+from microveil.attacks.base import Attack
+from microveil.attacks.confidential import ConfidentialAttack, Target, known_tables
 from microveil.comparison.pairs import Pair
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.progress import Progress
@@ -20,6 +21,20 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 PARTS = "how many classes a numeric attribute is divided into"
 _TIED = 1e-9  # probabilities that differ by less are equal
+
+
+class ClassAttack(ConfidentialAttack):
+    """An attack on releases in which some records have the same keys."""
+
+    @classmethod
+    def suited(cls, pair: Pair) -> tuple[Attack, ...]:
+        return super().suited(pair) if in_some_class(cls.seen(pair)) else ()
+
+    @classmethod
+    def why_not(cls, pair: Pair) -> str:
+        told = super().why_not(pair)
+        applies = bool(cls.sought(pair)) and not in_some_class(cls.seen(pair))
+        return "no two released records have the same keys" if applies else told
 
 
 @dataclass(frozen=True)
