@@ -25,7 +25,7 @@ from microveil.reporting.charts import Line, lines
 
 RECORDS, TARGETS, QUESTIONS, SEED = 1_000, 20, 1_000, 0
 # linear programs over all answers decide about every question, so that fewer are asked
-FEWER = {"interval-audit": (5, 40)}
+FEWER = {"interval-audit": (20, 100)}
 KEYS = {
     "adult": ["age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"],
     "eusilc": ["age", "rb090", "db040", "hsize", "pl030", "pb220a"],

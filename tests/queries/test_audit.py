@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.optimize import linprog
 
 import microveil as mv
 from microveil.microdata import Microdata
@@ -18,9 +19,9 @@ from microveil.numerics.auditing.value_intervals import (
     confine_somebody,
     consistent_sums,
     intervals_of_members,
-    sums_of_atom,
 )
 from microveil.queries import QueryServer
+from microveil.typing import FloatArray, IntArray
 
 Serve = Callable[..., QueryServer]
 PRIMES = (prime_from(123_456_789), prime_from(987_654_321))
@@ -216,6 +217,17 @@ def test_a_refusal_depends_on_questions_and_public_attributes_only() -> None:
                 assert one.ask(text).reason == two.ask(text).reason, (controls, text)
 
 
+def sums_of_atom(
+    atom: int, matrix: FloatArray, totals: FloatArray, sizes: IntArray, low: float, high: float
+) -> tuple[float, float]:
+    """The least and the largest sum of an atom, by a linear program for each."""
+    bounds, ends = np.column_stack([sizes * low, sizes * high]), []
+    for sign in (1.0, -1.0):
+        cost = sign * np.eye(len(sizes))[atom]
+        ends.append(sign * linprog(cost, A_eq=matrix, b_eq=totals, bounds=bounds, method="highs").fun)
+    return ends[0], ends[1]
+
+
 def test_intervals_by_linear_programming_agree_with_enumeration() -> None:
     rng = np.random.default_rng(11)
     for _ in range(12):
@@ -243,6 +255,22 @@ def test_intervals_by_linear_programming_agree_with_enumeration() -> None:
         for width in (0.5, 1.5, 2.5, 3.5):
             confined = {confine_somebody(matrix, sums, sizes, low, high, width) for sums in drawn}
             assert confined == {bool((lengths < width - 1e-9).any())}
+
+
+def test_shortcuts_of_the_interval_audit_decide_as_a_linear_program_for_every_atom() -> None:
+    rng, low, high, decided = np.random.default_rng(12), 2.0, 7.0, []
+    for _ in range(30):
+        records = int(rng.integers(8, 30))
+        sets = [np.flatnonzero(rng.random(records) < rng.uniform(0.2, 0.9)) for _ in range(rng.integers(1, 9))]
+        matrix, sizes, _ = atoms_of(sets, records)
+        sums = rng.uniform(sizes * low, sizes * high)
+        ends = [sums_of_atom(atom, matrix, matrix @ sums, sizes, low, high) for atom in range(len(sizes))]
+        found = intervals_of_members(np.array(ends), sizes, low, high)
+        shortest = float((found[:, 1] - found[:, 0]).min())
+        for width in (0.99 * shortest, 1.01 * shortest + 1e-6):
+            decided.append(confine_somebody(matrix, sums, sizes, low, high, width))
+            assert decided[-1] == (shortest < width)
+    assert any(decided)
 
 
 def test_the_interval_audit_refuses_what_would_confine_a_value(employees: Microdata, serve: Serve) -> None:

@@ -81,6 +81,20 @@ def test_what_a_control_stops_and_what_it_does_not(
     assert succeeded - unsure == works - unsure
 
 
+@pytest.mark.spec("01:SDB-6")
+@pytest.mark.parametrize(
+    ("name", "value"), [("eusilc", "eqIncome"), pytest.param("adult", "fnlwgt", marks=pytest.mark.slow)]
+)
+def test_the_interval_audit_stops_all_attacks(people: People, name: str, value: str) -> None:
+    """On few people and with few questions, for it solves linear programs about each; all attacks learn without it."""
+    data = people(name, value, 200)
+    data = data.with_schema(data.schema.replacing(data[value].changed(range=RANGES[value])))
+    for controls, works in (((), EVERYTHING), (("interval-audit",), set())):
+        found = attack_queries(data, controls, targets=3, questions=40, attacks=RUN, key="k")
+        assert {outcome.attack for outcome in found.succeeded} == works
+        assert all(outcome.questions > outcome.refused for outcome in found.outcomes if outcome.attack in DIFFERENCES)
+
+
 @pytest.mark.spec("01:DAT-2", "01:SDB-7")
 @pytest.mark.parametrize("control", ["intervals k=5", "proxy"])
 @pytest.mark.parametrize(("name", "value"), [("eusilc", "eqIncome"), ("adult", "fnlwgt")])

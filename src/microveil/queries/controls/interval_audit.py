@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.numerics.auditing.value_intervals import atoms_of, confine_somebody, consistent_sums
+from microveil.numerics.auditing.value_intervals import atoms_of, changes_of, confine_somebody, consistent_sums
 from microveil.parameters import parameter, parameterised
 from microveil.queries.answers import Answer
 from microveil.queries.controls.base import Asked, Control, Guard
@@ -49,8 +49,12 @@ class _IntervalGuard(RememberingGuard):
         rng = np.random.default_rng(hashed(self.key, "interval audit", asked.fingerprint, str(len(sets)), bits=128))
         drawn = consistent_sums(matrix[:-1], np.array(totals), sizes, *limits, self.control.draws, rng)
         width = self.control.width * (limits[1] - limits[0])
-        narrow = [confine_somebody(matrix, sums, sizes, *limits, width) for sums in drawn]
-        if not narrow or np.mean(narrow) > self.control.tolerance:
+        changes, confined = changes_of(matrix), 0
+        for sums in drawn:
+            confined += confine_somebody(matrix, sums, sizes, *limits, width, changes)
+            if confined > self.control.tolerance * len(drawn):
+                break
+        if not len(drawn) or confined > self.control.tolerance * len(drawn):
             return "with the answers given so far, this one would probably confine a value to a narrow interval"
         return None
 
