@@ -215,7 +215,9 @@ class Microdata:
 
     def _found(self, attribute: Attribute) -> list[Category]:
         """The categories that occur, as they come; missing codes are none."""
-        occurring = pc.unique(as_categories(self.arrow(attribute.name)).drop_null()).to_pylist()
+        occurring: list[Category] = pc.unique(as_categories(self.arrow(attribute.name)).drop_null()).to_pylist()
+        if not _has_codes(attribute):
+            return occurring
         return [value for value in occurring if not _category_state(attribute, value)]
 
     def __len__(self) -> int:
@@ -409,15 +411,11 @@ class Microdata:
     def _categories(self, name: str, domain: tuple[Category | None, ...]) -> Categories:
         attribute = self.schema[name]
         held, indices = encoded(self.arrow(name))
-        code_of = {category_key(value): i for i, value in enumerate(domain) if value is not None}
         unknown, missing = -2, -1
-        lookup = np.full(len(held) + 1, unknown, dtype=np.int64)
-        for i, value in enumerate(held):
-            if category_key(value) in code_of:
-                lookup[i] = code_of[category_key(value)]
-            elif _category_state(attribute, value):
+        lookup = np.append(_positions(held, domain, unknown), domain.index(None) if None in domain else missing)
+        for i in np.flatnonzero(lookup[:-1] == unknown) if _has_codes(attribute) else ():
+            if _category_state(attribute, held[i]):
                 lookup[i] = missing
-        lookup[-1] = domain.index(None) if None in domain else missing
         codes = lookup[indices]
         outside = np.flatnonzero(codes == unknown)
         if outside.size:
@@ -442,6 +440,9 @@ class Microdata:
         attribute = self.schema[name]
         if attribute.kind == "numeric":
             return self.numbers(name).state
+        if not _has_codes(attribute):
+            empty = as_categories(self.arrow(name)).is_null().to_numpy(zero_copy_only=False)
+            return np.where(empty, np.uint8(SYSTEM_MISSING), np.uint8(PRESENT))
         held, indices = encoded(self.arrow(name))
         states = [_category_state(attribute, value) for value in held]
         return np.asarray(np.array([*states, SYSTEM_MISSING], dtype=np.uint8)[indices])
@@ -622,6 +623,19 @@ def encoded(column: pa.Array) -> tuple[list[Any], IntArray]:
     made = pc.dictionary_encode(as_categories(column), null_encoding="mask")
     indices = made.indices.fill_null(len(made.dictionary)).to_numpy(zero_copy_only=False)
     return made.dictionary.to_pylist(), indices.astype(np.int64)
+
+
+def _positions(values: list[Any], domain: tuple[Category | None, ...], unknown: int) -> IntArray:
+    """Where each value is in a domain. Of texts alone the value itself is its key, which is much quicker."""
+    if all(type(value) is str for value in values):
+        of_texts = {value: i for i, value in enumerate(domain) if type(value) is str}
+        return np.array([of_texts.get(value, unknown) for value in values], dtype=np.int64)
+    code_of = {category_key(value): i for i, value in enumerate(domain) if value is not None}
+    return np.array([code_of.get(category_key(value), unknown) for value in values], dtype=np.int64)
+
+
+def _has_codes(attribute: Attribute) -> bool:
+    return bool(attribute.missing_codes or attribute.missing_ranges)
 
 
 def _category_state(attribute: Attribute, value: Category) -> int:

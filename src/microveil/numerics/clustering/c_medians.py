@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel, over_chunks
-from microveil.numerics.neighbours.mixed_distance import MEDIAN, Axes, Distinct, distance, distances
+from microveil.numerics.neighbours.mixed_distance import MEDIAN, Axes, Distinct, distance, distance_below, distances
 from microveil.progress import Part, Progress
 from microveil.typing import FloatArray, IntArray
 
@@ -128,17 +128,20 @@ class _Task:
 
     def run(self, initial: FloatArray) -> Clusters:
         """Assign, then find centres, until nothing moves or the objective falls no more; the best seen is kept."""
-        labels = np.full(len(self.points), -1, dtype=np.int64)
+        labels, near = np.full(len(self.points), -1, dtype=np.int64), np.full(len(self.points), np.inf)
         centres, best = initial.copy(), None
+        changed = np.arange(len(centres))
         for _ in range(self.most_rounds):
-            objective, moved = _assign(self.points, self.counts, self.axes, centres, labels)
+            objective, moved = _assign(self.points, self.counts, self.axes, centres, changed, labels, near)
             if best is None or objective < best.objective * (1.0 - _EQUAL):
                 best = Clusters(labels.copy(), centres.copy(), objective, initial)
             elif moved == 0 or objective > best.objective * (1.0 + _EQUAL):
                 break
             if moved == 0:
                 break
+            former = centres.copy()
             self.find_centres(labels, centres)
+            changed = np.flatnonzero((centres != former).any(axis=1))
         assert best is not None
         return _without_empty(best)
 
@@ -203,7 +206,7 @@ def _dissimilar(points: FloatArray, axes: Axes, first: int, count: int) -> IntAr
         chosen[c] = newest
         farthest = 0
         for i in range(len(points)):
-            near[i] = min(near[i], distance(points[i], points[newest], axes))
+            near[i] = min(near[i], distance_below(points[i], points[newest], axes, near[i]))
             if near[i] > near[farthest]:
                 farthest = i
         if near[farthest] == 0.0:
@@ -214,22 +217,29 @@ def _dissimilar(points: FloatArray, axes: Axes, first: int, count: int) -> IntAr
 
 @kernel
 def _assign(
-    points: FloatArray, counts: FloatArray, axes: Axes, centres: FloatArray, labels: IntArray
-) -> tuple[float, int]:
-    """Every point to its nearest centre; of equally near ones to its own, at first to the first. In place."""
+    points: FloatArray, counts: FloatArray, axes: Axes, centres: FloatArray, changed: IntArray, labels: IntArray,
+    near: FloatArray,
+) -> tuple[float, int]:  # fmt: skip
+    """Every point to its nearest centre; of equally near ones to its own, at first to the first. In place.
+
+    `near` is how far a point was from its centre: where that is no farther now, centres that have not changed are not
+    nearer than it, for they were not before.
+    """
     objective, moved = 0.0, 0
+    every = np.arange(len(centres))
     for i in range(len(points)):
         best = labels[i]
         nearest = np.inf if best < 0 else distance(points[i], centres[best], axes)
-        for c in range(len(centres)):
+        for c in changed if nearest <= near[i] else every:
             if nearest == 0.0:
                 break
-            away = distance(points[i], centres[c], axes)
+            away = distance_below(points[i], centres[c], axes, nearest)
             if away < nearest:
                 nearest, best = away, c
         if best != labels[i]:
             labels[i] = best
             moved += 1
+        near[i] = nearest
         objective += counts[i] * nearest
     return objective, moved
 
