@@ -51,7 +51,10 @@ def assess(
     known: Known = None,
     attacks: Annotated[
         str | None,
-        columns("Attacks to run; default: the general ones; 'all': also attacks by an intruder who knows the method."),
+        columns(
+            "Attacks to run; default: the general ones; 'informed': also likelihood-linkage, by an intruder who knows "
+            "the plan but not the seed; 'all': every attack that applies."
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -112,15 +115,16 @@ def assess(
     from microveil.scoring.risk_profile import profile_of_release
 
     attack_names, loss_names = _named(attacks, "attack", "distance-linkage"), _named(losses, "loss", "il1")
-    every, every_loss = attack_names == ["all"], loss_names == ["all"]
+    several = attack_names[0] if attack_names in (["informed"], ["all"]) else None
+    every_loss = loss_names == ["all"]
     if explain and as_json:
         raise ParameterError("--explain cannot be used with --json, because it shows the values of a record")
-    named = {"attack": [] if every else attack_names, "loss": [] if every_loss else loss_names, "score": [score]}
+    named = {"attack": [] if several else attack_names, "loss": [] if every_loss else loss_names, "score": [score]}
     given = _settings_of_measures(settings, [name for group in named.values() for name in group])
     made_by_kind = {
         kind: [make(kind, name, given.get(name, {}), text=True) for name in group] for kind, group in named.items()
     }
-    chosen_attacks: Any = "all" if every else made_by_kind["attack"] if attacks is not None else None
+    chosen_attacks: Any = several or made_by_kind["attack"] if attacks is not None else None
     chosen_losses: Any = "all" if every_loss else made_by_kind["loss"] if losses is not None else None
     (rule,) = made_by_kind["score"]
     others, elsewhere = also or [], other or []
@@ -146,7 +150,7 @@ def assess(
         )  # fmt: skip
         together = None
         if others or elsewhere:
-            named_attacks = [] if every or chosen_attacks is None else chosen_attacks
+            named_attacks = [] if several or chosen_attacks is None else chosen_attacks
             together = attack_together(
                 (matched, *others_matched), split(known), named_attacks, link, Part(bar, 0.8, 1.0),
                 others=[Other.of(matched.original, one, match_by) for one in of_others],
@@ -156,7 +160,7 @@ def assess(
         warn(warning)
     for told in assessment.notes:
         note(told)
-    if every and others:
+    if several and others:
         note("the versions combined were attacked by distance-linkage only; name other attacks with --attacks")
     profile = profile_of_release(assessment, pair, matched.whole)
     names = [file.name for file in files]

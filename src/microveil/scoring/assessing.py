@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from microveil.units import THRESHOLD
 if TYPE_CHECKING:
     from microveil.scoring.rules.base import Scenario, ScoreRule
 
+Several = Literal["informed", "all"]  # the usual attacks and those who know the plan, or every one that applies
+SEVERAL: tuple[Several, ...] = get_args(Several)
+INFORMED = ("likelihood-linkage",)  # by an intruder who knows the plan but not the seed
 _LINKAGE = "linkage"
 Levels = tuple[tuple[str, ...], ...]  # the attributes an intruder knows, level by level
 
@@ -38,7 +41,7 @@ def assess(
     release: Any,
     attributes: Sequence[str] | None = None,
     *,
-    attacks: Sequence[Attack | str] | Literal["all"] | None = None,
+    attacks: Sequence[Attack | str] | Several | None = None,
     losses: Sequence[LossMeasure | str] | Literal["all"] | None = None,
     known: Sequence[str] | None = None,
     score: ScoreRule | str = "mean",
@@ -52,8 +55,9 @@ def assess(
     `attributes` are those to compare: by default those the release masked; of a table without provenance the keys and
     whatever else was changed, or without keys all numeric ones. `known` are those the intruder knows: by default all
     declared keys and nothing else, or without any the attributes that were masked or changed. The headline counts
-    records whose risk of re-identification exceeds the `threshold`. `attacks="all"` runs every attack that applies to
-    the release, also those of an intruder who knows how it was made; `losses="all"` measures every loss that fits.
+    records whose risk of re-identification exceeds the `threshold`. `attacks="informed"` runs the usual ones and
+    likelihood linkage by an intruder who knows the plan but not the seed, `attacks="all"` every attack that applies to
+    the release; `losses="all"` measures every loss that fits.
     `score` is the rule that makes one number of it all; what a rule needs is measured besides, and `rule.assess`
     measures that alone.
 
@@ -83,7 +87,7 @@ def assess_pair(
     pair: Pair,
     matched: Correspondence,
     *,
-    attacks: Sequence[Attack | str] | Literal["all"] | None = None,
+    attacks: Sequence[Attack | str] | Several | None = None,
     losses: Sequence[LossMeasure | str] | Literal["all"] | None = None,
     score: ScoreRule | str = "mean",
     threshold: float = THRESHOLD,
@@ -92,7 +96,7 @@ def assess_pair(
     """The same on a pair that was made of tables whose records correspond."""
     rule: ScoreRule = make("score", score) if isinstance(score, str) else score
     check_threshold(threshold)
-    if isinstance(attacks, str) and attacks != "all":
+    if isinstance(attacks, str) and attacks not in SEVERAL:
         attacks = [attacks]
     if isinstance(losses, str) and losses != "all":
         losses = [losses]
@@ -113,8 +117,17 @@ def assess_pair(
         risk_by_label = {**battery.risks, **_apart(risk_by_label, battery.risks)}
         chosen = battery.attacks
     else:
-        chosen = _usual_attacks(pair) if attacks is None else _labelled(_made("attack", attacks))
-        risk_by_label, own_risks = _risks(known_pair, chosen, scenarios, second_half)
+        if attacks is None or attacks == "informed":
+            chosen = _usual_attacks(pair)
+        else:
+            chosen = _labelled(_made("attack", attacks))
+        informed = informed_attacks(pair) if attacks == "informed" else ()
+        until = 0.5 if informed else 1.0
+        risk_by_label, own_risks = _risks(known_pair, chosen, scenarios, Part(second_half, 0.0, until))
+        if informed:  # one that cannot treat this release breaks off, and the others count
+            done, part = tuple(chosen.values()), Part(second_half, until, 1.0)
+            found = battery_of(pair, attacks=informed, done=done, contributions=False, progress=part)
+            risk_by_label |= found.risks
     linked = [risk for risk in risk_by_label.values() if is_linkage(risk)]
     unique = next((risk for risk in risk_by_label.values() if risk.name == Uniqueness.name), None)
     unmasked = _by_links_as_they_are(pair, chosen.values(), Part(last, 0.0, 0.5))
@@ -272,6 +285,12 @@ def _usual_attacks(pair: Pair) -> dict[str, Attack]:
         if forms:
             chosen.setdefault(name, forms[0])
     return chosen
+
+
+def informed_attacks(pair: Pair) -> tuple[str, ...]:
+    """The attacks on this release by an intruder who knows the plan but not the seed."""
+    classes: list[type[Attack]] = [find("attack", name) for name in INFORMED]
+    return tuple(cls.name for cls in classes if cls.suited(cls.facing(pair)))
 
 
 def _labelled(measures: Sequence[Any]) -> dict[str, Any]:

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from microveil.search.formulas import EvolvedFormula, evolve_formula
     from microveil.search.found import Found
     from microveil.search.searching import search
+    from microveil.search.space import good_plans
 
-__all__ = ["Evolved", "EvolvedFormula", "Found", "evolve_formula", "search", "toolbox"]
+__all__ = ["Evolved", "EvolvedFormula", "Found", "evolve_formula", "good_plans", "search", "toolbox"]
 
 _HOMES = {
     **homes(__name__),
     **dict.fromkeys(("EvolvedFormula", "evolve_formula"), "microveil.search.formulas"),
     "Found": "microveil.search.found",
     "search": "microveil.search.searching",
+    "good_plans": "microveil.search.space",
 }
 __getattr__, __dir__ = offered(globals(), _HOMES, __all__, {"toolbox": "microveil.search.toolbox"})
 

@@ -20,7 +20,7 @@ from microveil.progress import Part, Progress, parts
 from microveil.protection import protect
 from microveil.randomness import Streams
 from microveil.registry import find, make, names, usual_names
-from microveil.scoring.assessing import assess_pair
+from microveil.scoring.assessing import INFORMED, assess_pair
 from microveil.scoring.headline import HEADLINE_LOSSES
 from microveil.scoring.rules.base import ScoreRule
 from microveil.scoring.scores import Score
@@ -30,7 +30,6 @@ from microveil.study.measuring import Measured, Outcome, carefully, made_of
 _NONE_APPLIES = "no attack applies to the release"
 _LINKAGE = "linkage"
 _ALL = 100.0 - 1e-9  # per cent: no attack links more
-ADVERSARY = ("likelihood-linkage",)  # an intruder who knows the plan, whom a search fears unless told otherwise
 Stairs = tuple[tuple[float, float], ...]  # loss and risk of the members of a front
 
 
@@ -103,9 +102,9 @@ def _measured(table: Microdata, trial: Trial, progress: Progress) -> Measured:
 def _stages(trial: Trial, pair: Pair) -> tuple[list[Attack], list[str]]:
     """The attacks to run at once and, by their names, those to run where a candidate could enter the front."""
     named = trial.measures.attacks
-    if named is not None and named != "all":
+    if named is not None and not isinstance(named, str):
         return [attack for attack in made_of("attack", named) or [] if type(attack).suited(attack.facing(pair))], []
-    later = names("attack") if named == "all" else ADVERSARY
+    later = names("attack") if named == "all" else INFORMED
     usual = [form for name in usual_names("attack") for form in _usual_forms(name, pair)]
     return usual, [name for name in later if _is_suited(name, pair)]
 
@@ -154,7 +153,7 @@ def _deciding_attacks(trial: Trial, pair: Pair) -> list[Attack]:
     first, later = _stages(trial, pair)
     others = [other for name in later for other in find("attack", name).suited(find("attack", name).facing(pair))]
     others = [other for other in others if other not in first]
-    every = [*first, *sorted(others, key=lambda attack: attack.name in ADVERSARY)]
+    every = [*first, *sorted(others, key=lambda attack: attack.name in INFORMED)]
     deciding = [attack for attack in every if attack.family == _LINKAGE]
     bounded = [attack for attack in every if attack.name in trial.bounded and attack not in deciding]
     return [attack.on_at_most(trial.attacked) for attack in ([*bounded, *deciding] if deciding else every)]

@@ -24,9 +24,10 @@ from microveil.microdata.schema import KINDS
 from microveil.progress import Progress, Rising, silent
 from microveil.randomness import Streams, check_seed, derived_seed
 from microveil.registry import find, names, usual_names
+from microveil.scoring.assessing import INFORMED
 from microveil.search.aims import Aim, seconds_of
 from microveil.search.found import EXPLORED, FRONT, PLANS, Explored, Found, remove_results, tried_of
-from microveil.search.measuring import ADVERSARY, Stairs, Trial, measure_trial
+from microveil.search.measuring import Stairs, Trial, measure_trial
 from microveil.search.samplers import (
     Point,
     Sampler,
@@ -41,7 +42,7 @@ from microveil.search.space import Pipeline, Space, key_of
 from microveil.study import Study
 from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
 from microveil.study.design import MOST_WORKERS, check_whole
-from microveil.study.measuring import Outcome
+from microveil.study.measuring import Outcome, Seen, Tried, unseen
 from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE
 from microveil.study.runner import Crew, Line, Tally, processes
 from microveil.study.running import check_folder, study_of_cells, with_planned
@@ -83,6 +84,7 @@ def search(
     workers: int | None = None,
     fresh: bool = False,
     progress: Progress = silent,
+    seen: Seen = unseen,
 ) -> Found:
     """Search for the pipelines of methods that lose least at every level of risk.
 
@@ -95,7 +97,8 @@ def search(
     find the same, whatever the number of `workers`.
 
     The front is measured once more at the end, on all records and with fresh seeds, because what a search has chosen
-    was also lucky. With a folder `out` everything is kept there, and a search that is started again goes on.
+    was also lucky. With a folder `out` everything is kept there, and a search that is started again goes on. `seen` is
+    called with every pipeline as soon as it is measured on all records, for those who want to look on.
 
     >>> people = {"age": [20, 22, 41, 43, 61, 65, 30, 33], "height": [170, 180, 175, 190, 160, 165, 171, 185]}
     >>> found = search(people, risk_below=60, only=["mdav"], evaluations=4, seed=1, workers=0)
@@ -119,7 +122,7 @@ def search(
         make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         key = store.secret if seed is None else check_seed(seed)
-        run = _Run(table, space, aim, measures, limits, store, key, processes(workers), Rising(progress))
+        run = _Run(table, space, aim, measures, limits, store, key, processes(workers), Rising(progress), seen)
         try:
             found = run.carried_out(sampler_of(sampler, space, Streams(key).generator("search"), aim.risk_below))
         except DataError:
@@ -136,7 +139,9 @@ WORST = Named("worst")
 
 def _named(given: Sequence[str] | str | None) -> Any:
     """Measures by their names; `all`, and the usual ones where none are named."""
-    if given is None or given == "all":
+    if given is None or given == "informed":  # that is what a search fears unless told otherwise
+        return None
+    if given == "all":
         return given
     return tuple(Named(name) for name in ([given] if isinstance(given, str) else given))
 
@@ -152,9 +157,11 @@ def _check_measured(aim: Aim, measures: Measures) -> None:
     """Refuse bounds on what is not measured."""
     measured = {loss.name for loss in measures.losses} if measures.losses is not None else set(usual_names("loss"))
     if measures.attacks is None:
-        measured |= {*usual_names("attack"), *ADVERSARY}
+        measured |= {*usual_names("attack"), *INFORMED}
+    elif isinstance(measures.attacks, str):
+        measured |= set(names("attack"))
     else:
-        measured |= set(names("attack")) if measures.attacks == "all" else {named.name for named in measures.attacks}
+        measured |= {named.name for named in measures.attacks}
     for name in aim.at_most:
         if name not in measured:
             kind = "losses" if name in names("loss") else "attacks"
@@ -195,10 +202,11 @@ class _Run:
 
     def __init__(
         self, table: Microdata, space: Space, aim: Aim, measures: Measures, limits: Limits, store: Store, seed: int,
-        workers: int, progress: Progress,
+        workers: int, progress: Progress, seen: Seen,
     ) -> None:  # fmt: skip
         self.table, self.space, self.aim, self.measures = table, space, aim, measures
-        self.limits, self.store, self.seed, self.workers, self.progress = limits, store, seed, workers, progress
+        self.limits, self.store, self.seed, self.workers = limits, store, seed, workers
+        self.progress, self.seen = progress, seen
         self.began = time.monotonic()
         self.shared = shared_digest(table, measures)
         self.points: list[Point] = []
@@ -323,6 +331,7 @@ class _Run:
         points = []
         if one.trial is not None:
             self.explored.append(self._explored(one.pipeline, one.trial, outcomes.pop(one.trial.digest)))
+            self.seen(Tried.of(one.trial, self.explored[-1].outcome))
             points = [self._in_the_mean(self.explored[-1].point)]
         sampler.tell(points)
         self.told += 1

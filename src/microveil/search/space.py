@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from microveil.errors import DataError, ParameterError, UnknownNameError
+from microveil.errors import DataError, ParameterError, UnknownNameError, brief
 from microveil.masking import Method, Step
 from microveil.masking.ranges import Interval, OneOf, Range
 from microveil.microdata import Microdata
-from microveil.microdata.schema import CATEGORICAL
+from microveil.microdata.microdata import as_microdata, resolve_attributes
+from microveil.microdata.schema import CATEGORICAL, KINDS
 from microveil.parameters import shown
 from microveil.registry import find, make, names
 from microveil.study import Candidate
@@ -240,6 +242,25 @@ class Space:
         if len(left) < len(masked):
             return f"{told} (all but {', '.join(left)})"
         return f"{told} ({', '.join(step.attributes or ())})"
+
+
+def good_plans(
+    data: Any, attributes: Sequence[str] | None = None, *, methods: Iterable[str] = (), strengths: int = 3
+) -> list[Candidate]:
+    """Good plans to begin with, such as for a study: every method, or those named, at several strengths on all
+    attributes it can mask, with PRAM on the categories that a method for numbers leaves.
+
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65, 30, 33], "job": list("abcabcab")}, keys=["age", "job"])
+    >>> [plan.label for plan in good_plans(people, methods=["mdav"], strengths=2)]
+    ['mdav k=2; pram p=0.701', 'mdav k=3; pram p=0.515']
+    """
+    if isinstance(strengths, bool) or not isinstance(strengths, int) or not 1 <= strengths <= len(_STRENGTHS):
+        raise ParameterError(f"strengths = {brief(strengths)} is not allowed; it must be from 1 to {len(_STRENGTHS)}")
+    table, named = as_microdata(data), tuple(methods)
+    beside = (_BESIDE,) if named else ()
+    space = Space.of(table, resolve_attributes(table, attributes, KINDS, "a plan"), only=(*named, *beside))
+    listed = space.starts(sorted(_STRENGTHS[:strengths]))
+    return [space.candidate(pipeline) for pipeline in listed if not named or pipeline[0].method in named]
 
 
 def key_of(pipeline: Pipeline) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import microveil
 from microveil.comparison.pairs import Pair, fitting
@@ -23,7 +23,7 @@ from microveil.microdata.schema import KINDS
 from microveil.plugins import Plugin, plugins_used
 from microveil.randomness import derived_seed, draw_seed
 from microveil.registry import find, make, names, usual_names
-from microveil.scoring.assessing import known_by
+from microveil.scoring.assessing import INFORMED, Several, known_by
 
 if TYPE_CHECKING:
     from microveil.study.design import Design
@@ -70,14 +70,17 @@ class Measures:
 
     attributes: tuple[str, ...]
     known: tuple[str, ...] | None = None
-    attacks: tuple[Named, ...] | Literal["all"] | None = None
+    attacks: tuple[Named, ...] | Several | None = None
     losses: tuple[Named, ...] | None = None
     score: Named = MEAN
 
     def to_plain(self) -> dict[str, Any]:
         """As a digest needs it: the usual measures are written out, for they may be others tomorrow."""
-        every = [Named(name) for name in names("attack")]
-        attacks = every if self.attacks == "all" else self.attacks or [Named(name) for name in usual_names("attack")]
+        several = {"all": names("attack"), "informed": (*usual_names("attack"), *INFORMED), None: usual_names("attack")}
+        if self.attacks is None or isinstance(self.attacks, str):
+            attacks: Sequence[Named] = [Named(name) for name in several[self.attacks]]
+        else:
+            attacks = self.attacks or [Named(name) for name in usual_names("attack")]
         losses = self.losses or [Named(name) for name in usual_names("loss")]
         return {
             "attributes": self.attributes,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from microveil.errors import (
     Cancelled,
@@ -33,6 +33,7 @@ from microveil.parameters import shown
 from microveil.progress import Progress, silent
 from microveil.randomness import check_seed
 from microveil.registry import find, make
+from microveil.scoring.assessing import SEVERAL, Several
 from microveil.study.cells import MEAN, Candidate, Named
 from microveil.units import percentage
 
@@ -72,7 +73,7 @@ class Design:
     workers: int | None = None
     attributes: tuple[str, ...] | None = None
     known: tuple[str, ...] | None = None
-    attacks: tuple[Named, ...] | Literal["all"] | None = None
+    attacks: tuple[Named, ...] | Several | None = None
     losses: tuple[Named, ...] | None = None
     score: Named = MEAN
     risk_bound: float | None = None
@@ -112,7 +113,7 @@ class Design:
             workers=None if workers is None else check_whole("workers", workers, 0, MOST_WORKERS),
             attributes=_texts(plain, "attributes"),
             known=_texts(plain, "known"),
-            attacks="all" if plain.get("attacks") == "all" else _measures(plain, "attack"),
+            attacks=_several(plain.get("attacks")) or _measures(plain, "attack"),
             losses=_measures(plain, "loss"),
             score=MEAN if plain.get("score") is None else _measure("score", "score", plain["score"]),
             risk_bound=_risk_bound(plain.get("accept")),
@@ -364,6 +365,10 @@ def _measure(kind: str, entry: str, given: Any) -> Named:
         return Named(name, make(kind, name, settings).parameters())
     except MicroveilError as problem:
         raise ParameterError(f"{entry}: {problem}") from None
+
+
+def _several(given: Any) -> Several | None:
+    return next((name for name in SEVERAL if given == name), None)
 
 
 def _risk_bound(given: Any) -> float | None:

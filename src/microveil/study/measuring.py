@@ -21,7 +21,7 @@ from microveil.protection import protect
 from microveil.registry import make
 from microveil.scoring import Assessment, assess
 from microveil.scoring.scores import Score
-from microveil.study.cells import Cell, Measures, Named
+from microveil.study.cells import Candidate, Cell, Measures, Named
 
 BINS = 20  # of the distribution of the risk of single records
 
@@ -93,6 +93,33 @@ class Outcome:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A candidate that was measured while a study or a search goes on: its loss and risk in per cent on all records, or
+    the reason why there are none. Of a random one this is a single release; of one that is not `complete` only some
+    attacks were run, because with their risk it was beaten already."""
+
+    candidate: Candidate
+    loss: float | None
+    risk: float | None
+    reason: str = ""
+    complete: bool = True
+
+    @classmethod
+    def of(cls, cell: Cell, outcome: Outcome) -> Tried:
+        measured = outcome.measured
+        if measured is None:
+            return cls(cell.candidate, None, None, outcome.reason)
+        return cls(cell.candidate, measured.loss, measured.risk, "", measured.complete)
+
+
+Seen = Callable[[Tried], None]
+
+
+def unseen(tried: Tried, /) -> None:
+    """Nobody looks on."""
+
+
 def measure_cell(table: Microdata, cell: Cell, progress: Progress = silent) -> Outcome:
     """Make the cell's release and measure it; whatever goes wrong with it is the outcome."""
 
@@ -121,7 +148,7 @@ def carefully(work: Callable[[], Measured]) -> Outcome:
 
 
 def _assessed(table: Microdata, release: Any, measures: Measures, progress: Progress) -> Assessment:
-    attacks: Any = measures.attacks if measures.attacks == "all" else made_of("attack", measures.attacks)
+    attacks: Any = measures.attacks if isinstance(measures.attacks, str) else made_of("attack", measures.attacks)
     return assess(
         table,
         release,

@@ -21,7 +21,7 @@ from microveil.microdata import Microdata
 from microveil.numerics.core.compiled import threads
 from microveil.progress import Progress, Rising, silent
 from microveil.study.cells import Cell
-from microveil.study.measuring import Outcome, measure_cell
+from microveil.study.measuring import Outcome, Seen, Tried, measure_cell, unseen
 from microveil.study.store import Store
 from microveil.study.worker import READY, packed, unpacked
 
@@ -35,20 +35,25 @@ Measure = Callable[[Microdata, Any, Progress], Outcome]
 
 
 def run_cells(
-    cells: Sequence[Cell], table: Microdata, store: Store, *, workers: int | None = None, progress: Progress = silent
-) -> None:
-    """Carry out the cells that have no numbers yet, and keep each outcome as soon as it is there.
+    cells: Sequence[Cell], table: Microdata, store: Store, *, workers: int | None = None, progress: Progress = silent,
+    seen: Seen = unseen,
+) -> None:  # fmt: skip
+    """Carry out the cells that have no numbers yet, and keep each outcome as soon as it is there; all are shown.
 
     As many processes as `workers` says, by default one for each processor; with 0 the work is done in this process.
     The numbers do not depend on it.
     """
-    kept = store.finished(cells)
+    known, kept = store.outcomes(cells), store.finished(cells)
+    for cell in cells:
+        if cell.digest in kept:
+            seen(Tried.of(cell, known[cell.digest]))
     waiting = [cell for cell in cells if cell.digest not in kept]
     tally = Tally(len(cells), len(cells) - len(waiting), Rising(progress))
     tally.report("")
     with Crew(table, min(processes(workers), len(waiting))) as crew:
         for cell, outcome in crew.outcomes(waiting, tally):
             store.keep(cell, outcome)
+            seen(Tried.of(cell, outcome))
             tally.end(cell)
 
 

@@ -16,7 +16,7 @@ from microveil.progress import Part, Progress, Rising, silent
 from microveil.randomness import check_seed, draw_seed
 from microveil.study.cells import Candidate, Cell, Measures, bound_to, cells_of, compared, planned_cell, unfold
 from microveil.study.design import MOST_WORKERS, Design, check_whole, read_design
-from microveil.study.measuring import Outcome
+from microveil.study.measuring import Outcome, Seen, unseen
 from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE, Started, Study, study_of
 from microveil.study.runner import run_cells
 from microveil.study.store import Store, finished_in, secret_in
@@ -30,13 +30,15 @@ def run_study(
     workers: int | None = None,
     fresh: bool = False,
     progress: Progress = silent,
+    seen: Seen = unseen,
 ) -> Study:
     """Carry out a study: a design, its plain form, or the path of its file, on the table it names or on `data`.
 
     With a folder `out`, every finished cell is kept there, and a study that is started again goes on where it was
     (unless `fresh`); tables, page and the plan of the best are written there at the end. The best is chosen by its
     means over the repeats and then measured once more, with a fresh secret seed, which its plan has. The numbers do not
-    depend on the number of `workers`; with 0 the work is done in this process.
+    depend on the number of `workers`; with 0 the work is done in this process. Whoever wants to look on is `seen` to:
+    it is called with every candidate as soon as it is measured.
 
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
     >>> study = run_study({"method": [{"name": "mdav", "grid": {"k": [2, 3]}}]}, people, workers=0)
@@ -57,7 +59,7 @@ def run_study(
         make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         cells = unfold(design, table, store.secret)
-        run_cells(cells, table, store, workers=workers, progress=Part(progress, 0.01, 0.98))
+        run_cells(cells, table, store, workers=workers, progress=Part(progress, 0.01, 0.98), seen=seen)
         study = study_of_cells(
             cells, store.outcomes(cells), table=table, title=design.title, organisation=design.organisation,
             author=design.author, score=design.score, risk_bound=design.risk_bound,
