@@ -67,9 +67,10 @@ if TYPE_CHECKING:
     from microveil.registry import attack, loss, method
     from microveil.release_files import read_release
     from microveil.reporting import risk_utility
-    from microveil.reporting.report import report
+    from microveil.reporting.report import report, reports
     from microveil.reporting.risk_page import risk_page
-    from microveil.reporting.risk_section import risk_histogram
+    from microveil.reporting.risk_section import risk_histogram, risk_pictures
+    from microveil.reporting.side_by_side import SideBySide, side_by_side
     from microveil.reporting.solution_space import solution_space_page
     from microveil.rules.checking import RuleCheck, check
     from microveil.rules.pack import RulePack
@@ -78,8 +79,9 @@ if TYPE_CHECKING:
     from microveil.scoring.repeated import RepeatedScore, repeated_score
     from microveil.scoring.risk_advice.advice import Proposal, RiskAdvice, advise_risk
     from microveil.search import Found, search, toolbox
+    from microveil.search.space import good_plans
     from microveil.strengthening import Strengthened, protect_until, stronger
-    from microveil.study import Candidate, Study, compare, run_study
+    from microveil.study import Candidate, Study, Tried, compare, run_study
     from microveil.tables import ProtectedTable, table
 
 # the names a user types; each is imported when it is first used, so that `import microveil` costs nothing
@@ -119,9 +121,10 @@ _HOMES = {
     "queries": ("Answer", "Question", "QueryServer"),
     "registry": ("method", "attack", "loss"),
     "release_files": ("read_release",),
-    "reporting.report": ("report",),
+    "reporting.report": ("report", "reports"),
     "reporting.risk_page": ("risk_page",),
-    "reporting.risk_section": ("risk_histogram",),
+    "reporting.risk_section": ("risk_histogram", "risk_pictures"),
+    "reporting.side_by_side": ("SideBySide", "side_by_side"),
     "reporting.solution_space": ("solution_space_page",),
     "rules.checking": ("RuleCheck", "check"),
     "rules.pack": ("RulePack",),
@@ -130,8 +133,9 @@ _HOMES = {
     "scoring.risk_advice.advice": ("Proposal", "RiskAdvice", "advise_risk"),
     "scoring.repeated": ("RepeatedScore", "repeated_score"),
     "search": ("Found",),
+    "search.space": ("good_plans",),
     "strengthening": ("Strengthened", "protect_until", "stronger"),
-    "study": ("Candidate", "Study", "compare", "run_study"),
+    "study": ("Candidate", "Study", "Tried", "compare", "run_study"),
     "tables.protected": ("ProtectedTable",),
     "tables.tabulating": ("table",),
 }
@@ -166,8 +170,10 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "DeltaPresence",
     "search", "Found", "toolbox", "series", "graphs", "locations", "table", "tables", "ProtectedTable",
     "QueryServer", "Question", "Answer", "queries",
-    "run_study", "compare", "Candidate", "Study", "optimise", "grid", "Optimum", "repeated_score", "RepeatedScore",
-    "decisions", "report", "risk_page", "risk_histogram", "risk_utility", "solution_space_page",
+    "run_study", "compare", "Candidate", "Study", "Tried", "good_plans", "optimise", "grid", "Optimum",
+    "repeated_score", "RepeatedScore",
+    "decisions", "report", "reports", "side_by_side", "SideBySide", "risk_page", "risk_histogram", "risk_pictures",
+    "risk_utility", "solution_space_page",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
     "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip

@@ -68,6 +68,33 @@ def report(
     return page
 
 
+def reports(
+    original: Any,
+    release: Any,
+    attributes: Sequence[str] | None = None,
+    *,
+    again: str = "",
+    organisation: str = "",
+    author: str = "",
+    date: str | None = None,
+    progress: Progress = silent,
+    **measured: Any,
+) -> tuple[str, str]:
+    """The internal and the public variant of the `report`, measured only once; all parameters are as there.
+
+    >>> from microveil.masking.microaggregation.mdav import MDAV
+    >>> people = Microdata.of({"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]})
+    >>> internal, public = reports(people, MDAV(k=3).mask(people))
+    >>> "keep it confidential" in internal, "keep it confidential" in public
+    (True, False)
+    """
+    found = findings_of(original, release, attributes, **measured, progress=Part(progress, 0.0, 0.95))
+    masthead = Masthead(organisation, author, datetime.date.today().isoformat() if date is None else date)
+    pages = internal_page(found, again, masthead), public_page(found, masthead)
+    progress(1.0, "report: writing the pages")
+    return pages
+
+
 def findings_of(
     original: Any,
     release: Any,
