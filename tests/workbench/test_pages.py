@@ -231,6 +231,14 @@ def test_what_is_wrong_is_told_on_the_page(owner: Browser) -> None:
     assert "the ending '.exe' is not one Microveil knows" in html.unescape(page.text)
 
 
+def test_an_error_is_a_page_for_who_has_gone_there_and_a_sentence_for_others(owner: Browser) -> None:
+    page = owner.get("/nowhere", headers={"Accept": "text/html,*/*"})
+    assert page.status_code == 404
+    assert "There is no such page." in page.text
+    assert 'href="/data"' in page.text
+    assert owner.get("/nowhere").text == "There is no such page."
+
+
 def test_parameters_are_checked_while_they_are_typed(owner: Browser) -> None:
     told = owner.post("/validate", data={"method": "mdav", "set:k": "1"}).json()
     assert told == {
@@ -238,7 +246,10 @@ def test_parameters_are_checked_while_they_are_typed(owner: Browser) -> None:
         "field": "k",
         "sentence": "k = 1 is not allowed; it must be greater than or equal to 2.",
     }
-    assert owner.post("/validate", data={"method": "mdav", "set:k": "4"}).json() == {"ok": True}
+    allowed = owner.post("/validate", data={"method": "mdav", "set:k": "4", "attribute": ["age"]}).json()
+    assert allowed["ok"]
+    assert "mv.Step('mdav', {'k': 4}, ('age',))" in allowed["python"]
+    assert "--method mdav --set k=4 --attributes age" in allowed["shell"]
     assert not owner.post("/validate", data={"method": "nothing"}).json()["ok"]
 
 

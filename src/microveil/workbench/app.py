@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import jinja2
 from starlette.applications import Starlette
@@ -40,8 +40,10 @@ import microveil as mv
 from microveil.display import number
 from microveil.errors import MicroveilError, ParameterError
 from microveil.workbench import screens
-from microveil.workbench.bench import Bench, safe_name, set_parameters
+from microveil.workbench.bench import SAMPLES, Bench, safe_name, set_parameters
+from microveil.workbench.describing import series_words
 from microveil.workbench.guard import Guard
+from microveil.workbench.preview import SLOW
 
 SCREENS = ("data", "risk", "try", "map", "out")
 LARGEST_FORM = 1_000_000  # bytes
@@ -77,13 +79,17 @@ class Pages:
             "load": self._load, "schema": self._schema, "measure": self._measure, "attack": self._attack,
             "step": self._step, "again": self._again, "go": self._go, "undo": self._undo, "redo": self._redo,
             "name": self._name, "bounds": self._bounds, "export": self._export, "cancel": self._cancel,
-            "dismiss": self._dismiss, "remove": self._remove,
+            "dismiss": self._dismiss, "remove": self._remove, "attribute": self._attribute, "propose": self._propose,
+            "series": self._series, "links": self._links, "advise": self._advise, "advice": self._advice,
+            "study": self._study, "search": self._search, "continue": self._continue,
         }  # fmt: skip
         routes = [
             Route("/", self._home),
             *(Route(f"/{screen}", functools.partial(self._screen, screen)) for screen in SCREENS),
             *(Route(f"/{name}", self._action(act), methods=["POST"]) for name, act in actions.items()),
             Route("/validate", self._validate, methods=["POST"]),
+            Route("/preview", self._preview, methods=["POST"]),
+            Route("/schema.toml", self._schema_file),
             Route("/upload", self._upload, methods=["PUT"]),
             Route("/events", self._events),
             Route("/download/{export}/{file:path}", self._download),
@@ -112,27 +118,29 @@ class Pages:
     def _render(self, screen: str, query: dict[str, str]) -> str:
         bench = self.bench
         with bench.lock:
+            framed = screens.frame(bench, screen)  # first: what changes after it makes the page look again
             if screen == "data":
-                page = query.get("page", "1")
-                shown = screens.data(bench, int(page) if page.isascii() and page.isdigit() and len(page) < 12 else 1)
+                shown = screens.data(bench, _whole(query.get("page", ""), 1), query.get("attribute", ""))
             elif screen == "risk":
                 shown = screens.risk(bench)
             elif screen == "try":
                 shown = screens.attempt(bench, query.get("method", ""), query.get("search", ""))
             elif screen == "map":
-                shown = self._map(query.get("with", ""), query.get("and", ""))
+                shown = self._map(query)
             else:
                 shown = screens.out(bench)
-            framed = screens.frame(bench, screen)
         note = self._notes.get(query.get("note", ""), "")
         return _TEMPLATES.get_template(f"{screen}.html").render(**framed, **shown, note=note)
 
-    def _map(self, one: str, other: str) -> dict[str, Any]:
+    def _map(self, query: dict[str, str]) -> dict[str, Any]:
+        one, other, row, column = (query.get(name, "") for name in ("with", "and", "row", "column"))
         for name in (one, other):
             node = self.bench.history.nodes.get(name)
             if node is not None and self.bench.measures(node) is not None:
                 self.bench.compare(name)
-        return screens.map_of(self.bench, one, other)
+                if row and column:
+                    self.bench.tabulate(name, row, column)
+        return screens.map_of(self.bench, one, other, row, column)
 
     async def _static(self, request: Request) -> Response:
         file = request.path_params["file"]
@@ -192,7 +200,10 @@ class Pages:
 
     def _load(self, fields: Fields) -> str | None:
         if _one(fields, "source") == "sample":
-            self.bench.load("sample", "survey.csv")
+            file = _one(fields, "file") or next(iter(SAMPLES))
+            if file not in SAMPLES:
+                raise ParameterError("there is no such sample")
+            self.bench.load("sample", file, graph=SAMPLES[file])
             return "data"
         path = _one(fields, "path").strip()
         if not path:
@@ -200,8 +211,61 @@ class Pages:
         chosen = Path(path).expanduser()
         schema = _one(fields, "schema_path").strip()
         described = mv.Schema.read(Path(schema).expanduser()).to_plain() if schema else None
-        self.bench.load("path", chosen.name, path=str(chosen.absolute()), schema=described)
+        links = _one(fields, "graph_path").strip()
+        beside = Path(links).expanduser() if links else None
+        self.bench.load(
+            "path", chosen.name, path=str(chosen.absolute()), schema=described, series=_one(fields, "series").strip(),
+            graph="" if beside is None else beside.name, graph_path="" if beside is None else str(beside.absolute()),
+        )  # fmt: skip
         return "data"
+
+    def _attribute(self, fields: Fields) -> str | None:
+        name = _one(fields, "name")
+        given = {n.partition(":")[2]: values[0] for n, values in fields.items() if n.startswith("say:")}
+        self.bench.describe_attribute(name, given)
+        return f"data?attribute={quote(name)}"
+
+    def _propose(self, fields: Fields) -> str | None:
+        self.bench.propose_hierarchy(_one(fields, "name"))
+        return None
+
+    def _series(self, fields: Fields) -> str | None:
+        form = _one(fields, "form")
+        values = fields.get("value", []) if form == "long" else [_one(fields, "pattern")]
+        self.bench.load_again(series=series_words(form, _one(fields, "unit"), _one(fields, "moment"), values))
+        return "data"
+
+    def _links(self, fields: Fields) -> str | None:
+        path = _one(fields, "path").strip()
+        if not path:
+            raise ParameterError("give the path of the file of links on this machine")
+        chosen = Path(path).expanduser()
+        self.bench.load_again(graph=chosen.name, graph_path=str(chosen.absolute()))
+        return "data"
+
+    def _advise(self, fields: Fields) -> str | None:
+        self.bench.ask_for_advice()
+        return "risk"
+
+    def _advice(self, fields: Fields) -> str | None:
+        self.bench.try_advice(_whole(_one(fields, "number"), -1))
+        return "risk"
+
+    def _study(self, fields: Fields) -> str | None:
+        self.bench.exploring.study(
+            fields.get("method", []), fields.get("attribute", []), _one(fields, "strengths"), _one(fields, "repeats")
+        )
+        return "map"
+
+    def _search(self, fields: Fields) -> str | None:
+        texts = {name: _one(fields, name) for name in ("risk_below", "budget", "evaluations", "k", "attacks")}
+        several = {name: fields.get(name, []) for name in ("only", "without")}
+        self.bench.exploring.search({**texts, **several, "attributes": fields.get("attribute", [])})
+        return "map"
+
+    def _continue(self, fields: Fields) -> str | None:
+        self.bench.exploring.again(_one(fields, "exploration"))
+        return "map"
 
     def _schema(self, fields: Fields) -> str | None:
         here = self.bench.here()
@@ -284,13 +348,33 @@ class Pages:
         fields = await _form(request)
         method = _one(fields, "method")
         try:
-            await run_in_threadpool(set_parameters, method, _settings(fields))
+            given = await run_in_threadpool(set_parameters, method, _settings(fields))
         except MicroveilError as problem:
             told = str(problem)
             rest = told.removeprefix(f"{method}: ").removeprefix("parameter ")
             named = next((n for n in _settings(fields) if rest.split(" ")[0].rstrip(",:") == n), "")
             return JSONResponse({"ok": False, "sentence": f"{rest}." if named else _sentence(told), "field": named})
-        return JSONResponse({"ok": True})
+        step = {"method": method, "parameters": given, "attributes": fields.get("attribute", [])}
+        return JSONResponse({"ok": True, **await run_in_threadpool(screens.code_of_step, self.bench, step)})
+
+    async def _preview(self, request: Request) -> Response:
+        """What the method would do to some records, as a piece of a page."""
+        fields = await _form(request)
+        arguments = _one(fields, "method"), _settings(fields), fields.get("attribute", [])
+        answer = await run_in_threadpool(self.bench.preview_of, *arguments)
+        shown = _TEMPLATES.get_template("preview.html").render(
+            found=answer.get("done"), told=answer.get("failed", ""), slow=answer.get("failed") == SLOW
+        )  # fmt: skip
+        return HTMLResponse(shown)
+
+    async def _schema_file(self, request: Request) -> Response:
+        """What the user has said about the table, as the library and the command line read it."""
+        bench = self.bench
+        node = bench.history.original_of(bench.here().name)
+        name = f"{bench.history.tables[node.table].file.split('.')[0]}.toml"
+        content = mv.Schema.from_plain(node.schema).to_toml()
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+        return Response(content, media_type="application/toml", headers=headers)
 
     async def _upload(self, request: Request) -> Response:
         """A file as the body of the request, written as it comes; one that is too long is refused and taken away."""
@@ -311,7 +395,7 @@ class Pages:
                     await run_in_threadpool(target.write, part)
             if not received:
                 raise ParameterError("the file is empty")
-            job = await run_in_threadpool(self._load_upload, file, name)
+            job = await run_in_threadpool(self._take_upload, request.query_params.get("as", "table"), file, name)
         except ClientDisconnect:
             return PlainTextResponse("", 400)
         except OSError as problem:
@@ -320,8 +404,14 @@ class Pages:
             shutil.rmtree(folder, ignore_errors=True)
         return JSONResponse({"job": job})
 
-    def _load_upload(self, file: str, name: str) -> str:
+    def _take_upload(self, purpose: str, file: str, name: str) -> str:
+        """A table, the links between the records of the table, or what is said about it."""
         with self.bench.lock:
+            if purpose == "links":
+                return self.bench.load_again(graph=file, graph_upload=name)
+            if purpose == "schema":
+                self.bench.take_schema(self.bench.workspace.upload(name) / "file")
+                return ""
             return self.bench.load("upload", file, upload=name)
 
     def _too_long(self) -> str:
@@ -332,22 +422,28 @@ class Pages:
     async def _told(self, request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
         words = {404: "There is no such page.", 405: "This page cannot be used in this way."}
-        told = words.get(problem.status_code, problem.detail)
-        return PlainTextResponse(told, problem.status_code)
+        return _error(request, words.get(problem.status_code, problem.detail), problem.status_code)
 
     async def _refused(self, request: Request, problem: Exception) -> Response:
-        return PlainTextResponse(_sentence(str(problem)), 400)
+        return _error(request, _sentence(str(problem)), 400)
 
     async def _broken(self, request: Request, problem: Exception) -> Response:
         # the text of an unforeseen error may hold values of records, so only its type is told and logged
         logger.error("internal error (%s)", type(problem).__name__)
         told = f"An internal error ({type(problem).__name__}); nothing was changed. Go back and try it another way."
-        return PlainTextResponse(told, 500)
+        return _error(request, told, 500)
 
 
 def application(bench: Bench, port: int, token: str, largest_upload: int = LARGEST_UPLOAD) -> Guard:
     """The pages behind the guard."""
     return Guard(Pages(bench, largest_upload).app(), port, token)
+
+
+def _error(request: Request, told: str, status: int) -> Response:
+    """A sentence: as a page for who has gone to an address, else as it is."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse(told, status)
+    return HTMLResponse(_TEMPLATES.get_template("error.html").render(told=told), status)
 
 
 async def _form(request: Request) -> Fields:
@@ -372,6 +468,11 @@ def _one(fields: Fields, name: str) -> str:
 
 def _settings(fields: Fields) -> dict[str, str]:
     return {name.partition(":")[2]: values[0] for name, values in fields.items() if name.startswith("set:")}
+
+
+def _whole(text: str, otherwise: int) -> int:
+    """A number that a page has in its address or in a form."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else otherwise
 
 
 def _sentence(text: str) -> str:

@@ -19,16 +19,21 @@ from microveil.microdata.files.formats import FORMATS, format_of
 from microveil.parameters import describe_parameters, shown
 from microveil.randomness import check_seed, draw_seed, plain_seed
 from microveil.units import THRESHOLD, percentage, probability
-from microveil.workbench.history import DONE, WAITING, History, Node
-from microveil.workbench.jobs import Job, Jobs, Outcome
+from microveil.workbench.describing import described
+from microveil.workbench.exploring import Exploring
+from microveil.workbench.history import DONE, LOST, PLANNED, WAITING, History, Node
+from microveil.workbench.jobs import LONG, SHORT, Job, Jobs, Outcome
+from microveil.workbench.overview import column_holds_texts
+from microveil.workbench.preview import Preview
 from microveil.workbench.workspace import Workspace
 
 KINDS = ("numeric", "ordinal", "nominal", "location")
 ROLES = ("key", "confidential", "identifier", "weight", "household", "stratum")
-SAMPLE = "survey.csv"
+SAMPLES = {"survey.csv": "", "meters.csv": "", "network.csv": "links.csv"}  # the fictional tables, and their links
 WRITABLE = tuple(
     dict.fromkeys(known.writable[0] for known in FORMATS if known.writable and known.name not in ("graphml", "gml"))
 )
+GRAPHS_WRITABLE = ("", ".graphml")  # a folder of two tables, or one file
 _LONGEST_TITLE = 60
 _MOST_IN_GRID = 200
 _MOST_UNASKED = 50_000  # records
@@ -56,9 +61,14 @@ class Bench:
         self.last_failure = ""
         lost = [node for node in self.history.nodes.values() if node.state == WAITING]
         for node in lost:
-            self._write("lost", {"node": node.name, "reason": "the workbench was ended while this step ran"})
+            self.write("lost", {"node": node.name, "reason": "the workbench was ended while this step ran"})
+        for one in [one for one in self.history.explorations.values() if one.state == WAITING]:
+            reason = "the workbench was ended while it ran; it can go on"
+            self.write("unexplored", {"exploration": one.name, "state": LOST, "reason": reason})
         self._sweep()
         self.jobs = Jobs(self.workspace.folder)
+        self.preview = Preview(self.workspace.folder)
+        self.exploring = Exploring(self)
 
     def _sweep(self) -> None:
         """Take away files that no event speaks of: they were half made when the workbench was ended."""
@@ -66,6 +76,7 @@ class Bench:
             "tables": {node.table for node in self.history.nodes.values()},
             "releases": {node.name for node in self.history.nodes.values() if node.state == DONE},
             "exports": {key.partition(":")[2] for key in self.workspace.results("export:")},
+            "explorations": set(self.history.explorations),
             "uploads": set(),
         }
         for shelf, names in known.items():
@@ -76,17 +87,19 @@ class Bench:
 
     def close(self) -> None:
         self.jobs.close()
+        self.preview.close()
         self.workspace.close()
 
-    def _write(self, kind: str, content: dict[str, Any]) -> None:
+    def write(self, kind: str, content: dict[str, Any]) -> None:
         with self.lock:
             number = self.workspace.append(kind, content)
             self.history.apply(number, kind, content)
             self.version += 1
 
-    def _keep(self, key: str, result: Any) -> None:
-        self.workspace.keep(key, result)
-        self.version += 1
+    def keep(self, key: str, result: Any) -> None:
+        with self.lock:
+            self.workspace.keep(key, result)
+            self.version += 1
 
     @property
     def threshold(self) -> float:
@@ -103,52 +116,71 @@ class Bench:
             raise ParameterError("there is no such step in the history")
         return self.history.nodes[name]
 
-    def _request(self, task: str, node: Node) -> dict[str, Any]:
+    def request(self, task: str, node: Node) -> dict[str, Any]:
+        """What a worker has to know about a node."""
         table = self.history.tables[node.table]
         return {"task": task, "node": node.name, "table": node.table, "file": table.file, "schema": node.schema,
-                "steps": list(node.steps), "seed": node.seed, "threshold": self.threshold}  # fmt: skip
+                "series": table.series, "graph": table.graph, "steps": list(node.steps), "seed": node.seed,
+                "threshold": self.threshold}  # fmt: skip
 
-    def _failed(self, what: str, reason: str) -> None:
+    def failed(self, what: str, reason: str) -> None:
         with self.lock:
             self.last_failure = f"{what}: {reason}"
-            self._write("failure", {"what": what, "reason": reason})
+            self.write("failure", {"what": what, "reason": reason})
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
     def load(
-        self, source: str, file: str, *, path: str = "", upload: str = "", schema: dict[str, Any] | None = None
-    ) -> str:
-        """Load the sample, a file of this machine, or one that was sent; gives the job's name."""
+        self, source: str, file: str, *, path: str = "", upload: str = "", schema: dict[str, Any] | None = None,
+        series: str = "", graph: str = "", graph_path: str = "", graph_upload: str = "", again: str = "",
+    ) -> str:  # fmt: skip
+        """Load a fictional table, a file of this machine, one that was sent, or a table that is here already once more
+        (`again`): with its series declared, or with a file of links between its records. Gives the job's name."""
         file = safe_name(file)
         format_of(Path(file))
-        table = _new("t")
-        if source == "upload":
-            folder = self.workspace.table(table)
-            folder.mkdir(mode=0o700, parents=True)
-            (self.workspace.upload(upload) / "file").rename(folder / file)
-            shutil.rmtree(self.workspace.upload(upload), ignore_errors=True)
-        self._write("asked-to-load", {"table": table, "file": file, "source": source})
-        request = {"task": "load", "table": table, "file": file, "source": source, "path": path, "schema": schema}
+        table = new_name("t")
+        if graph:
+            graph = safe_name(graph)
+            format_of(Path(graph))
+            graph = f"links-{graph}" if graph == file else graph
+        folder = self.workspace.table(table)
+        for sent, name in ((upload, file), (graph_upload, graph)):
+            if sent:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                (self.workspace.upload(sent) / "file").rename(folder / name)
+                shutil.rmtree(self.workspace.upload(sent), ignore_errors=True)
+        self.write("asked-to-load", {"table": table, "file": file, "source": source})
+        request = {"task": "load", "table": table, "file": file, "source": source, "path": path, "schema": schema,
+                   "series": series, "graph": graph, "graph_path": graph_path, "from": again}  # fmt: skip
 
         def ended(outcome: Outcome) -> None:
             if "done" not in outcome:
                 shutil.rmtree(self.workspace.table(table), ignore_errors=True)
                 if "failed" in outcome:
-                    self._failed(f"loading {file}", outcome["failed"])
+                    self.failed(f"loading {file}", outcome["failed"])
                 return
-            done, node = outcome["done"], _new("n")
-            self._keep(f"overview:{node}", done["overview"])
-            self._write(
+            done, node = outcome["done"], new_name("n")
+            self.keep(f"overview:{node}", done["overview"])
+            self.write(
                 "loaded",
                 {"node": node, "table": table, "file": file, "source": source, "path": path, "schema": done["schema"],
-                 "records": done["overview"]["records"], "attributes": done["attributes"]},
+                 "records": done["overview"]["records"], "attributes": done["attributes"], "series": series,
+                 "graph": graph},
             )  # fmt: skip
             self._ask_if_short(self.node(node))
 
-        return self._start(f"loading {file}", request, ended)
+        return self.start(f"loading {file}", request, ended)
 
-    def _start(self, title: str, request: dict[str, Any], ended: Any) -> str:
-        job = Job(_new("j"), title, request, ended)
+    def load_again(self, **changes: str) -> str:
+        """The table where the user is, read once more: as series, or with links between its records."""
+        node = self.history.original_of(self.here().name)
+        table = self.history.tables[node.table]
+        held = {"series": table.series, "graph": table.graph, "path": table.path}
+        return self.load("again", table.file, schema=node.schema, again=table.name, **{**held, **changes})
+
+    def start(self, title: str, request: dict[str, Any], ended: Any, noticed: Any = None, *, long: bool = False) -> str:
+        """Put a piece of work into its line; gives the job's name."""
+        job = Job(new_name("j"), title, request, ended, noticed, LONG if long else SHORT)
         self.jobs.add(job)
         return job.name
 
@@ -169,25 +201,75 @@ class Bench:
             if set(before[name].roles) != set(wanted):
                 after = after.replacing(after[name].changed(roles=tuple(wanted)))
         changed = [a.name for a in after if a != before[a.name]]
-        if not changed:
-            return False
+        return bool(changed) and self.describe_otherwise(after, changed)
+
+    def describe_otherwise(self, schema: mv.Schema, changed: Sequence[str]) -> bool:
+        """The table with another schema, as a branch of its own."""
+        original = self.history.original_of(self.here().name)
         title = f"{changed[0]} described" if len(changed) == 1 else f"{len(changed)} attributes described"
-        node = _new("n")
-        content = {"node": node, "parent": original.name, "title": title, "schema": after.to_plain()}
-        self._write("roles", content)
+        node = new_name("n")
+        self.write("roles", {"node": node, "parent": original.name, "title": title, "schema": schema.to_plain()})
         self.ask_for_overview(self.node(node))
         self._ask_if_short(self.node(node))
         return True
 
+    def describe_attribute(self, name: str, form: Mapping[str, str]) -> bool:
+        """What a form says about one attribute."""
+        original = self.history.original_of(self.here().name)
+        schema = mv.Schema.from_plain(original.schema)
+        if name not in schema:
+            raise ParameterError(f"there is no attribute {brief(name)}")
+        texts = column_holds_texts(self.workspace.table(original.table), name)
+        changed = described(schema[name], form, texts=texts)
+        return changed != schema[name] and self.describe_otherwise(schema.replacing(changed), [name])
+
+    def take_schema(self, path: Path) -> None:
+        """Describe the table by a schema file; what it does not mention stays."""
+        original = self.history.original_of(self.here().name)
+        before, given = mv.Schema.from_plain(original.schema), mv.Schema.read(path)
+        known = [attribute for attribute in given if attribute.name in before]
+        if not known:
+            raise DataError("the schema has none of the attributes of this table")
+        after = before.replacing(*known)
+        changed = [a.name for a in after if a != before[a.name]]
+        if changed:
+            self.describe_otherwise(after, changed)
+
+    def propose_hierarchy(self, name: str) -> str:
+        """Give an attribute the hierarchy that its values suggest."""
+        original = self.history.original_of(self.here().name)
+        schema = mv.Schema.from_plain(original.schema)
+        if name not in schema:
+            raise ParameterError(f"there is no attribute {brief(name)}")
+
+        def ended(outcome: Outcome) -> None:
+            if "done" in outcome:
+                plain = {**schema.to_plain()}
+                plain["attributes"] = {**plain["attributes"], name: outcome["done"]["attribute"]}
+                with self.lock:
+                    self.describe_otherwise(mv.Schema.from_plain(plain), [name])
+            elif "failed" in outcome:
+                self.failed(f"the hierarchy of {name}", outcome["failed"])
+
+        return self.start(f"a hierarchy for {name}", {**self.request("propose", original), "attribute": name}, ended)
+
     def ask_for_overview(self, node: Node) -> None:
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self._keep(f"overview:{node.name}", outcome["done"]["overview"])
+                self.keep(f"overview:{node.name}", outcome["done"]["overview"])
             elif "failed" in outcome:
-                self._failed("describing the table", outcome["failed"])
+                self.failed("describing the table", outcome["failed"])
 
         if not self.jobs.is_asked(task="describe", node=node.name):
-            self._start("describing the table", self._request("describe", node), ended)
+            self.start("describing the table", self.request("describe", node), ended)
+
+    def check_attributes(self, names: Sequence[str]) -> None:
+        """Refuse names of attributes that the table does not have; a series has a name, too."""
+        rows = (self.overview() or {"rows": []})["rows"]
+        known = {*mv.Schema.from_plain(self.here().schema).names, *(row["name"] for row in rows)}
+        for name in names:
+            if name not in known:
+                raise ParameterError(f"there is no attribute {brief(name)}")
 
     def overview(self) -> dict[str, Any] | None:
         """The description of the original where the user is."""
@@ -203,12 +285,44 @@ class Bench:
 
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self._keep(key, outcome["done"])
+                self.keep(key, outcome["done"])
             elif "failed" in outcome:
-                self._keep(key, {"failed": outcome["failed"]})
+                self.keep(key, {"failed": outcome["failed"]})
 
         if self.workspace.result(key) is None and not self.jobs.is_asked(task="risk", node=node.name):
-            self._start(f"risk of {node.title}", self._request("risk", node), ended)
+            self.start(f"risk of {node.title}", self.request("risk", node), ended)
+
+    def ask_for_advice(self) -> str:
+        """What would lower the risk of the table that the user is at, before it is masked."""
+        node = self.history.original_of(self.here().name)
+
+        def ended(outcome: Outcome) -> None:
+            if "done" in outcome:
+                self.keep(f"advice:{node.name}:{self.threshold:g}", outcome["done"])
+            elif "failed" in outcome:
+                self.failed("the advice", outcome["failed"])
+
+        return self.start("what would lower the risk", self.request("advise", node), ended)
+
+    def advice(self, node: Node) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = self.workspace.result(f"advice:{node.name}:{self.threshold:g}")
+        return found
+
+    def try_advice(self, number: int) -> None:
+        """Make one of the proposed changes: what is left out becomes an identifier, and the other steps are run."""
+        original = self.history.original_of(self.here().name)
+        found = self.advice(original)
+        if found is None or not 0 <= number < len(found["proposals"]):
+            raise ParameterError("there is no such proposal")
+        proposal = found["proposals"][number]
+        if self.history.current != original.name:
+            self._move(original)
+        if proposal["left_out"]:
+            schema = mv.Schema.from_plain(original.schema)
+            hidden = [schema[name].changed(roles=("identifier",)) for name in proposal["left_out"]]
+            self.describe_otherwise(schema.replacing(*hidden), proposal["left_out"])
+        if proposal["steps"]:
+            self._try(list(proposal["steps"]), proposal["words"], self.here())
 
     def _ask_if_short(self, node: Node) -> None:
         """Measure the risk unasked, unless that would take long: a long table whose keys nobody has declared yet."""
@@ -227,12 +341,10 @@ class Bench:
         for name in attacks:
             if name not in names:
                 raise ParameterError(f"there is no attack {brief(name)}")
-        for name in known:
-            if name not in mv.Schema.from_plain(node.schema):
-                raise ParameterError(f"there is no attribute {brief(name)}")
-        request = {**self._request("attack", node), "attacks": list(attacks), "known": list(known)}
+        self.check_attributes(known)
+        request = {**self.request("attack", node), "attacks": list(attacks), "known": list(known)}
         what = attacks[0] if len(attacks) == 1 else "all attacks" if not attacks else f"{len(attacks)} attacks"
-        self._write("asked-to-attack", {"on": node.name, "attacks": list(attacks), "known": list(known)})
+        self.write("asked-to-attack", {"on": node.name, "attacks": list(attacks), "known": list(known)})
 
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
@@ -241,12 +353,12 @@ class Bench:
                     row["label"]: {**row, "known": done["known"]} for row in (self.attacks(node) or {}).get("rows", [])
                 }
                 kept |= {row["label"]: {**row, "known": done["known"]} for row in done["rows"]}
-                self._keep(f"attacks:{node.name}", {**done, "rows": list(kept.values())})
-                self._write("attacked", {"on": node.name})
+                self.keep(f"attacks:{node.name}", {**done, "rows": list(kept.values())})
+                self.write("attacked", {"on": node.name})
             elif "failed" in outcome:
-                self._failed(what, outcome["failed"])
+                self.failed(what, outcome["failed"])
 
-        return self._start(f"{what} on {node.title}", request, ended)
+        return self.start(f"{what} on {node.title}", request, ended)
 
     def attacks(self, node: Node) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self.workspace.result(f"attacks:{node.name}")
@@ -263,46 +375,57 @@ class Bench:
         if parent.state != DONE:
             raise ParameterError("this step of the history has no release; go to another one first")
         given = set_parameters(method, settings, vary)
-        known = mv.Schema.from_plain(parent.schema)
-        for name in attributes:
-            if name not in known:
-                raise ParameterError(f"there is no attribute {brief(name)}")
+        self.check_attributes(attributes)
         step: dict[str, Any] = {"method": method, "parameters": given}
         if attributes:
             step["attributes"] = list(attributes)
+        title = " ".join([method, *(f"{name}={shown(value)}" for name, value in given.items())])
+        return self._try([step], title, parent, seed, group)
+
+    def _try(self, steps: list[dict[str, Any]], title: str, parent: Node, seed: str = "", group: str = "") -> str:
         if parent.seed is not None:
             used: int | str = parent.seed  # a plan has one seed
         else:
             used = plain_seed(check_seed(seed.strip()) if seed.strip() else draw_seed())
-        node = _new("n")
-        title = " ".join([method, *(f"{name}={shown(value)}" for name, value in given.items())])[:_LONGEST_TITLE]
-        asked = {"node": node, "parent": parent.name, "steps": [step], "seed": used, "title": title, "group": group}
-        self._write("asked", asked)
+        node = new_name("n")
+        asked = {"node": node, "parent": parent.name, "steps": steps, "seed": used, "title": title[:_LONGEST_TITLE],
+                 "group": group}  # fmt: skip
+        self.write("asked", asked)
         self._protect(self.node(node), go=not group)
         return node
 
+    def preview_of(self, method: str, settings: Mapping[str, str], attributes: Sequence[str]) -> dict[str, Any]:
+        """What one more method would do to some records, if that can be told quickly."""
+        parent = self.here()
+        step: dict[str, Any] = {"method": method, "parameters": set_parameters(method, settings)}
+        if attributes:
+            step["attributes"] = list(attributes)
+        request = self.request("preview", parent)
+        request |= {"steps": [*parent.steps, step], "seed": parent.seed if parent.seed is not None else 1}
+        return self.preview.ask(request)
+
     def again(self, name: str) -> None:
-        """Run a step again that was cancelled or lost, or that failed."""
+        """Run a step again that was cancelled or lost, or that failed; or make one that was only measured."""
         node = self.node(name)
         if node.state in (DONE, WAITING):
             raise ParameterError("this step needs no other run")
-        self._write("again", {"node": name})
+        self.write("again", {"node": name})
         self._protect(self.node(name), go=True)
 
     def _protect(self, node: Node, *, go: bool) -> None:
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self._keep(f"measures:{node.name}", outcome["done"])
-                self._write("made", {"node": node.name, "go": go})
+                self.keep(f"measures:{node.name}", outcome["done"])
+                self.write("made", {"node": node.name, "go": go})
                 if go:
                     self._ask_if_short(self.node(node.name))
             elif "failed" in outcome:
-                self._write("failed", {"node": node.name, "reason": outcome["failed"]})
+                self.write("failed", {"node": node.name, "reason": outcome["failed"]})
                 self.last_failure = f"{node.title}: {outcome['failed']}"
             else:
-                self._write("cancelled", {"node": node.name, "reason": "cancelled"})
+                self.write("cancelled", {"node": node.name, "reason": "cancelled"})
 
-        self._start(node.title, self._request("protect", node), ended)
+        self.start(node.title, self.request("protect", node), ended)
 
     def measures(self, node: Node) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self.workspace.result(f"measures:{node.name}")
@@ -318,7 +441,7 @@ class Bench:
             raise ParameterError(f"a grid has at most {_MOST_IN_GRID} values")
         for value in listed:  # all of them before the first is started
             set_parameters(method, {**settings, vary: value})
-        group = _new("g")
+        group = new_name("g")
         for value in listed:
             self.try_method(method, {**settings, vary: value}, attributes, parent=parent, group=group, vary=vary)
         return len(listed)
@@ -327,6 +450,8 @@ class Bench:
 
     def go(self, name: str) -> None:
         node = self.node(name)
+        if node.state == PLANNED:
+            raise ParameterError("this release was measured and not made yet; make it first")
         if node.state != DONE:
             raise ParameterError("this step has no release to go to; it can be run again")
         self._move(node)
@@ -343,14 +468,14 @@ class Bench:
 
     def _move(self, node: Node) -> None:
         if node.name != self.history.current:
-            self._write("moved", {"node": node.name})
+            self.write("moved", {"node": node.name})
             self._ask_if_short(node)
 
     def name(self, node: str, title: str) -> None:
         title = " ".join(title.split())
         if not title or len(title) > _LONGEST_TITLE:
             raise ParameterError(f"a name has 1 to {_LONGEST_TITLE} characters")
-        self._write("named", {"node": self.node(node).name, "title": title})
+        self.write("named", {"node": self.node(node).name, "title": title})
 
     def set_bounds(self, **given: str) -> None:
         """What the user accepts: risk and loss in per cent, and the largest risk of a record (threshold) as a
@@ -363,7 +488,7 @@ class Bench:
             bounds["threshold"] = probability(given["threshold"].strip(), "the threshold")
             if not bounds["threshold"] > 0:
                 raise ParameterError("the threshold is a probability above 0, such as 0.09")
-        self._write("bounds", {"bounds": bounds})
+        self.write("bounds", {"bounds": bounds})
         if self.history.here is not None:
             self._ask_if_short(self.history.here)
 
@@ -375,14 +500,34 @@ class Bench:
 
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self._keep(key, outcome["done"])
+                self.keep(key, outcome["done"])
             elif "failed" in outcome:
-                self._keep(key, {"failed": outcome["failed"]})
+                self.keep(key, {"failed": outcome["failed"]})
 
-        self._start(f"comparing {node.title} with the original", self._request("compare", node), ended)
+        self.start(f"comparing {node.title} with the original", self.request("compare", node), ended)
 
     def compared(self, name: str) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self.workspace.result(f"compared:{name}")
+        return found
+
+    def tabulate(self, name: str, row: str, column: str) -> None:
+        """A table of two attributes, before and after masking."""
+        node, key = self.node(name), f"two-way:{name}:{row}:{column}"
+        if self.workspace.result(key) is not None:
+            return
+        request = {**self.request("tabulate", node), "row": row, "column": column}
+
+        def ended(outcome: Outcome) -> None:
+            if "done" in outcome:
+                self.keep(key, outcome["done"])
+            elif "failed" in outcome:
+                self.failed(f"the table of {row} and {column}", outcome["failed"])
+
+        if not self.jobs.is_asked(task="tabulate", node=name, row=row, column=column):
+            self.start(f"tables of {row} and {column}", request, ended)
+
+    def tabulated(self, name: str, row: str, column: str) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = self.workspace.result(f"two-way:{name}:{row}:{column}")
         return found
 
     # --- export ------------------------------------------------------------------------------------------------------
@@ -393,28 +538,29 @@ class Bench:
         measures = self.measures(node)
         if not node.is_masked or measures is None:
             raise ParameterError("there is no release to export here; mask the table on the screen Try first")
-        if ending not in WRITABLE:
-            raise ParameterError(f"{brief(ending)} is no format to write; there are {', '.join(WRITABLE)}")
-        stem = safe_name(stem or "release").removesuffix(ending)
         table = self.history.tables[node.table]
-        name = _new("e")
+        known = GRAPHS_WRITABLE if table.graph or format_of(Path(table.file)).name in ("graphml", "gml") else WRITABLE
+        if ending not in known:
+            raise ParameterError(f"{brief(ending)} is no format to write; there are {', '.join(known)}")
+        stem = safe_name(stem or "release").removesuffix(ending)
+        name = new_name("e")
         request = {
-            **self._request("export", node), "export": name, "stem": stem, "release_file": f"{stem}{ending}",
+            **self.request("export", node), "export": name, "stem": stem, "release_file": f"{stem}{ending}",
             "reports": reports, "digest": measures["digest"], "source": table.source,
             "date": datetime.date.today().isoformat(),
         }  # fmt: skip
         if request["release_file"] == table.file:
             raise ParameterError(f"the release would have the name of the original, {table.file}; choose another one")
-        self._write("asked-to-export", {"on": node.name, "export": name, "file": request["release_file"]})
+        self.write("asked-to-export", {"on": node.name, "export": name, "file": request["release_file"]})
 
         def ended(outcome: Outcome) -> None:
             if "done" in outcome:
-                self._keep(f"export:{name}", {**outcome["done"], "node": node.name, "title": node.title})
-                self._write("exported", {"on": node.name, "export": name})
+                self.keep(f"export:{name}", {**outcome["done"], "node": node.name, "title": node.title})
+                self.write("exported", {"on": node.name, "export": name})
             elif "failed" in outcome:
-                self._failed("the export", outcome["failed"])
+                self.failed("the export", outcome["failed"])
 
-        self._start(f"exporting {request['release_file']}", request, ended)
+        self.start(f"exporting {request['release_file']}", request, ended)
         return name
 
     def exports(self) -> list[tuple[str, dict[str, Any]]]:
@@ -435,6 +581,7 @@ class Bench:
         """Delete the table, all releases and the history."""
         with self.lock:
             self.jobs.close()
+            self.preview.close()
             self.workspace.remove_everything()
             self._begin()
 
@@ -461,7 +608,7 @@ def safe_name(file: str) -> str:
 _COUNTER = iter(range(1, 2**62))
 
 
-def _new(beginning: str) -> str:
+def new_name(beginning: str) -> str:
     """A name that no other has, in the order in which they were made."""
     when = math.floor(datetime.datetime.now(datetime.UTC).timestamp() * 1000)
     return f"{beginning}{when:x}{next(_COUNTER) % 4096:03x}{secrets.token_hex(3)}"

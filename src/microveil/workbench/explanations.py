@@ -44,6 +44,34 @@ DATA = {
         "How often each value occurs, drawn without numbers: 24 steps from the 1 % to the 99 % quantile of numbers, "
         "or the twelve most frequent categories and the rest.",
     ),
+    "attribute": Explanation(
+        "One attribute in detail",
+        "Its distribution with numbers, and everything that can be said about it. What you apply is a step of the "
+        "history, so it can be undone.",
+    ),
+    "missing": Explanation(
+        "Missing values",
+        "An empty cell, or a code such as -9. Codes never enter a calculation and come out of a release as they went "
+        "in. What a missing value counts as decides which records are alike: as an answer of its own, as unknown and "
+        "alike to everything (wildcard), or as nothing to know (not applicable).",
+    ),
+    "domain": Explanation(
+        "Possible values",
+        "What a value may be, whatever this file happens to hold: masked values stay inside, and a category that "
+        "nobody has this quarter is still one. Left empty, it is what occurs.",
+    ),
+    "level": Explanation(
+        "Person or household", "What all members of a household share is masked once for all of them, so it stays so."
+    ),
+    "hierarchy": Explanation(
+        "Hierarchy",
+        "How values become coarser, level by level: cook, then services, then all. Recoding and generalisation climb "
+        "it, and distances between categories follow it. Drag a category into another group, or edit the text.",
+    ),
+    "series": Explanation(
+        "Time series",
+        "A record is then a whole series, such as the year of a shop, and is masked, attacked and measured as one.",
+    ),
     "hint": Explanation(
         "Warnings", "What a column looks like, and what to do if it is that. A warning is a guess: you decide."
     ),
@@ -63,6 +91,11 @@ TRY = {
         "Random numbers come from the seed, so the same seed gives the same release. Whoever knows it can undo much of "
         "the masking; left empty, a secret one is drawn. A release has one seed for all its steps.",
     ),
+    "preview": Explanation(
+        "What it does to a small sample",
+        "400 records drawn from the table, or all of them where there are fewer. Groups of a sample are more "
+        "dissimilar than those of the whole table, so on all records it changes less.",
+    ),
     "several": Explanation(
         "Several values",
         "Each value gives a candidate of its own on the map, and you stay where you are in the history.",
@@ -80,9 +113,21 @@ MAP = {
     ),
     "risk": Explanation(
         "Risk",
-        "The mean of what intruders achieve who try to link records to persons, and to learn values: 0 is no success, "
-        "100 is success with every record.",
-        "risk = mean of the linkage risk and the interval disclosure risk, in %",
+        "The share of records that the most successful of the attacks links to the right person: the usual attacks, "
+        "and one by an intruder who knows the plan but not the seed. Studies and searches measure the same.",
+        "risk = greatest share of records linked by any attack, in %",
+    ),
+    "grid": Explanation(
+        "Several methods at once",
+        "A study: every ticked method at several strengths, random ones with several seeds if you like. Each becomes a "
+        "point of the map; one that you like is made by a click.",
+    ),
+    "search": Explanation(
+        "Let the machine search",
+        "Methods, their order, their attributes and their parameters are varied together, and what loses little at "
+        "little risk is kept. At the end the best are measured once more with fresh seeds, because what is best of "
+        "many was also lucky.",
+        source="Beume, Naujoks and Emmerich (2007)",
     ),
     "loss": Explanation(
         "Loss",
@@ -153,6 +198,14 @@ def of_risk(found: Mapping[str, Any] | None) -> dict[str, Explanation]:
             "What makes records unique",
             "Which keys take part in the smallest combinations that occur only once (special uniques, SUDA).",
             source="Elliot, Manning and Ford (2002)",
+        ),
+        "advice": Explanation(
+            "What would lower the risk",
+            "Single changes of the original, each tried on the file: what it does to the expected re-identifications, "
+            "and how much of the information (entropy) of the key it costs.",
+        ),
+        "entropy": Explanation(
+            "Information lost", "The part of the entropy of the keys that is gone after the change."
         ),
         "attacks": Explanation(
             "Attacks",

@@ -12,12 +12,17 @@ from typing import Any
 
 START, ROLES, STEP = "start", "roles", "step"
 WAITING, DONE, FAILED, CANCELLED, LOST = "waiting", "done", "failed", "cancelled", "lost"
+PLANNED = "planned"  # measured by a study or a search, and not made yet
+STUDY, SEARCH = "study", "search"
 _ENDS = {"failed": FAILED, "cancelled": CANCELLED, "lost": LOST}
 
 
 @dataclass(frozen=True)
 class Node:
-    """A table as it was loaded (`start`), with other kinds or roles (`roles`), or after one more method (`step`)."""
+    """A table as it was loaded (`start`), described otherwise (`roles`), or after one more method (`step`).
+
+    A step that a study or a search has measured and that was not made yet has the `loss` and the `risk` of that.
+    """
 
     name: str
     parent: str | None
@@ -30,6 +35,8 @@ class Node:
     state: str = DONE
     reason: str = ""
     group: str = ""
+    loss: float | None = None
+    risk: float | None = None
 
     @property
     def is_masked(self) -> bool:
@@ -46,6 +53,22 @@ class Table:
     records: int
     attributes: int
     path: str = ""
+    series: str = ""  # which columns are series, as the command line says it
+    graph: str = ""  # the file of the links between the records, in the workspace
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """A study or a search that was asked for on the table at a node."""
+
+    name: str
+    kind: str
+    node: str
+    title: str
+    asked: dict[str, Any] = field(repr=False)
+    state: str = WAITING
+    reason: str = ""
+    told: tuple[str, ...] = ()
 
 
 class History:
@@ -54,6 +77,7 @@ class History:
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         self.tables: dict[str, Table] = {}
+        self.explorations: dict[str, Exploration] = {}
         self.current: str | None = None
         self.bounds: dict[str, float] = {}
         self.revision = 0
@@ -66,7 +90,7 @@ class History:
         if kind == "loaded":
             self.tables[content["table"]] = Table(
                 content["table"], content["file"], content["source"], content["records"], content["attributes"],
-                content.get("path", ""),
+                content.get("path", ""), content.get("series", ""), content.get("graph", ""),
             )  # fmt: skip
             title = content["file"]
             self._add(Node(content["node"], None, START, title, content["table"], content["schema"]))
@@ -76,22 +100,20 @@ class History:
             self._add(Node(content["node"], parent.name, ROLES, content["title"], parent.table, content["schema"]))
             self._go(content["node"])
         elif kind == "asked":
-            parent = self.nodes[content["parent"]]
-            self._add(
-                Node(
-                    content["node"],
-                    parent.name,
-                    STEP,
-                    content["title"],
-                    parent.table,
-                    parent.schema,
-                    (*parent.steps, *content["steps"]),
-                    content["seed"],
-                    WAITING,
-                    "",
-                    content.get("group", ""),
-                )
+            self._add_step(content, WAITING)
+        elif kind == "asked-to-explore":
+            name = content["exploration"]
+            self.explorations[name] = Exploration(
+                name, content["kind"], content["on"], content["title"], content["asked"]
             )
+        elif kind == "explore-again":
+            self._change(content["exploration"], state=WAITING, reason="")
+        elif kind == "explored":
+            self._change(content["exploration"], state=DONE, told=tuple(content["told"]))
+            for member in content["members"]:
+                self._add_step({**member, "parent": content["on"], "group": content["exploration"]}, PLANNED)
+        elif kind == "unexplored":
+            self._change(content["exploration"], state=content["state"], reason=content["reason"])
         elif kind == "made" and node is not None:
             self.nodes[node.name] = replace(node, state=DONE)
             if content.get("go") and self.current == node.parent:
@@ -109,6 +131,18 @@ class History:
 
     def _add(self, node: Node) -> None:
         self.nodes[node.name] = node
+
+    def _add_step(self, content: dict[str, Any], state: str) -> None:
+        parent = self.nodes[content["parent"]]
+        steps = (*parent.steps, *content["steps"])
+        node = Node(
+            content["node"], parent.name, STEP, content["title"], parent.table, parent.schema, steps,
+            content["seed"], state, "", content.get("group", ""), content.get("loss"), content.get("risk"),
+        )  # fmt: skip
+        self._add(node)
+
+    def _change(self, exploration: str, **changes: Any) -> None:
+        self.explorations[exploration] = replace(self.explorations[exploration], **changes)
 
     def _go(self, name: str) -> None:
         self.current = name
@@ -172,10 +206,11 @@ class History:
         return line
 
     def tree(self) -> Iterator[tuple[int, Node]]:
-        """Every node after its parent, with how deep it lies."""
+        """Every node after its parent, with how deep it lies: of the table where the user is first, then of others."""
         here = self.here
         roots = [node for node in self.nodes.values() if node.parent is None]
-        waiting = [(0, node) for node in reversed(roots) if here is None or node.table == here.table]
+        roots.sort(key=lambda node: here is not None and node.table != here.table)
+        waiting = [(0, node) for node in reversed(roots)]
         while waiting:
             depth, node = waiting.pop()
             yield depth, node

@@ -1,9 +1,13 @@
-"""Long work, one piece after the other in a process of its own, with progress and cancel."""
+"""Long work in processes of its own, with progress and cancel. There are two lines: in one a piece follows the other,
+and beside it a study or a search may run for long.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
+import os
 import queue
 import subprocess
 import sys
@@ -15,19 +19,24 @@ from pathlib import Path
 from typing import Any
 
 WAITING, RUNNING = "waiting", "running"
-_GRACE = 3.0  # seconds that a task has to notice that it is cancelled
+SHORT, LONG = "short", "long"
+_GRACE = {SHORT: 3.0, LONG: 30.0}  # seconds that a task has to notice that it is cancelled; a search keeps its best
 _DIED = "the process that did the work ended unexpectedly, perhaps for lack of memory; the history is as it was before"
+logger = logging.getLogger(__name__)
 Outcome = Mapping[str, Any]  # done: the result; failed: why; or cancelled
 
 
 @dataclass
 class Job:
-    """A piece of work: what it is called, what the worker is asked, and how far it is."""
+    """A piece of work: what it is called, what the worker is asked, and how far it is. What is `noticed` on the way is
+    told at once."""
 
     name: str
     title: str
     request: dict[str, Any] = field(repr=False)
     ended: Callable[[Outcome], None] = field(repr=False)
+    noticed: Callable[[Any], None] | None = field(default=None, repr=False)
+    line: str = SHORT
     state: str = WAITING
     fraction: float = 0.0
     label: str = ""
@@ -45,47 +54,67 @@ class Job:
 
 
 class Jobs:
-    """The queue, and the thread that sees to it."""
+    """The two lines together."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.changes = 0  # grows with everything that a page could show
+        self._lines = {name: _Line(folder, _GRACE[name]) for name in (SHORT, LONG)}
+
+    def add(self, job: Job) -> None:
+        """Put a job at the end of its line."""
+        self._lines[job.line].add(job)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What runs and what waits."""
+        return [job for line in self._lines.values() for job in line.listed()]
+
+    def is_asked(self, **wanted: Any) -> bool:
+        """Whether a job with such a request runs or waits already."""
+        return any(line.is_asked(**wanted) for line in self._lines.values())
+
+    def cancel(self, name: str) -> bool:
+        """Cancel a job: one that waits is taken out, one that runs is told so, and ended if it does not listen."""
+        return any(line.cancel(name) for line in self._lines.values())
+
+    def close(self) -> None:
+        """End the processes; what runs is lost."""
+        for line in self._lines.values():
+            line.close()
+
+
+class _Line:
+    """A queue, and the thread that sees to it."""
+
+    def __init__(self, folder: Path, grace: float) -> None:
         self._jobs: list[Job] = []
+        self._grace = grace
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = False
-        self._process: subprocess.Popen[bytes] | None = None
-        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._worker = Process(folder)
         self._thread = threading.Thread(target=self._serve, name="workbench jobs", daemon=True)
         self._thread.start()
 
     def add(self, job: Job) -> None:
-        """Put a job at the end of the queue."""
         with self._lock:
             self._jobs.append(job)
-            self.changes += 1
         self._wake.set()
 
     def listed(self) -> list[dict[str, Any]]:
-        """What runs and what waits."""
         with self._lock:
             return [job.to_plain() for job in self._jobs]
 
     def is_asked(self, **wanted: Any) -> bool:
-        """Whether a job with such a request runs or waits already."""
         with self._lock:
             return any(all(job.request.get(k) == v for k, v in wanted.items()) for job in self._jobs)
 
     def cancel(self, name: str) -> bool:
-        """Cancel a job: one that waits is taken out, one that runs is told so, and ended if it does not listen."""
         with self._lock:
             job = next((job for job in self._jobs if job.name == name), None)
             if job is None or job.cancelled is not None:
                 return False
             job.cancelled = time.monotonic()
-            self.changes += 1
             if job.state == RUNNING:
-                self._send({"cancel": name})
+                self._worker.send({"cancel": name})
             else:
                 self._jobs.remove(job)
         if job.state == WAITING:
@@ -93,10 +122,9 @@ class Jobs:
         return True
 
     def close(self) -> None:
-        """End the process; what runs is lost."""
         self._closed = True
         self._wake.set()
-        self._end_process()
+        self._worker.end()
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout=10)
 
@@ -108,7 +136,6 @@ class Jobs:
                 job = self._jobs[0] if self._jobs else None
                 if job is not None:
                     job.state, job.since = RUNNING, time.monotonic()
-                    self.changes += 1
             if job is None:
                 self._wake.wait()
                 self._wake.clear()
@@ -116,50 +143,69 @@ class Jobs:
             outcome = self._run(job)
             if self._closed:
                 return
-            with contextlib.suppress(Exception):  # the queue goes on, whatever becomes of one result
+            try:
                 job.ended(outcome)
+            except Exception as problem:  # the queue goes on, whatever becomes of one result
+                # the text of an unforeseen error may hold values of records
+                logger.error("what %s gave could not be kept (%s)", job.request["task"], type(problem).__name__)
+                if os.environ.get("MICROVEIL_DEBUG"):
+                    sys.excepthook(type(problem), problem, problem.__traceback__)
             with self._lock:
                 self._jobs.remove(job)
-                self.changes += 1
 
     def _run(self, job: Job) -> Outcome:
-        if self._process is None or self._process.poll() is not None:
-            self._start_process()
-        self._send({"job": job.name, **job.request})
+        self._worker.ask({"job": job.name, **job.request})
         while not self._closed:
             try:
-                answer = self._answers.get(timeout=0.2)
+                answer = self._worker.answers.get(timeout=0.2)
             except queue.Empty:
-                if job.cancelled is not None and time.monotonic() - job.cancelled > _GRACE:
-                    self._end_process()
+                if job.cancelled is not None and time.monotonic() - job.cancelled > self._grace:
+                    self._worker.end()
                     return {"cancelled": True}
                 continue
             if answer is None:
-                self._end_process()
+                self._worker.end()
                 return {"cancelled": True} if job.cancelled is not None else {"failed": _DIED}
             if answer["job"] != job.name:
                 continue
-            if "fraction" not in answer:
+            if "noticed" in answer:
+                if job.noticed is not None:
+                    job.noticed(answer["noticed"])
+            elif "fraction" not in answer:
                 return answer
-            with self._lock:
-                job.fraction, job.label = max(job.fraction, answer["fraction"]), answer["label"]
-                self.changes += 1
+            else:
+                with self._lock:
+                    job.fraction, job.label = max(job.fraction, answer["fraction"]), answer["label"]
         return {"cancelled": True}
 
-    def _start_process(self) -> None:
-        command = [sys.executable, "-m", "microveil.workbench.worker", str(self.folder)]
-        self._answers = queue.SimpleQueue()
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        threading.Thread(target=_listen, args=(self._process, self._answers), daemon=True).start()
 
-    def _send(self, message: dict[str, Any]) -> None:
+class Process:
+    """The worker of a line: started when there is something to do, and again where it has ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, message: dict[str, Any]) -> None:
+        """Send a request, to a new process if there is none."""
+        if self._process is None or self._process.poll() is not None:
+            command = [sys.executable, "-m", "microveil.workbench.worker", str(self.folder)]
+            self.answers = queue.SimpleQueue()
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            )
+            threading.Thread(target=_listen, args=(self._process, self.answers), daemon=True).start()
+        self.send(message)
+
+    def send(self, message: dict[str, Any]) -> None:
         process = self._process
         if process is not None and process.stdin is not None:
             with contextlib.suppress(OSError, ValueError):  # that it has gone shows in what it answers
                 process.stdin.write(json.dumps(message).encode() + b"\n")
                 process.stdin.flush()
 
-    def _end_process(self) -> None:
+    def end(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.kill()

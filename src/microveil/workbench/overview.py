@@ -17,8 +17,9 @@ from microveil.errors import DataError, MicroveilError
 from microveil.progress import Progress, reported
 
 _STEPS, _MOST_CATEGORIES, _RAREST = 24, 12, 0.01
-_ROWS_IN_GROUP = 2_000  # a page of records is read from one group or two
+_ROWS_IN_GROUP = 20_000  # a page of records is read from one group or two
 RECORDS = "records.parquet"
+_MOST_COLUMNS = 400  # of a page of records
 
 
 def overview(data: mv.Microdata, progress: Progress) -> dict[str, Any]:
@@ -36,22 +37,35 @@ def write_records(data: mv.Microdata, folder: Path) -> None:
     """The records for paging: Parquet in small groups, so that a page need not read the whole file."""
     table = pa.table({name: data.arrow(name) for name in data.names})
     unfinished = folder / f"{RECORDS}.unfinished"
-    pq.write_table(table, unfinished, row_group_size=_ROWS_IN_GROUP)
+    pq.write_table(table, unfinished, row_group_size=_ROWS_IN_GROUP, use_dictionary=False, compression="lz4")
     unfinished.replace(folder / RECORDS)
 
 
-def page_of_records(folder: Path, first: int, count: int) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns, and some of the records as texts."""
+def page_of_records(folder: Path, page: int, size: int) -> tuple[list[str], list[list[str]], int]:
+    """The names of the columns, the records of a page as texts, and how many records there are. A page that is not
+    there is the first or the last."""
     with pq.ParquetFile(folder / RECORDS) as file:
+        count = file.metadata.num_rows
+        first = size * (min(max(1, page), max(1, -(-count // size))) - 1)
         groups = range(file.metadata.num_row_groups)
         starts = np.cumsum([0, *(file.metadata.row_group(i).num_rows for i in groups)])
-        wanted = [i for i in groups if starts[i] < first + count and starts[i + 1] > first]
-        names = list(file.schema_arrow.names)
+        wanted = [i for i in groups if starts[i] < first + size and starts[i + 1] > first]
+        names = list(file.schema_arrow.names)[:_MOST_COLUMNS]
         if not wanted:
-            return names, []
-        part = file.read_row_groups(wanted).slice(first - int(starts[wanted[0]]), count)
+            return names, [], count
+        part = file.read_row_groups(wanted, columns=names).slice(first - int(starts[wanted[0]]), size)
     columns = [[_cell(value) for value in part.column(i).to_pylist()] for i in range(len(names))]
-    return names, [list(row) for row in zip(*columns, strict=True)]
+    return names, [list(row) for row in zip(*columns, strict=True)], count
+
+
+def column_holds_texts(folder: Path, name: str) -> bool:
+    """Whether a column of the records holds texts; one that is not there by itself, such as a series, holds numbers."""
+    with pq.ParquetFile(folder / RECORDS) as file:
+        held = file.schema_arrow
+        if name not in held.names:
+            return False
+        kind = held.field(name).type
+        return not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _cell(value: object) -> str:
@@ -65,7 +79,7 @@ def _distribution(data: mv.Microdata, name: str) -> dict[str, Any] | None:
         return None
     try:
         if data[name].is_categorical:
-            return _of_categories(data, name)
+            return None if _is_spread_out(data, name) else _of_categories(data, name)
         values = data.numbers(name).values
     except DataError:
         return None
@@ -78,24 +92,33 @@ def _distribution(data: mv.Microdata, name: str) -> dict[str, Any] | None:
         low, high = first, last
     edges = np.linspace(low, high, _STEPS + 1) if high > low else np.array([low - 0.5, low + 0.5])
     counts = np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0]
-    return _scaled("numbers", counts.tolist())
+    return _scaled("numbers", counts.tolist(), [f"{edge:.4g}" for edge in edges])
+
+
+def _is_spread_out(data: mv.Microdata, name: str) -> bool:
+    """Whether no value is frequent: names and numbers, not categories."""
+    counts = data.arrow(name).drop_null().value_counts().field("counts").to_numpy(zero_copy_only=False)
+    return bool(counts.max(initial=0) < _RAREST * counts.sum())
 
 
 def _of_categories(data: mv.Microdata, name: str) -> dict[str, Any] | None:
     categories = data.categories(name)
     counts = categories.frequencies
-    if counts.max(initial=0) < _RAREST * counts.sum() or not counts.sum():  # names and numbers, not categories
+    if not counts.sum():
         return None
-    if data[name].kind != "ordinal":
-        counts = np.sort(counts)[::-1]
-    shown = counts[:_MOST_CATEGORIES].tolist()
-    rest = int(counts[_MOST_CATEGORIES:].sum())
-    return _scaled("categories", [*shown, *([rest] if rest else [])])
+    order = np.arange(len(counts)) if data[name].kind == "ordinal" else np.argsort(-counts, kind="stable")
+    shown, rest = order[:_MOST_CATEGORIES], order[_MOST_CATEGORIES:]
+    texts = ["(missing)" if categories.domain[i] is None else _cell(categories.domain[i]) for i in shown]
+    heights, others = counts[shown].tolist(), int(counts[rest].sum())
+    if others:
+        heights, texts = [*heights, others], [*texts, f"{len(rest):,} others"]
+    return _scaled("categories", heights, texts)
 
 
-def _scaled(kind: str, counts: list[int]) -> dict[str, Any]:
+def _scaled(kind: str, counts: list[int], texts: list[str]) -> dict[str, Any]:
+    """Heights as shares of the highest; the texts are the names of categories, or the ends of the steps."""
     most = max(counts) or 1
-    return {"kind": kind, "heights": [round(count / most, 3) for count in counts]}
+    return {"kind": kind, "heights": [round(count / most, 3) for count in counts], "counts": counts, "texts": texts}
 
 
 def _fits(data: mv.Microdata) -> dict[str, list[str]]:
@@ -113,5 +136,5 @@ def _fits(data: mv.Microdata) -> dict[str, list[str]]:
         except MicroveilError:
             continue
         if suited:
-            found[name] = suited
+            found[name] = list(data.schema.collapsed(suited))
     return found

@@ -1,11 +1,14 @@
-"""What a worker of the workbench can do. Each task takes plain data and gives plain data; tables stay in files."""
+"""What a worker of the workbench can do. Each task takes plain data and gives plain data; tables stay in files.
+
+Everything here stands on what a user of the library has at hand, so each screen can show the same in Python.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shutil
-import zipfile
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,84 +16,120 @@ from typing import Any
 import numpy as np
 
 import microveil as mv
-from microveil.battery import vulnerability_of
-from microveil.comparison.pairs import Pair
-from microveil.errors import DataError, FileError, MicroveilError
-from microveil.masking.release import file_digest, manifest_path
+from microveil.errors import DataError, FileError
 from microveil.progress import Part, Progress
 from microveil.randomness import check_seed
-from microveil.reporting.charts import bars
-from microveil.reporting.report import findings_of
-from microveil.reporting.report_findings import Masthead
-from microveil.reporting.report_internal import internal_page
-from microveil.reporting.report_pictures import correlation_pictures, distributions, risk_distribution
-from microveil.reporting.report_public import public_page
+from microveil.workbench import exploring_tasks
+from microveil.workbench.export_task import export
 from microveil.workbench.overview import overview, write_records
-from microveil.workbench.recipes import command_file, script_file
 from microveil.workbench.workspace import Places
 
-RELEASE = "release.parquet"
+RELEASE, GRAPH_RELEASE = "release.parquet", "release"
+SAMPLE, GRAPH_SAMPLE = "sample.parquet", "sample"
+SAMPLES = {"survey.csv": lambda: mv.datasets.survey(2000, seed=1),
+           "meters.csv": lambda: mv.datasets.metering(200, seed=1),
+           "network.csv": lambda: mv.datasets.social_network(300, seed=1)}  # fmt: skip
 _WORST, _SHOWN_RECORDS, _MOST_PICTURES = 8, 10, 12
-SAMPLE_RECORDS, SAMPLE_SEED = 2000, 1
+_PREVIEWED, _MOST_PREVIEWED = 400, 8  # records of the sample for previews, and those shown before and after
+_MOST_ADVICE_SECONDS = 30.0
 Request = Mapping[str, Any]
+Notice = Callable[[Any], None]
 
 
 class Worker:
-    """The tasks, with the tables that were used last at hand."""
+    """The tasks, with the table that was used last at hand."""
 
     def __init__(self, folder: str | Path) -> None:
         self.places = Places(folder)
         self._kept: tuple[str, mv.Microdata] | None = None
+        self._sample: tuple[str, mv.Microdata] | None = None
 
-    def run(self, request: Request, progress: Progress) -> dict[str, Any]:
+    def run(self, request: Request, progress: Progress, notice: Notice) -> dict[str, Any]:
         tasks: dict[str, Callable[[Request, Progress], dict[str, Any]]] = {
-            "load": self._load, "describe": self._describe, "risk": self._risk, "protect": self._protect,
-            "attack": self._attack, "compare": self._compare, "export": self._export,
+            "load": self._load, "describe": self._describe, "propose": self._propose, "risk": self._risk,
+            "advise": self._advise, "attack": self._attack, "protect": self._protect, "compare": self._compare,
+            "tabulate": self._tabulate, "preview": self._preview, "export": self._export,
         }  # fmt: skip
-        return tasks[request["task"]](request, progress)
+        long: dict[str, Callable[..., dict[str, Any]]] = {
+            "study": exploring_tasks.study, "search": exploring_tasks.search,
+        }  # fmt: skip
+        task = request["task"]
+        if task in long:
+            data = self._data(request, Part(progress, 0.0, 0.02))
+            folder = self.places.exploration(request["exploration"])
+            return long[task](request, data, folder, Part(progress, 0.02, 1.0), notice)
+        return tasks[task](request, progress)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
     def _data(self, request: Request, progress: Progress) -> mv.Microdata:
         """The original as the schema describes it; that of the request before is still there."""
         schema = request["schema"]
-        key = hashlib.sha256(json.dumps([request["table"], schema]).encode()).hexdigest()
+        key = _key(request)
         if self._kept is None or self._kept[0] != key:
             self._kept = None  # never two large tables at a time
-            file = self.places.table(request["table"]) / request["file"]
+            folder = self.places.table(request["table"])
             described = None if schema is None else mv.Schema.from_plain(schema)
-            self._kept = key, mv.read(file, schema=described, progress=progress)
+            graph = folder / request["graph"] if request.get("graph") else None
+            series = None if described is not None and described.panel is not None else request.get("series") or None
+            self._kept = (
+                key,
+                mv.read(folder / request["file"], schema=described, graph=graph, series=series, progress=progress),
+            )
         return self._kept[1]
 
     def _release(self, node: str, data: mv.Microdata) -> mv.Release:
-        return mv.read_release(self.places.release(node) / RELEASE, data)
+        return mv.read_release(self.places.release(node) / (RELEASE if data.edges is None else GRAPH_RELEASE), data)
 
     def _load(self, request: Request, progress: Progress) -> dict[str, Any]:
         folder = self.places.table(request["table"])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if request["source"] == "sample":
-            sample = mv.datasets.survey(SAMPLE_RECORDS, seed=SAMPLE_SEED)
-            mv.write(sample, folder / request["file"], force=True)
-            request = {**request, "schema": sample.schema.to_plain()}
+            request = self._write_sample(request, folder)
         elif request["source"] == "path":
             progress(0.0, "copying the file into the workspace")
-            source = Path(request["path"])
-            if not source.is_file():
-                raise FileError(source, "there is no such file")
-            try:
-                shutil.copyfile(source, folder / request["file"])
-            except OSError as problem:
-                raise FileError(source, f"cannot be read ({problem.strerror})") from None
+            _copy(request["path"], folder / request["file"])
+            if request.get("graph_path"):
+                _copy(request["graph_path"], folder / request["graph"])
+        elif request["source"] == "again":  # another reading of a table that is here already
+            before = self.places.table(request["from"])
+            for name in filter(None, (request["file"], request.get("graph"))):
+                if (before / name).exists() and not (folder / name).exists():
+                    shutil.copyfile(before / name, folder / name)
+            if request.get("graph_path"):
+                _copy(request["graph_path"], folder / request["graph"])
         data = self._data(request, Part(progress, 0.0, 0.5))
         if not len(data):
             raise DataError(f"{request['file']} has no records")
         progress(0.5, "keeping the records for paging")
         write_records(data, folder)
+        rows = np.sort(np.random.default_rng(0).permutation(len(data))[:_PREVIEWED])
+        mv.write(data.take(rows), folder / (SAMPLE if data.edges is None else GRAPH_SAMPLE), force=True)
         shown = overview(data, Part(progress, 0.6, 1.0))
-        return {"schema": data.schema.to_plain(), "attributes": len(data.names), "overview": shown}
+        return {"schema": data.schema.to_plain(), "attributes": len(shown["rows"]), "overview": shown,
+                "links": None if data.edges is None else len(data.edges)}  # fmt: skip
+
+    def _write_sample(self, request: Request, folder: Path) -> Request:
+        """One of the fictional tables, as a file that a user could have."""
+        sample = SAMPLES[request["file"]]()
+        if sample.edges is None:
+            mv.write(sample, folder / request["file"], force=True)
+            return {**request, "schema": sample.schema.to_plain()}
+        mv.write(sample, folder / "graph", force=True)
+        (folder / "graph" / "nodes.csv").rename(folder / request["file"])
+        (folder / "graph" / "edges.csv").rename(folder / request["graph"])
+        (folder / "graph").rmdir()
+        return {**request, "schema": sample.schema.to_plain()}
 
     def _describe(self, request: Request, progress: Progress) -> dict[str, Any]:
         return {"overview": overview(self._data(request, Part(progress, 0.0, 0.5)), Part(progress, 0.5, 1.0))}
+
+    def _propose(self, request: Request, progress: Progress) -> dict[str, Any]:
+        """A hierarchy that the values of an attribute suggest."""
+        data = self._data(request, progress)
+        name = request["attribute"]
+        proposed = mv.propose_hierarchy(data, name)
+        return {"attribute": data[name].changed(hierarchy=proposed).to_plain()}
 
     # --- risk --------------------------------------------------------------------------------------------------------
 
@@ -98,26 +137,35 @@ class Worker:
         """The risk by the keys of the table as it is at a node, and what causes it."""
         data = self._data(request, Part(progress, 0.0, 0.4))
         table = self._release(request["node"], data).data if request["steps"] else data
-        found = mv.risk_of_file(table, threshold=request["threshold"], progress=Part(progress, 0.4, 0.9))
-        summary = found.summary
-        special = found.special_uniques
-        shares = dict(special.by_attribute) if special is not None and special.scores.any() else {}
-        ranked = sorted(shares.items(), key=lambda item: -item[1])
-        drawn = risk_distribution(found.per_record)
-        causes = "" if not ranked else bars(
-            [name for name, _ in ranked], {"share": [share for _, share in ranked]},
-            title="What makes records unique", x_title="part of the SUDA scores, %", width=560.0,
-            description="The part of each key in the scores of special uniques.",
-        )  # fmt: skip
+        found = mv.risk_of_file(table, threshold=request["threshold"], progress=Part(progress, 0.4, 0.8))
+        progress(0.8, "drawing")
+        pictures = [{"svg": drawn.svg, "caption": drawn.caption} for drawn in mv.risk_pictures(found)]
         progress(1.0, "risk")
         return {
             "heading": found.heading, "assumption": found.assumption, "keys": list(found.named or found.keys),
             "declared": found.declared, "sample": found.is_sample,
-            "summary": {**summary.to_plain(), "share": summary.share},
+            "summary": {**found.summary.to_plain(), "share": found.summary.share},
             "below": {str(k): found.below(k) for k in (2, 3, 5, 10)},
             "households": found.to_plain()["households"],
             "combinations": _worst(found, table), "carrying_half": found.combinations.carrying(0.5),
-            "causes": causes, "histogram": "" if drawn is None else drawn.svg,
+            "pictures": pictures,
+        }  # fmt: skip
+
+    def _advise(self, request: Request, progress: Progress) -> dict[str, Any]:
+        """What would lower the risk of the original, each change with what it does and what it loses."""
+        data = self._data(request, Part(progress, 0.0, 0.2))
+        found = mv.advise_risk(
+            data, threshold=request["threshold"], seconds=_MOST_ADVICE_SECONDS, progress=Part(progress, 0.2, 1.0)
+        )
+        listed = [*found.best, *(one for one in found.sequence[-1:] if len(one.changes) > 1)]
+        return {
+            "heading": found.heading, "outcome": found.outcome,
+            "proposals": [
+                {"words": one.words, "before": one.before.expected, "after": one.after.expected,
+                 "entropy": one.lost.entropy, "left_out": list(one.left_out),
+                 "steps": [step.to_plain() for step in one.steps if set(step.attributes or ()) - set(one.left_out)]}
+                for one in listed
+            ],
         }  # fmt: skip
 
     def _attack(self, request: Request, progress: Progress) -> dict[str, Any]:
@@ -140,12 +188,14 @@ class Worker:
 
     def _protect(self, request: Request, progress: Progress) -> dict[str, Any]:
         data = self._data(request, Part(progress, 0.0, 0.1))
-        release = mv.protect(data, _plan(request), progress=Part(progress, 0.1, 0.6))
+        release = mv.protect(data, plan_of(request), progress=Part(progress, 0.1, 0.5))
         folder = self.places.release(request["node"])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        release.save(folder / RELEASE, force=True)
-        found = mv.assess(data, release, threshold=request["threshold"], progress=Part(progress, 0.6, 1.0))
-        drawn = risk_distribution(vulnerability_of(found.risks.values(), found.records))
+        release.save(folder / (RELEASE if data.edges is None else GRAPH_RELEASE), force=True)
+        found = mv.assess(
+            data, release, attacks="informed", score="worst", threshold=request["threshold"],
+            progress=Part(progress, 0.5, 1.0),
+        )  # fmt: skip
         rows = [
             {"kind": kind, "name": name, "value": value, "meaning": meaning}
             for kind, name, value, meaning in found.rows() if kind != "score"
@@ -153,7 +203,8 @@ class Worker:
         return {
             "loss": found.score.loss, "risk": found.score.risk, "score": found.score.value, "rows": rows,
             "heading": found.heading, "headline": found.headline.to_plain(), "assumption": found.headline.assumption,
-            "headline_rows": found.headline.rows(), "histogram": "" if drawn is None else drawn.svg,
+            "headline_rows": found.headline.rows(),
+            "pictures": [{"svg": drawn.svg, "caption": drawn.caption} for drawn in mv.risk_pictures(found)],
             "guarantees": release.guarantees.sentences(), "notes": list(release.provenance.notes),
             "assessed": list(found.notes), "cautions": list(release.cautions(data)),
             "guessable": release.provenance.seed_is_guessable,
@@ -164,81 +215,83 @@ class Worker:
         }  # fmt: skip
 
     def _compare(self, request: Request, progress: Progress) -> dict[str, Any]:
-        """The original and a release side by side: distributions, correlations, and some records before and after."""
+        """The original and a release side by side."""
         data = self._data(request, Part(progress, 0.0, 0.3))
-        release = self._release(request["node"], data)
-        pair = Pair.of(data, release)
-        pictures = []
-        shown = pair.attributes[:_MOST_PICTURES]
-        for done, name in enumerate(shown, start=1):
-            try:
-                pictures += [
-                    {"svg": drawn.svg, "caption": drawn.caption} for drawn in distributions(pair, release.data, name)
-                ]
-            except MicroveilError as problem:
-                pictures.append({"svg": "", "caption": f"{name}: {problem}"})
-            progress(0.3 + 0.5 * done / len(shown), f"drawing {name}")
-        related = [{"svg": drawn.svg, "caption": drawn.caption} for drawn in correlation_pictures(pair)]
+        beside = mv.side_by_side(data, self._release(request["node"], data))
+        pictures = beside.distributions(_MOST_PICTURES, Part(progress, 0.3, 0.8))
+        figures, links = beside.links()
+        progress(0.9, "comparing tables of two attributes")
+        changed = beside.most_changed()
+        shown = tuple(dict.fromkeys((*beside.attributes, *(beside.masked or beside.columns))))[:_MOST_PICTURES]
+        records = beside.records(_SHOWN_RECORDS, attributes=shown)
         progress(1.0, "comparing")
-        count = min(_SHOWN_RECORDS, len(pair.original))
         return {
-            "pictures": pictures, "correlations": related, "attributes": list(pair.attributes),
-            "not_drawn": max(0, len(pair.attributes) - _MOST_PICTURES),
-            "records": [_before_and_after(pair, release, name, count) for name in pair.attributes[:_MOST_PICTURES]],
-            "count": count,
+            "pictures": _drawn([*beside.curves(), *links, *pictures]), "correlations": _drawn(beside.correlations()),
+            "attributes": list(beside.attributes), "columns": list(beside.columns), "figures": figures,
+            "not_drawn": max(0, len(beside.attributes) - _MOST_PICTURES),
+            "two_way": None if changed is None else changed.to_plain(),
+            "shown": list(shown),
+            "records": [{"number": one.number, "before": one.before, "after": one.after} for one in records],
         }  # fmt: skip
 
-    # --- export ------------------------------------------------------------------------------------------------------
+    def _tabulate(self, request: Request, progress: Progress) -> dict[str, Any]:
+        """A table of two attributes before and after masking."""
+        data = self._data(request, Part(progress, 0.0, 0.5))
+        beside = mv.side_by_side(data, self._release(request["node"], data))
+        return beside.two_way(request["row"], request["column"]).to_plain()
+
+    def _preview(self, request: Request, progress: Progress) -> dict[str, Any]:
+        """What a method does to some records of the table, before it is run on all of them."""
+        key = _key(request)
+        if self._sample is None or self._sample[0] != key:
+            folder = self.places.table(request["table"])
+            path = folder / (GRAPH_SAMPLE if request.get("graph") else SAMPLE)
+            self._sample = key, mv.read(path, schema=mv.Schema.from_plain(request["schema"]))
+        sample = self._sample[1]
+        began = time.perf_counter()
+        release = mv.protect(sample, plan_of(request), progress=progress)
+        seconds = time.perf_counter() - began
+        beside = mv.side_by_side(sample, release)
+        shown = tuple(dict.fromkeys((*beside.attributes, *(beside.masked or beside.columns))))[:_MOST_PREVIEWED]
+        every = beside.records(len(sample), attributes=shown)
+        changed = {
+            name: 100 * float(np.mean([one.before[i] != one.after[i] for one in every])) for i, name in enumerate(shown)
+        }
+        before, after = (mv.risk_of_file(table).summary for table in (sample, release.data))
+        return {
+            "seconds": seconds, "records": len(sample), "shown": list(shown), "changed": changed,
+            "rows": [{"before": one.before, "after": one.after} for one in every[:_MOST_PREVIEWED]],
+            "uniques": [before.uniques, after.uniques], "k": [before.k, after.k],
+        }  # fmt: skip
 
     def _export(self, request: Request, progress: Progress) -> dict[str, Any]:
-        """Make the release again from its plan, write it with everything about it, and pack all of it.
-
-        What may leave the house is in the folder `public`, what makes the release again, or could undo it, in
-        `internal`.
-        """
         data = self._data(request, Part(progress, 0.0, 0.1))
-        release = mv.protect(data, _plan(request), progress=Part(progress, 0.1, 0.4))
-        if release.data.digest() != request["digest"]:
-            raise DataError("the plan did not make the same release again, so nothing was exported; please report this")
         folder = self.places.export(request["export"])
-        unfinished = folder.with_name(f"{folder.name}unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        public, internal = unfinished / "public", unfinished / "internal"
-        for each in (unfinished, public, internal):
-            each.mkdir(mode=0o700, parents=True)
-        released = public / request["release_file"]
-        saved = release.save(released)
-        for beside in (manifest_path(released), saved[2]):
-            if beside is not None:
-                Path(beside).rename(internal / Path(beside).name)
-        (internal / "plan.toml").write_text(release.provenance.plan.to_toml(), encoding="utf-8")
-        (internal / "make_release.py").write_text(script_file(request), encoding="utf-8")
-        (internal / "make_release.sh").write_text(command_file(request), encoding="utf-8")
-        if request["reports"]:
-            found = findings_of(data, release, threshold=request["threshold"], progress=Part(progress, 0.4, 0.95))
-            masthead = Masthead(date=request["date"])
-            again = f"microveil protect {request['file']} --plan plan.toml --out {request['release_file']}"
-            (internal / "report_internal.html").write_text(internal_page(found, again, masthead), encoding="utf-8")
-            (public / "report_public.html").write_text(public_page(found, masthead), encoding="utf-8")
-        progress(0.96, "packing")
-        files = sorted(path for path in unfinished.rglob("*") if path.is_file())
-        digests = {path.relative_to(unfinished).as_posix(): file_digest(path) for path in files}
-        listed = "".join(f"{digest}  {name}\n" for name, digest in digests.items())
-        (unfinished / "SHA256SUMS").write_text(listed, encoding="utf-8")
-        archive = unfinished / f"{request['stem']}.zip"
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-            for name in [*digests, "SHA256SUMS"]:
-                packed.write(unfinished / name, name)
-        unfinished.rename(folder)
-        progress(1.0, "exporting")
-        sizes = {name: (folder / name).stat().st_size for name in [*digests, "SHA256SUMS", archive.name]}
-        return {"files": sizes, "digests": {**digests, archive.name: file_digest(folder / archive.name)},
-                "archive": archive.name, "released": f"public/{request['release_file']}"}  # fmt: skip
+        return export(request, data, plan_of(request), folder, Part(progress, 0.1, 1.0))
 
 
-def _plan(request: Request) -> mv.Plan:
+def plan_of(request: Request) -> mv.Plan:
+    """The plan of the steps that a request names."""
     return mv.Plan(tuple(map(mv.Step.from_plain, request["steps"])), check_seed(request["seed"]))
+
+
+def _key(request: Request) -> str:
+    named = [request["table"], request["schema"], request.get("series"), request.get("graph")]
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()
+
+
+def _copy(path: str, target: Path) -> None:
+    source = Path(path)
+    if not source.is_file():
+        raise FileError(source, "there is no such file")
+    try:
+        shutil.copyfile(source, target)
+    except OSError as problem:
+        raise FileError(source, f"cannot be read ({problem.strerror})") from None
+
+
+def _drawn(pictures: Any) -> list[dict[str, str]]:
+    return [{"svg": drawn.svg, "caption": drawn.caption} for drawn in pictures]
 
 
 def _worst(found: mv.FileRisk, table: mv.Microdata) -> list[dict[str, Any]]:
@@ -253,11 +306,6 @@ def _worst(found: mv.FileRisk, table: mv.Microdata) -> list[dict[str, Any]]:
         rows.append({"values": values, "records": int(ranked.records[place - 1]), "expected": expected,
                      "percent": 100 * expected / total if total else 0.0})  # fmt: skip
     return rows
-
-
-def _before_and_after(pair: Pair, release: mv.Release, name: str, count: int) -> dict[str, Any]:
-    before = [_text(pair.original, name, record) for record in range(count)]
-    return {"name": name, "before": before, "after": [_text(release.data, name, record) for record in range(count)]}
 
 
 def _text(table: mv.Microdata, name: str, record: int) -> str:

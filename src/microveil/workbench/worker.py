@@ -47,8 +47,11 @@ def _outcome(worker: Worker, request: dict[str, Any], cancelled: set[str], answe
             last = now
             _tell(answers, {"job": request["job"], "fraction": fraction, "label": label})
 
+    def notice(told: Any) -> None:
+        _tell(answers, {"job": request["job"], "noticed": told})
+
     try:
-        return {"done": worker.run(request, progress)}
+        return {"done": worker.run(request, progress, notice)}
     except Cancelled:
         return {"cancelled": True}
     except MicroveilError as problem:

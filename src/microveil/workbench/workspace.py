@@ -21,7 +21,7 @@ from typing import Any
 from microveil.errors import FileError
 
 _DATABASE = "history.sqlite"
-_OWN = (_DATABASE, f"{_DATABASE}-wal", f"{_DATABASE}-shm", "tables", "releases", "exports", "uploads")
+_OWN = (_DATABASE, f"{_DATABASE}-wal", f"{_DATABASE}-shm", "tables", "releases", "exports", "uploads", "explorations")
 _NAME = re.compile(r"[a-z][a-z0-9]{0,31}\Z")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS events (
@@ -58,6 +58,10 @@ class Places:
     def export(self, name: str) -> Path:
         """The folder of what was exported."""
         return self._of("exports", name)
+
+    def exploration(self, name: str) -> Path:
+        """The folder in which a study or a search keeps what it has measured."""
+        return self._of("explorations", name)
 
     def upload(self, name: str) -> Path:
         """Where a file lies that is being sent."""

@@ -1,0 +1,119 @@
+// What runs, and pages that follow what happens: the server tells of every change, and the page fetches itself anew.
+
+const body = document.body;
+let version = body.dataset.version;
+let enhance = () => {};
+
+const running = document.getElementById("running");
+const idle = document.getElementById("idle");
+
+function clock(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  return `${String(minutes).padStart(2, "0")}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+function element(name, text, properties = {}) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.textContent = text;
+  return made;
+}
+
+function line(job) {
+  const made = document.createElement("li");
+  made.dataset.job = job.job;
+  const bar = element("progress", "", { max: 1, value: job.fraction });
+  bar.setAttribute("aria-label", `Progress of ${job.title}`);
+  const cancel = element("button", "Cancel", { type: "button", className: "quiet" });
+  cancel.setAttribute("aria-label", `Cancel ${job.title}`);
+  cancel.addEventListener("click", () => send("/cancel", { job: job.job }));
+  made.append(element("span", "", { className: "title" }), bar, element("span", "", { className: "label" }), cancel);
+  return made;
+}
+
+function show(jobs) {
+  idle.hidden = jobs.length > 0;
+  const there = new Map([...running.children].map((item) => [item.dataset.job, item]));
+  for (const job of jobs) {
+    const item = there.get(job.job) ?? running.appendChild(line(job));
+    there.delete(job.job);
+    const [title, bar, label, cancel] = item.children;
+    title.textContent = job.state === "running" ? job.title : `waiting: ${job.title}`;
+    bar.hidden = job.state !== "running";
+    bar.value = job.fraction;
+    const left = job.left === null ? "" : ` · ${clock(job.left)} left`;
+    label.textContent = job.cancelled ? "being cancelled" : job.state === "running" ? `${job.label}${left}` : "";
+    cancel.disabled = job.cancelled;
+  }
+  for (const gone of there.values()) gone.remove();
+}
+
+function send(address, fields) {
+  return fetch(address, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
+}
+
+export function markEdited(is = true) {
+  edited = is;
+}
+
+export function listen(afterwards) {
+  enhance = afterwards;
+  const events = new EventSource("/events");
+  events.onmessage = (message) => {
+    const state = JSON.parse(message.data);
+    show(state.jobs);
+    if (state.version !== version) changed(state.version);
+  };
+  events.onerror = () => {
+    if (events.readyState !== EventSource.CONNECTING) return;
+    idle.hidden = false;
+    idle.textContent = "The workbench does not answer. If it was ended, start it again and open the address that it prints.";
+  };
+  addEventListener("pagehide", () => events.close());
+}
+
+// --- a page that follows what happens -----------------------------------------------------------------------------
+
+let edited = false; // a form was begun: what is typed must stay
+let following = Promise.resolve();
+
+function changed(now) {
+  version = now;
+  const busy = edited || document.querySelector("dialog[open]");
+  if (busy && !document.querySelector("[data-live]")) document.getElementById("changed").hidden = false;
+  else following = following.then(busy ? followLive : follow);
+}
+
+async function fetched() {
+  const answer = await fetch(location.href);
+  return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+}
+
+// where a form was begun, only the parts that show what happens are replaced
+async function followLive() {
+  const fresh = await fetched();
+  if (!fresh) return;
+  for (const old of document.querySelectorAll("[data-live]")) {
+    const made = fresh.getElementById(old.id);
+    if (made) old.replaceChildren(...made.childNodes);
+  }
+}
+
+async function follow() {
+  const fresh = await fetched();
+  if (!fresh) return;
+  const focus = document.activeElement?.id;
+  const open = new Set([...document.querySelectorAll("main details[open] > summary")].map((one) => one.textContent));
+  for (const name of ["top", "main", "aside", "history"]) {
+    const [old, made] = [document.getElementById(name), fresh.getElementById(name)];
+    if (old && made) old.replaceChildren(...made.childNodes);
+    else if (made) body.append(made);
+  }
+  for (const summary of document.querySelectorAll("main details > summary")) {
+    if (open.has(summary.textContent)) summary.parentElement.open = true;
+  }
+  if (focus) document.getElementById(focus)?.focus();
+  version = fresh.body.dataset.version;
+  edited = false;
+  enhance();
+}
+
