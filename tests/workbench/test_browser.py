@@ -122,6 +122,12 @@ def wait_for_step(page: Any, title: str) -> None:
     page.wait_for_selector(f".chip[aria-current]:has-text('{title}')")
 
 
+def press(page: Any, key: str) -> None:
+    """Press a key once the page listens to keys."""
+    page.wait_for_selector("body[data-ready]")
+    page.keyboard.press(key)
+
+
 def exported_again(page: Any, running: Running, released: str, tmp_path: Path) -> None:
     """Export, unpack, and run the exported script: it makes the same bytes."""
     page.goto(f"{running.base}/out")
@@ -140,6 +146,43 @@ def exported_again(page: Any, running: Running, released: str, tmp_path: Path) -
     for file in files:
         again = tmp_path / "again" / file.relative_to(tmp_path / "packed" / "public")
         assert again.read_bytes() == file.read_bytes()
+
+
+def undone_and_branched(page: Any, running: Running, start: str, method: str, parameter: str, values: str) -> None:
+    """Undo, and try several values of a method from there; ends at the map."""
+    press(page, "Control+z")
+    wait_for_step(page, start)
+    page.goto(f"{running.base}/try?method={method}")
+    page.select_option("#vary", parameter)
+    page.fill("#values", values)
+    page.get_by_role("button", name="Run them all").click()
+    page.wait_for_url("**/map")
+    page.wait_for_selector("table.candidates tbody tr:nth-child(3)")  # the map fills while one looks at it
+
+
+def compared_by_a_study(page: Any, method: str, candidates: int) -> None:
+    """A study of one method from the map, which then has so many candidates."""
+    page.locator("summary", has_text="Compare several methods").click()
+    study = page.locator("form[action='/study']")
+    ticked = study.locator("input[name=method]:checked")
+    while ticked.count():
+        ticked.first.uncheck()
+    study.get_by_label(method, exact=True).check()
+    page.fill("#strengths", "2")
+    study.get_by_role("button", name="Compare them").click()
+    page.wait_for_selector(f".exploration.done:has-text('{method} compared')")
+    page.wait_for_selector(f"table.candidates tbody tr:nth-child({candidates})")
+
+
+def searched_and_cancelled(page: Any) -> None:
+    """A search that is cancelled once the map shows what it tries."""
+    page.locator("summary", has_text="Let the machine search").click()
+    page.fill("#evaluations", "300")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.wait_for_selector(".exploration.waiting")
+    page.wait_for_selector(".lead:has-text('that were tried')")
+    page.get_by_role("button", name="Cancel search").click()
+    page.wait_for_selector(".exploration:not(.waiting):has-text('Search for the best balance')")
 
 
 # --- three walks ----------------------------------------------------------------------------------------------------
@@ -161,7 +204,7 @@ def test_a_survey_from_a_file_to_a_release(page: Any, workbench: Running, tmp_pa
     page.get_by_role("button", name="Apply kinds and roles (2 changed)").click()
     wait_for_step(page, "2 attributes described")
     # a wrong parameter is told while it is typed, and the code follows the form
-    page.keyboard.press("Alt+3")
+    press(page, "Alt+3")
     page.wait_for_url("**/try")
     page.goto(f"{workbench.base}/try?method=mdav")
     page.fill("#set-k", "1")
@@ -174,7 +217,7 @@ def test_a_survey_from_a_file_to_a_release(page: Any, workbench: Running, tmp_pa
     wait_for_step(page, "mdav k=4")
     # undo by keyboard, then a branch
     page.locator("main").focus()
-    page.keyboard.press("Control+z")
+    press(page, "Control+z")
     wait_for_step(page, "2 attributes described")
     page.goto(f"{workbench.base}/try?method=mdav")
     page.fill("#values", "3, 8, 20")
@@ -203,10 +246,10 @@ def test_a_survey_from_a_file_to_a_release(page: Any, workbench: Running, tmp_pa
 
 def test_time_series_from_a_long_file_to_a_release(blank: Any, empty: Running, tmp_path: Path) -> None:
     """A long table is declared as series, masked by their shape, compared curve by curve, and exported."""
-    mv.write(mv.datasets.metering(24, form="long", step="hour"), tmp_path / "meters.csv")
+    mv.write(mv.datasets.metering(24, form="long", step="hour", periods=1), tmp_path / "meters.csv")
     blank.fill("#path", str(tmp_path / "meters.csv"))
     blank.get_by_role("button", name="Load", exact=True).click()
-    blank.wait_for_selector("header .file:has-text('4,032 records')")
+    blank.wait_for_selector("header .file:has-text('576 records')")
     blank.get_by_text("This table holds time series").click()
     blank.select_option("#unit", "meter")
     blank.select_option("#moment", "time")
@@ -219,9 +262,13 @@ def test_time_series_from_a_long_file_to_a_release(blank: Any, empty: Running, t
     assert blank.get_by_label("load", exact=True).is_visible()
     blank.click("#run:not([disabled])")
     wait_for_step(blank, "mdav k=3 distance=sts")
-    blank.goto(f"{empty.base}/map")
-    blank.locator(".map svg a").first.click()
+    undone_and_branched(blank, empty, "meters.csv", "mdav", "k", "4, 6")
+    compared_by_a_study(blank, "noise", 5)
+    searched_and_cancelled(blank)
+    blank.locator(".map svg a", has_text="distance=sts").click()
     blank.wait_for_selector("#compare figcaption:has-text('autocorrelation')")
+    blank.get_by_role("button", name="Go to mdav k=3 distance=sts").click()
+    wait_for_step(blank, "mdav k=3 distance=sts")
     exported_again(blank, empty, "meters-safe.csv", tmp_path)
 
 
@@ -242,25 +289,22 @@ def test_a_graph_from_two_files_to_a_release(blank: Any, empty: Running, tmp_pat
     blank.goto(f"{empty.base}/try?method=k-degree")
     blank.click("#run:not([disabled])")
     wait_for_step(blank, "k-degree")
-    blank.goto(f"{empty.base}/map")
-    blank.locator(".map svg a").first.click()
+    undone_and_branched(blank, empty, "nodes.csv", "edge-swapping", "share", "0.1, 0.3")
+    compared_by_a_study(blank, "graph-profiles", 5)
+    searched_and_cancelled(blank)
+    blank.locator(".map svg a", has_text="k-degree").click()
     blank.wait_for_selector("#compare figcaption:has-text('Links of the nodes')")
+    blank.get_by_role("button", name="Go to k-degree").click()
+    wait_for_step(blank, "k-degree")
     exported_again(blank, empty, "nodes-safe", tmp_path)
 
 
 # --- the machine -----------------------------------------------------------------------------------------------------
 
 
-def test_a_study_and_a_search_fill_the_map_live(page: Any, workbench: Running) -> None:
+def test_a_search_fills_the_map_live_and_leaves_forms_alone(page: Any, workbench: Running) -> None:
     page.goto(f"{workbench.base}/map")
-    page.get_by_text("Compare several methods").click()
-    study = page.locator("form[action='/study']")
-    for name in ("mdav-generic", "mondrian", "pram", "noise"):
-        study.get_by_label(name, exact=True).uncheck()
-    page.fill("#strengths", "2")
-    study.get_by_role("button", name="Compare them").click()
-    page.wait_for_selector(".exploration.done:has-text('rank-swapping compared')")
-    assert page.locator("table.candidates tbody tr").count() == 3
+    compared_by_a_study(page, "rank-swapping", 3)
     page.locator("summary", has_text="Let the machine search").click()
     page.fill("#evaluations", "300")
     page.get_by_role("button", name="Search", exact=True).click()
@@ -322,8 +366,9 @@ def test_two_tabs_see_each_other_and_keys_open_and_close(page: Any, workbench: R
     other = page.context.new_page()
     other.goto(f"{workbench.base}/map")
     page.get_by_role("button", name="Undo").click()
-    other.wait_for_selector(".chip[aria-current]:has-text('survey.csv')")
-    page.keyboard.press("?")
+    for tab in (page, other):
+        tab.wait_for_selector(".chip[aria-current]:has-text('survey.csv')")
+    press(page, "?")
     assert page.locator("dialog#keys").is_visible()
     page.keyboard.press("Escape")
     assert not page.locator("dialog#keys").is_visible()

@@ -147,8 +147,11 @@ def _coarsened(pair: Pair, name: str) -> bool:
 
 
 def _written(pair: Pair, name: str) -> CodedAttribute | None:
-    """The categories of both files numbered by how they are written; None for numbers that are no codes."""
-    tables = (pair.original, pair.masked)
+    """The categories of both files numbered by how they are written; None for numbers that are no codes, such as the
+    values of series."""
+    panel, tables = pair.original.schema.panel, (pair.original, pair.masked)
+    if panel is not None and name in panel.all_columns:
+        return None
     codes = common_codes(*(table.arrow(name) for table in tables))
     before, after = (
         np.where(table.missing_states(name) != PRESENT, -1, side) for table, side in zip(tables, codes, strict=True)

@@ -117,6 +117,7 @@ def scatter(
     labels = _placed(marks, plot)
     return plot.draw(
         "scatter",
+        leads=any(mark.href for mark in marks),
         marks=[(plot.x(m.x), plot.y(m.y), shown[m.family], m) for m in marks],
         faint=[(plot.x(a), plot.y(b), hint) for a, b, hint in faint],
         x_bars=[(plot.y(m.y), *map(plot.x, m.x_spread)) for m in marks if m.x_spread],

@@ -68,3 +68,4 @@ function enhance() {
 if (localStorage.getItem("folded")) fold(true);
 enhance();
 listen(enhance);
+body.dataset.ready = "yes"; // keys work from now on
