@@ -40,7 +40,7 @@ def main() -> None:
             pages = {scheme: _page(browser, scheme, address) for scheme in SCHEMES}
             _walk(pages["light"], address.partition("/?")[0])
             for scheme, page in pages.items():
-                _pictures(page, scheme, address.partition("/?")[0])
+                _pictures(page, scheme, address.partition("/?")[0], f"{folder}/space")
         finally:
             browser.close()
             server.send_signal(signal.SIGINT)
@@ -81,7 +81,14 @@ def _walk(page: Any, base: str) -> None:
     page.get_by_role("link", name="Everything as a zip").wait_for()
 
 
-def _pictures(page: Any, scheme: str, base: str) -> None:
+# the temporary folder is shown under the name that a user would choose
+_RENAMED = """([folder, name]) => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) walk.currentNode.data = walk.currentNode.data.replaceAll(folder, name);
+}"""
+
+
+def _pictures(page: Any, scheme: str, base: str, folder: str) -> None:
     for name, path in (
         ("data", "/data"),
         ("risk", "/risk"),
@@ -90,8 +97,9 @@ def _pictures(page: Any, scheme: str, base: str) -> None:
         ("out", "/out"),
     ):
         page.goto(base + path)
-        page.wait_for_selector({"risk": ".number"}.get(name, "h1"))
+        page.wait_for_selector({"risk": ".number", "try": "#effect table"}.get(name, "h1"))
         page.wait_for_timeout(500)
+        page.evaluate(_RENAMED, [folder, "earnings-2026"])
         (IMAGES / f"workbench_{name}_{scheme}.png").write_bytes(_small(page.context.browser, page.screenshot()))
 
 

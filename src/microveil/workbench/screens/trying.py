@@ -58,8 +58,9 @@ def attempt(bench: Bench, method: str, search: str) -> dict[str, Any]:
     fitting = fits[method]
     declared = named_keys(bench)
     keys = [name for name in fitting if name in declared] or fitting
-    own = [p for p in chosen["parameters"] if "part" not in p]
-    more = [p for p in chosen["parameters"] if "part" in p]
+    open_to_choice = [p for p in chosen["parameters"] if len(p.get("choices", "two")) > 1]
+    own = [p for p in open_to_choice if "part" not in p]
+    more = [p for p in open_to_choice if "part" in p]
     step = {"method": method, "parameters": _usual(method)}
     steps = [*here.steps, {**step, "attributes": keys}]
     explained = {**explanations.TRY, "screen": Explanation(
