@@ -123,7 +123,7 @@ def chords(
     ways = _without(rows, room[:, None] * _without(rows_of(matrix * room), toward))
     first, last = _reach(at, ways, lower, upper)
     ends = at[:, None, None] + ways[:, :, None] * np.stack([np.minimum(first, 0.0), np.maximum(last, 0.0)], axis=1)
-    return np.clip(ends.reshape(len(at), -1).T, lower, upper)
+    return np.asarray(np.clip(ends.reshape(len(at), -1).T, lower, upper))
 
 
 def _without(basis: FloatArray, directions: FloatArray) -> FloatArray:
