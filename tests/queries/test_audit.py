@@ -284,7 +284,7 @@ def test_sums_at_the_ends_of_lines_agree_with_all_totals_and_bounds() -> None:
         matrix, sizes, _ = atoms_of(sets, records)
         values = np.where(rng.random(records) < 0.3, rng.choice((low, high), records), rng.uniform(low, high, records))
         sums = np.array([values[atom] * size for atom, size in enumerate(sizes)])
-        everyone, lower, upper = np.arange(len(sizes)), sizes * low, sizes * high
+        everyone, (lower, upper) = np.arange(len(sizes)), np.outer([low, high], sizes)
         found = chords(sums, everyone, matrix, rows_of(matrix), lower, upper)
         assert np.allclose(found @ matrix.T, matrix @ sums, rtol=1e-9, atol=1e-4)
         assert ((found >= lower) & (found <= upper)).all()
