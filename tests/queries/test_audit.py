@@ -16,9 +16,11 @@ from microveil.microdata import Microdata
 from microveil.numerics.auditing.row_space import RowSpace, prime_from
 from microveil.numerics.auditing.value_intervals import (
     atoms_of,
+    chords,
     confine_somebody,
     consistent_sums,
     intervals_of_members,
+    rows_of,
 )
 from microveil.queries import QueryServer
 from microveil.typing import FloatArray, IntArray
@@ -271,6 +273,27 @@ def test_shortcuts_of_the_interval_audit_decide_as_a_linear_program_for_every_at
             decided.append(confine_somebody(matrix, sums, sizes, low, high, width))
             assert decided[-1] == (shortest < width)
     assert any(decided)
+
+
+def test_sums_at_the_ends_of_lines_agree_with_all_totals_and_bounds() -> None:
+    """Also where an atom is determined, so that its line is but rounding, and where sums are at their bounds."""
+    rng, low, high, moved, stayed = np.random.default_rng(13), 0.0, 1e6, 0, 0
+    for _ in range(12):
+        records = int(rng.integers(4, 20))
+        sets = [np.flatnonzero(rng.random(records) < rng.uniform(0.1, 0.9)) for _ in range(rng.integers(0, 14))]
+        matrix, sizes, _ = atoms_of(sets, records)
+        values = np.where(rng.random(records) < 0.3, rng.choice((low, high), records), rng.uniform(low, high, records))
+        sums = np.array([values[atom] * size for atom, size in enumerate(sizes)])
+        everyone, (lower, upper) = np.arange(len(sizes)), np.outer([low, high], sizes)
+        found = chords(sums, everyone, matrix, rows_of(matrix), lower, upper)
+        assert np.allclose(found @ matrix.T, matrix @ sums, rtol=1e-9, atol=1e-4)
+        assert ((found >= lower) & (found <= upper)).all()
+        reached = np.ptp(found.reshape(len(sizes), 2, len(sizes)), axis=1).diagonal()
+        for atom, length in enumerate(reached):
+            least, largest = sums_of_atom(atom, matrix, matrix @ sums, sizes, low, high)
+            assert length <= largest - least + 1e-3
+        moved, stayed = moved + int((reached > 1.0).sum()), stayed + int((reached == 0.0).sum())
+    assert min(moved, stayed) > 5
 
 
 def test_the_interval_audit_refuses_what_would_confine_a_value(employees: Microdata, serve: Serve) -> None:

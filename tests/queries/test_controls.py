@@ -64,6 +64,16 @@ def test_medians_are_answered_only_where_they_are_no_single_value(serve: Serve) 
     assert serve().ask(asked).value == 46.5
 
 
+def test_interval_answers_are_of_groups_of_neighbours_of_which_the_last_has_the_rest(serve: Serve) -> None:
+    values = [5.0, 1.0, None, 3.0, 9.0, 7.0, 2.0, 8.0]
+    columns = {"name": list("abcdefgh"), "x": values, "nothing": pa.array([None] * 8, pa.float64())}
+    server = serve("intervals k=3", data=Microdata.of(pa.table(columns), nominal=["name"], confidential=["x"]))
+    found = [server.ask(f"SELECT SUM(x) FROM data WHERE name = '{name}'").interval for name in "abcdefgh"]
+    assert found == [None if v is None else (1, 3) if v <= 3 else (5, 9) for v in values]
+    assert server.ask("SELECT SUM(nothing) FROM data").value == 0
+    assert serve("intervals k=8", data=server.database.data).ask("SELECT MAX(x) FROM data").interval == (1, 9)
+
+
 def test_who_asks_again_or_in_other_words_gets_the_same_noise(serve: Serve) -> None:
     for control in ("output-noise", "random-sample share=0.7", "rounding base=20 unbiased=true"):
         server = serve(control)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from microveil.tables import ProtectedTable
+from microveil.tables.neighbourhood import Neighbourhood
+from microveil.typing import IntArray
 
 from .business_data import turnover
 
@@ -99,3 +103,29 @@ def test_tables_protected_apart_give_away_what_linked_ones_do_not() -> None:
     columns[linked.audit.problem.column[hidden]] = True
     columns[linked.audit.problem.column[~hidden]] = False
     assert not audit(linked.audit.problem, columns).passed
+
+
+def test_a_box_that_climbs_has_the_groups_above_a_cell_and_those_beside_them() -> None:
+    """Around an activity others of its group are too small to take up what it deviates by; other groups are not."""
+    made = turnover("SIZE", method="none")
+    assert made.audit is not None
+    problem = made.audit.problem
+    activities, codes = problem.structure.trees[0], problem.structure.codes
+    depth = [sum(1 for _ in above(activities.parents, node)) for node in range(len(activities.nodes))]
+    for cell in np.flatnonzero(np.array(depth)[codes[:, 0]] == max(depth))[::40].tolist():
+        column, size = int(problem.column[cell]), codes[cell, 1]
+        boxes = [
+            set(Neighbourhood(problem).box(column, 1.0, problem.cost, 6, climbs=climbs).tolist())
+            for climbs in (False, True)
+        ]
+        groups = list(above(activities.parents, int(codes[cell, 0])))
+        columns = [problem.column[problem.structure.find(np.array([[group, size]]))[0]] for group in groups]
+        assert boxes[0] < boxes[1]
+        assert set(columns) <= boxes[1]
+        assert columns[-1] not in boxes[0]
+
+
+def above(parents: IntArray, node: int) -> Iterator[int]:
+    while node:
+        node = int(parents[node])
+        yield node

@@ -139,7 +139,10 @@ def _show(answer: Answer) -> None:
 @with_table_options
 def serve_queries(
     path: Input,
-    analyst: Annotated[list[str], typer.Option(help="Who may ask; may be repeated.", metavar="NAME")],
+    analyst: Annotated[
+        list[str] | None,
+        typer.Option(help="Who may ask; may be repeated. Default: one, of the name 'analyst'.", metavar="NAME"),
+    ] = None,
     control: Controls = None,
     log: LogFile = None,
     tokens: Annotated[
@@ -166,9 +169,10 @@ def serve_queries(
     """
     from microveil.queries.service import QueryService, drawn_token, kept_tokens
 
-    if len(set(analyst)) < len(analyst):
+    names = analyst or ["analyst"]
+    if len(set(names)) < len(names):
         raise ParameterError("an analyst is named twice")
-    known = {name: drawn_token() for name in analyst} if tokens is None else kept_tokens(tokens, analyst)
+    known = {name: drawn_token() for name in names} if tokens is None else kept_tokens(tokens, names)
     with opened(path, control, log, engine, table) as server:
         service = QueryService(server, known, port=port, pace=pace)
         try:

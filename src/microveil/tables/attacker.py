@@ -106,13 +106,15 @@ class Attacker:
         """Regions of the columns nearest to one."""
         return lambda column, part: part if len(part) <= most else self._surroundings.of(column, self.suppressed, most)
 
-    def box(self, width: int) -> Region:
+    def box(self, width: int, *, climbs: bool = False) -> Region:
         """Regions of boxes around a column."""
         level = np.maximum(self.problem.up, self.problem.down)
         return lambda column, part: (
             part
             if len(part) <= _SMALL
-            else self._neighbourhood.box(column, float(level[column]), self.problem.cost, width, self.suppressed)
+            else self._neighbourhood.box(
+                column, float(level[column]), self.problem.cost, width, self.suppressed, climbs=climbs
+            )
         )
 
     def _solve(self, questions: Sequence[Question], regions: Sequence[IntArray]) -> list[Answer]:

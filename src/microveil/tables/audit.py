@@ -20,7 +20,8 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 _ALL_EXACTLY = 200_000  # unknowns up to which intervals of secondary cells are computed, too
 _EXACTLY = 3_000_000  # unknowns of all programs of a part, up to which every interval is computed
-_BOXES, _NEAR = (6, 12), (200, 1000)  # regions in which a proof is sought before the whole part
+# regions in which a proof is sought before the whole part: boxes, the nearest columns, boxes that climb, more columns
+_BOXES, _NEAR, _CLIMBING, _FARTHER = (6, 12), 200, (8, 16), (1000, 4000)
 _BATCH = 3000
 
 
@@ -106,9 +107,11 @@ def prove(
     problem = attacker.problem
     regions: list[tuple[int, Region | None]] = [
         *((width**2, attacker.box(width)) for width in _BOXES),
-        *((size, attacker.near(size)) for size in (_NEAR if thorough else _NEAR[:1])),
-        *([(len(problem), None)] if thorough else []),
+        (_NEAR, attacker.near(_NEAR)),
     ]
+    if thorough:
+        regions += [(width**2, attacker.box(width, climbs=True)) for width in _CLIMBING]
+        regions += [*((size, attacker.near(size)) for size in _FARTHER), (len(problem), None)]
     for number, (size, region) in enumerate(regions):
         for sign in (1, -1):
             open_ends = _open(problem, columns, low, high, sign)

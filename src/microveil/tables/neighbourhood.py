@@ -2,7 +2,8 @@
 
 A box has some categories of each dimension: those beside the cell's own and, below a total, some down to the finest.
 Every corner of a box that is in the table belongs to it, so that a deviation can go around in it and leave the margins
-as they are, which it rarely can among cells that are merely near.
+as they are, which it rarely can among cells that are merely near. Where those beside a category have too little room
+for that, a box that climbs has the groups above it and beside these, too.
 """
 
 from __future__ import annotations
@@ -40,13 +41,17 @@ class Neighbourhood:
             made.append([order[ends[node + 1] : ends[node + 2]] for node in range(len(tree.nodes))])
         return made
 
-    def box(self, column: int, level: float, price: FloatArray, width: int, among: BoolArray | None = None) -> IntArray:
+    def box(
+        self, column: int, level: float, price: FloatArray, width: int, among: BoolArray | None = None, *,
+        climbs: bool = False,
+    ) -> IntArray:  # fmt: skip
         """The columns of a box around one, with at most so many categories beside its own in each dimension.
 
-        Categories are taken whose cell can deviate by the level, at the least price; with `among` only such columns.
+        Categories are taken whose cell can deviate by the level, at the least price; with `among` only such columns. A
+        box that `climbs` has all categories above its own, with so many beside each.
         """
         code = self.structure.codes[self._cell[column]]
-        nodes = [self._nodes(code, d, level, price, width, among) for d in range(len(code))]
+        nodes = [self._nodes(code, d, level, price, width, among, climbs) for d in range(len(code))]
         while np.prod([float(len(some)) for some in nodes]) > _LARGEST_BOX:
             longest = max(range(len(nodes)), key=lambda d: len(nodes[d]))
             nodes[longest] = nodes[longest][: max(1, len(nodes[longest]) // 2)]
@@ -56,13 +61,19 @@ class Neighbourhood:
         return columns if among is None else columns[among[columns]]
 
     def _nodes(
-        self, code: IntArray, dimension: int, level: float, price: FloatArray, width: int, among: BoolArray | None
-    ) -> IntArray:
+        self, code: IntArray, dimension: int, level: float, price: FloatArray, width: int, among: BoolArray | None,
+        climbs: bool,
+    ) -> IntArray:  # fmt: skip
         tree, node = self.structure.trees[dimension], int(code[dimension])
         chosen = [node]
-        if node:
-            beside = self._children[dimension][int(tree.parents[node])]
+        while node:
+            above = int(tree.parents[node])
+            beside = self._children[dimension][above]
             chosen += self._best(code, dimension, beside[beside != node], level, price, width, among)
+            if not climbs:
+                break
+            chosen.append(above)
+            node = above
         level_below = chosen
         while level_below:
             below = [
@@ -71,7 +82,7 @@ class Neighbourhood:
             ]
             level_below = [one for some in below for one in some][: 3 * width]
             chosen = [*chosen, *level_below]
-        return np.array(chosen, dtype=np.int64)
+        return np.array(list(dict.fromkeys(chosen)), dtype=np.int64)
 
     def _best(
         self, code: IntArray, dimension: int, nodes: IntArray, level: float, price: FloatArray, width: int,

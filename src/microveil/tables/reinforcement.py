@@ -24,7 +24,8 @@ from microveil.tables.relations import Solutions
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _WHOLE = 2000  # columns of a table up to which further ones are sought everywhere
-_WIDTHS = (4, 8, 16)  # of boxes around a cell in which they are sought in a larger one, before all of it
+# the widths of boxes around a cell in which they are sought in a larger one before all of it, and whether they climb
+_BOXES = ((4, False), (8, False), (16, False), (8, True), (16, True), (32, True))
 _ROUNDS = 20
 _TRIMMED = 1000  # suppressed columns of a part up to which each is offered once more
 _ZERO = 1e-7
@@ -113,8 +114,8 @@ class _Search:
         """Deviations that take a column to its level; none if there are none in the whole table."""
         price = np.where(suppressed, self._next_to_nothing, self.problem.cost)
         if len(self.problem) > _WHOLE:
-            for width in _WIDTHS:
-                box = self._neighbourhood.box(demand.column, demand.level, price, width)
+            for width, climbs in _BOXES:
+                box = self._neighbourhood.box(demand.column, demand.level, price, width, climbs=climbs)
                 found = self.within(box, price, demand)
                 if found is not None:
                     return found

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from microveil.typing import BoolArray, FloatArray, IntArray
+from microveil.typing import FloatArray, IntArray
 
-_FEWER = 0.9  # share of atoms that corners must leave at most, so that another is tried
+_FEWER = 0.9  # share of atoms that lines must leave at most, so that others are tried
 _STILL = 1e-12  # a change of a sum, of directions of length one, that is none but for rounding
+_NEAREST = 1e-9  # share of its range that the sum of an atom is taken to be away from its bounds at least
+_ROUNDING = 1e-6  # share of a direction that must be left when parts are taken out of it, or it is mostly rounding
 
 
 def atoms_of(sets: list[IntArray], records: int) -> tuple[FloatArray, IntArray, IntArray]:
@@ -23,56 +25,53 @@ def atoms_of(sets: list[IntArray], records: int) -> tuple[FloatArray, IntArray, 
     return columns.astype(float), sizes.astype(np.int64), np.ravel(atoms).astype(np.int64)
 
 
-def _extreme_sums(
-    cost: FloatArray, matrix: FloatArray, totals: FloatArray, sizes: IntArray, low: float, high: float
+def _largest_sum(
+    atom: int, sign: float, matrix: FloatArray, totals: FloatArray, sizes: IntArray, low: float, high: float
 ) -> FloatArray:
-    """The sums of all atoms that cost least, and those that cost most."""
+    """Sums of all atoms that agree with the totals and in which this one is largest, or least with a negative sign."""
     from scipy.optimize import linprog
 
     bounds = np.column_stack(_bounds(sizes, low, high))
-    ends = np.full((2, len(sizes)), np.nan)
-    for end, sign in zip(ends, (1.0, -1.0), strict=True):
-        solved = linprog(sign * cost, A_eq=matrix, b_eq=totals, bounds=bounds, method="highs")
-        if solved.status == 0:
-            end[:] = solved.x
-    return ends
+    solved = linprog(-sign * np.eye(len(sizes))[atom], A_eq=matrix, b_eq=totals, bounds=bounds, method="highs")
+    return np.atleast_2d(solved.x if solved.status == 0 else np.full(len(sizes), np.nan))
 
 
 def confine_somebody(
     matrix: FloatArray, sums: FloatArray, sizes: IntArray, low: float, high: float, width: float,
-    changes: FloatArray | None = None,
+    rows: FloatArray | None = None,
 ) -> bool:  # fmt: skip
     """Whether the totals that these sums of atoms give confine a member of some atom to an interval shorter than so.
 
     An atom is cleared by possible sums that leave its members as much as that. Sums that are possible tell something
     about all atoms, so all that are found serve all of them. They are the given sums; then the ends of lines through
-    the mean of what was found, each along which one atom changes; then corners of what is possible, in which all atoms
-    that are not cleared are pushed up or down at once; and only for what is still left, its own least and largest sum.
-    `changes` span what leaves the totals as they are: the null space of the matrix, which a caller with many sums may
-    compute once.
+    the mean of what was found, along each of which one atom changes; and for what these leave, the atom with the
+    shortest interval first, its own largest and least sum. `rows` span what the totals are made of, which a caller with
+    many sums may compute once.
     """
-    changes = changes_of(matrix) if changes is None else changes
-    (lower, upper), totals = _bounds(sizes, low, high), matrix @ sums
-    found, rng = _Possible(sums), np.random.default_rng(0)
+    rows = rows_of(matrix) if rows is None else rows
+    bounds, totals, found = _bounds(sizes, low, high), matrix @ sums, _Possible(sums)
+
+    def lengths() -> FloatArray:
+        intervals = intervals_of_members(found.ends.T, sizes, low, high)
+        return np.asarray(intervals[:, 1] - intervals[:, 0])
 
     def short() -> IntArray:
-        return np.flatnonzero(~_as_long_as(width, intervals_of_members(found.ends.T, sizes, low, high)))
+        return np.flatnonzero(lengths() < width - 1e-9)
 
-    for atom in short():
-        if atom in short():
-            found.add(_chord(found.centre, changes @ changes[atom], lower, upper))
-    left, before = short(), len(sizes)
-    while left.size and left.size <= _FEWER * before:
-        cost, before = np.zeros(len(sizes)), left.size
-        cost[left] = rng.choice((-1.0, 1.0), left.size) * rng.uniform(0.5, 1.0, left.size)
-        found.add(_extreme_sums(cost, matrix, totals, sizes, low, high))
-        left = short()
-    for atom in left:
-        if atom in short():
-            found.add(_extreme_sums(np.eye(len(sizes))[atom], matrix, totals, sizes, low, high))
+    while True:
+        left, before = short(), np.inf
+        while left.size and left.size <= _FEWER * before:
+            before = left.size
+            found.add(chords(found.centre, left, matrix, rows, *bounds))
+            left = short()
+        if not left.size:
+            return False
+        atom = int(left[np.argmin(lengths()[left])])
+        for sign in (1.0, -1.0):
             if atom in short():
-                return True
-    return False
+                found.add(_largest_sum(atom, sign, matrix, totals, sizes, low, high))
+        if atom in short():
+            return True
 
 
 class _Possible:
@@ -97,30 +96,53 @@ def _bounds(sizes: IntArray, low: float, high: float) -> tuple[FloatArray, Float
     return np.asarray(sizes * low, dtype=np.float64), np.asarray(sizes * high, dtype=np.float64)
 
 
-def changes_of(matrix: FloatArray) -> FloatArray:
+def rows_of(matrix: FloatArray) -> FloatArray:
+    """Directions, at right angles to each other, in which sums of atoms cannot change while all totals stay."""
+    from scipy.linalg import orth
+
+    return np.asarray(orth(matrix.T)) if len(matrix) else np.zeros((matrix.shape[1], 0))
+
+
+def _changes_of(matrix: FloatArray) -> FloatArray:
     """Directions, at right angles to each other, in which sums of atoms can change while all totals stay."""
     from scipy.linalg import null_space
 
     return np.asarray(null_space(matrix)) if len(matrix) else np.eye(matrix.shape[1])
 
 
-def _chord(at: FloatArray, way: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """The two points where a line through sums that are possible meets the bounds."""
-    first, last = _reach(at, way, lower, upper)
-    return np.clip(at + np.array([[min(first, 0.0)], [max(last, 0.0)]]) * way, lower, upper)
+def chords(
+    at: FloatArray, atoms: IntArray, matrix: FloatArray, rows: FloatArray, lower: FloatArray, upper: FloatArray
+) -> FloatArray:
+    """The points where lines through sums that are possible meet the bounds, two for each of these atoms.
+
+    Along its line an atom changes most among all changes of a given size, where the changes of other atoms count the
+    more the nearer these are to their bounds: so a line is rarely cut short by an atom that has no room.
+    """
+    room = np.maximum(np.minimum(at - lower, upper - at), _NEAREST * (upper - lower))
+    toward = np.eye(len(at))[:, atoms]
+    ways = _without(rows, room[:, None] * _without(rows_of(matrix * room), toward))
+    first, last = _reach(at, ways, lower, upper)
+    ends = at[:, None, None] + ways[:, :, None] * np.stack([np.minimum(first, 0.0), np.maximum(last, 0.0)], axis=1)
+    return np.asarray(np.clip(ends.reshape(len(at), -1).T, lower, upper))
 
 
-def _reach(at: FloatArray, way: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[float, float]:
-    """How far one can go along a line in both directions without leaving the bounds."""
+def _without(basis: FloatArray, directions: FloatArray) -> FloatArray:
+    """The directions without their parts in a space, each of length one; nothing where that is all of it."""
+    rest = directions - basis @ (basis.T @ directions)
+    before, after = (np.linalg.norm(each, axis=0) for each in (directions, rest))
+    is_left = after > _ROUNDING * before
+    return np.asarray(np.where(is_left, rest / np.where(is_left, after, 1.0), 0.0))
+
+
+def _reach(at: FloatArray, ways: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How far one can go along each line, a column of `ways`, in both directions without leaving the bounds."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.stack([(lower - at) / way, (upper - at) / way])
-    ends = np.where(np.abs(way) > _STILL, ends, np.array([[-np.inf], [np.inf]]))
-    first, last = float(ends.min(axis=0).max()), float(ends.max(axis=0).min())
-    return (first, last) if np.isfinite([first, last]).all() else (0.0, 0.0)
-
-
-def _as_long_as(width: float, intervals: FloatArray) -> BoolArray:
-    return np.asarray(intervals[:, 1] - intervals[:, 0] >= width - 1e-9)
+        to_lower, to_upper = ((limit - at)[:, None] / ways for limit in (lower, upper))
+    moves = np.abs(ways) > _STILL
+    first = np.where(moves, np.minimum(to_lower, to_upper), -np.inf).max(axis=0, initial=-np.inf)
+    last = np.where(moves, np.maximum(to_lower, to_upper), np.inf).min(axis=0, initial=np.inf)
+    ends_somewhere = np.isfinite(first) & np.isfinite(last)
+    return np.where(ends_somewhere, first, 0.0), np.where(ends_somewhere, last, 0.0)
 
 
 def intervals_of_members(sums: FloatArray, sizes: IntArray, low: float, high: float) -> FloatArray:
@@ -152,12 +174,12 @@ def consistent_sums(
     if solved.status != 0:
         return np.empty((0, count))
     at = solved.x[:-1]
-    directions = changes_of(matrix)
+    directions = _changes_of(matrix)
     found = np.empty((draws, count))
     for draw in range(draws):
         for _ in range(steps if directions.shape[1] else 0):
             way = directions @ rng.standard_normal(directions.shape[1])
-            first, last = _reach(at, way, lower, upper)
+            (first,), (last,) = _reach(at, way[:, None], lower, upper)
             if last > first:
                 at = np.clip(at + rng.uniform(first, last) * way, lower, upper)
         found[draw] = at

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.numerics.auditing.value_intervals import atoms_of, changes_of, confine_somebody, consistent_sums
+from microveil.numerics.auditing.value_intervals import atoms_of, confine_somebody, consistent_sums, rows_of
 from microveil.parameters import parameter, parameterised
 from microveil.queries.answers import Answer
 from microveil.queries.controls.base import Asked, Control, Guard
@@ -49,9 +49,9 @@ class _IntervalGuard(RememberingGuard):
         rng = np.random.default_rng(hashed(self.key, "interval audit", asked.fingerprint, str(len(sets)), bits=128))
         drawn = consistent_sums(matrix[:-1], np.array(totals), sizes, *limits, self.control.draws, rng)
         width = self.control.width * (limits[1] - limits[0])
-        changes, confined = changes_of(matrix), 0
+        rows, confined = rows_of(matrix), 0
         for sums in drawn:
-            confined += confine_somebody(matrix, sums, sizes, *limits, width, changes)
+            confined += confine_somebody(matrix, sums, sizes, *limits, width, rows)
             if confined > self.control.tolerance * len(drawn):
                 break
         if not len(drawn) or confined > self.control.tolerance * len(drawn):

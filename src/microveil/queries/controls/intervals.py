@@ -44,11 +44,11 @@ class _IntervalsGuard(Guard):
             values = np.asarray(self.database.values(name), dtype=float)
             present = np.flatnonzero(~np.isnan(values))
             order = present[np.argsort(values[present], kind="stable")]
-            groups = np.minimum(np.arange(len(order)) // self.control.k, max(len(order) // self.control.k - 1, 0))
             limits = np.full((len(values), 2), np.nan)
-            for group in range(int(groups.max(initial=-1)) + 1):
-                members = order[groups == group]
-                limits[members] = values[members].min(), values[members].max()
+            if len(order):
+                starts = np.arange(max(len(order) // self.control.k, 1)) * self.control.k
+                ends = np.append(starts[1:], len(order))  # the last group has the rest
+                limits[order] = np.repeat(values[order[np.stack([starts, ends - 1], axis=1)]], ends - starts, axis=0)
             if self.control.base:
                 base = self.control.base
                 limits = np.column_stack([np.floor(limits[:, 0] / base) * base, np.ceil(limits[:, 1] / base) * base])
