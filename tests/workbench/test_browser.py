@@ -174,13 +174,17 @@ def compared_by_a_study(page: Any, method: str, candidates: int) -> None:
     page.wait_for_selector(f"table.candidates tbody tr:nth-child({candidates})")
 
 
+def started_to_search(page: Any) -> None:
+    """A search that would go on for hours, and has told of something that it has tried."""
+    page.locator("summary", has_text="Let the machine search").click()
+    page.fill("#evaluations", "1000000")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.wait_for_selector(".exploration.waiting:has-text(' tried')")
+
+
 def searched_and_cancelled(page: Any) -> None:
     """A search that is cancelled once the map shows what it tries."""
-    page.locator("summary", has_text="Let the machine search").click()
-    page.fill("#evaluations", "300")
-    page.get_by_role("button", name="Search", exact=True).click()
-    page.wait_for_selector(".exploration.waiting")
-    page.wait_for_selector(".lead:has-text('that were tried')")
+    started_to_search(page)
     page.get_by_role("button", name="Cancel search").click()
     page.wait_for_selector(".exploration:not(.waiting):has-text('Search for the best balance')")
 
@@ -305,11 +309,7 @@ def test_a_graph_from_two_files_to_a_release(blank: Any, empty: Running, tmp_pat
 def test_a_search_fills_the_map_live_and_leaves_forms_alone(page: Any, workbench: Running) -> None:
     page.goto(f"{workbench.base}/map")
     compared_by_a_study(page, "rank-swapping", 3)
-    page.locator("summary", has_text="Let the machine search").click()
-    page.fill("#evaluations", "300")
-    page.get_by_role("button", name="Search", exact=True).click()
-    page.wait_for_selector(".exploration.waiting")
-    page.wait_for_selector(".lead:has-text('that were tried')")
+    started_to_search(page)
     seen = page.locator(".map svg circle").count()
     page.wait_for_function("(seen) => document.querySelectorAll('.map svg circle').length > seen", arg=seen)
     # a form that was begun stays as it is, while the map goes on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,18 @@ def test_a_job_that_waits_or_runs_can_be_cancelled(bench: Bench, idle: Idle) -> 
     bench.again(names[1])
     idle(bench)
     assert bench.node(names[1]).state == DONE
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.3, 1.0, 2.0, 3.0])
+def test_a_step_is_cancelled_whenever_cancel_says_so(bench: Bench, idle: Idle, seconds: float) -> None:
+    """Before there is a process, while it starts, while it works, and while its answer is on the way."""
+    bench.undo()
+    node = bench.try_method("rank-swapping", {"p": "5"}, ["income"])
+    (job,) = bench.jobs.listed()
+    time.sleep(seconds)
+    cancelled = bench.jobs.cancel(job["job"])
+    idle(bench)
+    assert bench.node(node).state == ("cancelled" if cancelled else DONE)
 
 
 def test_a_restart_shows_the_same_and_a_running_step_is_lost(made: Path, tmp_path: Path) -> None:

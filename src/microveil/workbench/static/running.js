@@ -6,6 +6,7 @@ let enhance = () => {};
 
 const running = document.getElementById("running");
 const idle = document.getElementById("idle");
+const calm = [...idle.childNodes]; // what it says as long as nothing is wrong
 
 function clock(seconds) {
   const minutes = Math.floor(seconds / 60);
@@ -47,8 +48,17 @@ function show(jobs) {
   for (const gone of there.values()) gone.remove();
 }
 
+// the answer, or nothing where there is none: the page is being left, or the workbench was ended
+export async function asked(address, options) {
+  try {
+    return await fetch(address, options);
+  } catch {
+    return null;
+  }
+}
+
 function send(address, fields) {
-  return fetch(address, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
+  return asked(address, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
 }
 
 export function markEdited(is = true) {
@@ -60,6 +70,7 @@ export function listen(afterwards) {
   const events = new EventSource("/events");
   events.onmessage = (message) => {
     const state = JSON.parse(message.data);
+    if (idle.childNodes[0] !== calm[0]) idle.replaceChildren(...calm);
     show(state.jobs);
     if (state.version !== version) changed(state.version);
   };
@@ -76,31 +87,34 @@ export function listen(afterwards) {
 let edited = false; // a form was begun: what is typed must stay
 let following = Promise.resolve();
 
+const isBusy = () => edited || document.querySelector("dialog[open]") !== null;
+
 function changed(now) {
   version = now;
-  const busy = edited || document.querySelector("dialog[open]");
-  if (busy && !document.querySelector("[data-live]")) document.getElementById("changed").hidden = false;
-  else following = following.then(busy ? followLive : follow);
+  following = following.then(follow);
 }
 
-async function fetched() {
-  const answer = await fetch(location.href);
-  return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+async function follow() {
+  const answer = await asked(location.href);
+  const text = answer?.ok ? await answer.text().catch(() => "") : "";
+  if (!text) return; // the next change tries again
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  // a form may have been begun while the page was fetched, so it is looked only now
+  if (isBusy()) showLive(fresh);
+  else showAll(fresh);
 }
 
 // where a form was begun, only the parts that show what happens are replaced
-async function followLive() {
-  const fresh = await fetched();
-  if (!fresh) return;
-  for (const old of document.querySelectorAll("[data-live]")) {
+function showLive(fresh) {
+  const live = document.querySelectorAll("main [data-live]");
+  if (!live.length) document.getElementById("changed").hidden = false;
+  for (const old of [document.getElementById("top"), ...live]) {
     const made = fresh.getElementById(old.id);
     if (made) old.replaceChildren(...made.childNodes);
   }
 }
 
-async function follow() {
-  const fresh = await fetched();
-  if (!fresh) return;
+function showAll(fresh) {
   const focus = document.activeElement?.id;
   const open = new Set([...document.querySelectorAll("main details[open] > summary")].map((one) => one.textContent));
   for (const name of ["top", "main", "aside", "history"]) {
@@ -116,4 +130,3 @@ async function follow() {
   edited = false;
   enhance();
 }
-
