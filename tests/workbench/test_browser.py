@@ -323,6 +323,24 @@ def test_a_search_fills_the_map_live_and_leaves_forms_alone(page: Any, workbench
     page.wait_for_selector(".exploration:not(.waiting):has-text('Search for the best balance')")
 
 
+def test_what_is_typed_stays_when_the_history_changes_meanwhile(page: Any, workbench: Running) -> None:
+    """Also what is typed while the changed page is on its way."""
+    address = f"{workbench.base}/try?method=mdav"
+    held: list[Any] = []
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    page.route(address, lambda route: held.append(route))
+    other = page.context.new_page()
+    other.goto(f"{workbench.base}/map")
+    with page.expect_request(address):
+        other.get_by_role("button", name="Undo").click()
+    page.fill("#values", "3, 8, 20")
+    held[0].continue_()
+    wait_for_step(page, "survey.csv")
+    assert page.input_value("#values") == "3, 8, 20"
+    assert page.locator("#changed").is_visible()
+
+
 def test_advice_is_given_and_taken(page: Any, workbench: Running) -> None:
     page.goto(f"{workbench.base}/risk")
     page.get_by_role("button", name="Find out").click()
