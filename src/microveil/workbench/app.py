@@ -37,8 +37,7 @@ from starlette.responses import (
 from starlette.routing import Route
 
 import microveil as mv
-from microveil.display import number
-from microveil.errors import MicroveilError, ParameterError
+from microveil.applications import MicroveilError, ParameterError, number
 from microveil.workbench import screens
 from microveil.workbench.bench import SAMPLES, Bench, safe_name, set_parameters
 from microveil.workbench.describing import series_words

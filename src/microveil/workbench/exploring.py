@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import microveil as mv
-from microveil.errors import ParameterError, brief
-from microveil.units import percentage
+from microveil.applications import ParameterError, brief, percentage
 from microveil.workbench.history import CANCELLED, FAILED, SEARCH, STUDY, WAITING, Exploration, Node
 from microveil.workbench.jobs import Outcome
 

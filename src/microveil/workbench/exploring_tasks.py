@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import microveil as mv
-from microveil.progress import Progress
-from microveil.randomness import draw_seed, plain_seed
+from microveil.applications import Progress, draw_seed, plain_seed
 
 Request = Mapping[str, Any]
 Notice = Callable[[Any], None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from microveil.parameters import shown
+from microveil.applications import shown
 
 SAMPLES = {  # the fictional tables, as Python makes them
     "survey.csv": "mv.datasets.survey(2000, seed=1)",

@@ -9,7 +9,7 @@ import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
-from microveil.errors import MicroveilError, ParameterError
+from microveil.applications import MicroveilError, ParameterError
 
 _HERE = "127.0.0.1"
 _LAST_PORT = 65_535

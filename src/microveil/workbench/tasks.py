@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 import microveil as mv
-from microveil.errors import DataError, FileError
-from microveil.progress import Part, Progress
-from microveil.randomness import check_seed
+from microveil.applications import DataError, FileError, Part, Progress, check_seed
 from microveil.workbench import exploring_tasks
 from microveil.workbench.export_task import export
 from microveil.workbench.overview import overview, write_records

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import microveil as mv
-from microveil.display import number
-from microveil.microdata.files.formats import FORMATS
+from microveil.applications import FORMATS, number
 from microveil.workbench import explanations
 from microveil.workbench.bench import KINDS, ROLES, Bench
 from microveil.workbench.describing import LEVELS, MISSING, form_of

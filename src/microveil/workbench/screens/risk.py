@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import microveil as mv
-from microveil.display import number
+from microveil.applications import number
 from microveil.workbench import explanations
 from microveil.workbench.bench import Bench
 from microveil.workbench.screens.frame import named_attributes, named_keys, recipe_of
