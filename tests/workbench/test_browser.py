@@ -269,7 +269,7 @@ def test_time_series_from_a_long_file_to_a_release(blank: Any, empty: Running, t
     undone_and_branched(blank, empty, "meters.csv", "mdav", "k", "4, 6")
     compared_by_a_study(blank, "noise", 5)
     searched_and_cancelled(blank)
-    blank.locator(".map svg a", has_text="distance=sts").click()
+    blank.locator("table.candidates a", has_text="distance=sts").click()
     blank.wait_for_selector("#compare figcaption:has-text('autocorrelation')")
     blank.get_by_role("button", name="Go to mdav k=3 distance=sts").click()
     wait_for_step(blank, "mdav k=3 distance=sts")
@@ -296,7 +296,7 @@ def test_a_graph_from_two_files_to_a_release(blank: Any, empty: Running, tmp_pat
     undone_and_branched(blank, empty, "nodes.csv", "edge-swapping", "share", "0.1, 0.3")
     compared_by_a_study(blank, "graph-profiles", 5)
     searched_and_cancelled(blank)
-    blank.locator(".map svg a", has_text="k-degree").click()
+    blank.locator("table.candidates a", has_text="k-degree").click()
     blank.wait_for_selector("#compare figcaption:has-text('Links of the nodes')")
     blank.get_by_role("button", name="Go to k-degree").click()
     wait_for_step(blank, "k-degree")
@@ -339,6 +339,33 @@ def test_what_is_typed_stays_when_the_history_changes_meanwhile(page: Any, workb
     wait_for_step(page, "survey.csv")
     assert page.input_value("#values") == "3, 8, 20"
     assert page.locator("#changed").is_visible()
+
+
+def test_a_mark_tells_its_numbers_and_marks_on_each_other_can_all_be_chosen(page: Any, workbench: Running) -> None:
+    page.get_by_role("button", name="Undo").click()
+    wait_for_step(page, "survey.csv")
+    page.goto(f"{workbench.base}/try?method=mdav")
+    page.fill("#values", "5, 5")
+    for name in ("age", "income", "wealth", "expenditure"):
+        page.get_by_label(name, exact=True).check()
+    page.get_by_role("button", name="Run them all").click()
+    page.wait_for_selector("table.candidates tbody tr:nth-child(3)")
+    page.wait_for_selector("#idle:not([hidden])")
+    page.reload()
+    mark = page.locator(".map svg a").last.locator("circle").last
+    mark.hover()
+    numbers = page.locator("aside .explained:visible")
+    assert re.search(r"Risk \d+\.\d %, loss \d+\.\d %, score \d+\.\d", numbers.inner_text())
+    chosen = set()
+    for _ in range(3):
+        box = page.locator(".map svg a").last.locator("circle").last.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_selector("#compare figure svg")
+        name = page.evaluate("new URL(location.href).searchParams.get('with')")
+        chosen.add(name)
+        page.goto(f"{workbench.base}/map?with={name}")
+        page.wait_for_selector("body[data-ready]")
+    assert len(chosen) == 3
 
 
 def test_advice_is_given_and_taken(page: Any, workbench: Running) -> None:

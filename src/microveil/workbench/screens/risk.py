@@ -23,7 +23,7 @@ def risk(bench: Bench) -> dict[str, Any]:
     among = named_attributes(bench, here)
     recipe = recipe_of(bench, here)
     return {
-        "explained": explanations.of_risk(found), "found": found, "measures": measures,
+        "explained": explanations.of_risk(found, measures), "found": found, "measures": measures,
         "numbers": None if found is None or "failed" in found else _numbers(found, measures),
         "threshold": bench.threshold, "attacks": bench.attacks(here), "offered": _attacks(), "among": among,
         "keys": named_keys(bench) or among, "declared": bool(schema.keys),

@@ -9,8 +9,9 @@ const idle = document.getElementById("idle");
 const calm = [...idle.childNodes]; // what it says as long as nothing is wrong
 
 function clock(seconds) {
-  const minutes = Math.floor(seconds / 60);
-  return `${String(minutes).padStart(2, "0")}:${String(seconds % 60).padStart(2, "0")}`;
+  const parts = [Math.floor(seconds / 60) % 60, seconds % 60];
+  if (seconds >= 3600) parts.unshift(Math.floor(seconds / 3600));
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
 function element(name, text, properties = {}) {
@@ -108,7 +109,8 @@ async function follow() {
 function showLive(fresh) {
   const live = document.querySelectorAll("main [data-live]");
   if (!live.length) document.getElementById("changed").hidden = false;
-  for (const old of [document.getElementById("top"), ...live]) {
+  const around = live.length ? ["top", "aside"] : ["top"]; // marks of the map are explained at the side
+  for (const old of [...around.map((name) => document.getElementById(name)), ...live]) {
     const made = fresh.getElementById(old.id);
     if (made) old.replaceChildren(...made.childNodes);
   }
