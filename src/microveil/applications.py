@@ -12,6 +12,7 @@ from microveil.errors import (
     brief,
     is_near_memory_limit,
     is_short_of_memory,
+    toml_of,
 )
 from microveil.microdata.files.formats import FORMATS, Format, format_of
 from microveil.microdata.files.isolation import taken_stdout
@@ -43,4 +44,5 @@ __all__ = [
     "reported",
     "shown",
     "taken_stdout",
+    "toml_of",
 ]

@@ -403,3 +403,80 @@ def test_what_is_exported_is_what_was_measured(bench: Bench) -> None:
     assert release.data.digest() == measures["digest"]
     assert release.partition is not None
     assert release.partition.smallest == 5
+
+
+# --- the same in Python and in the shell ------------------------------------------------------------------------------
+
+
+def shown_code(page: str) -> tuple[str, str]:
+    python, shell = (re.search(rf'<pre id="{name}"[^>]*>(.*?)</pre>', page, re.DOTALL) for name in ("python", "shell"))
+    assert python
+    assert shell
+    return html.unescape(python[1]), html.unescape(shell[1])
+
+
+def run_as_shown(code: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both run as they stand, each in a folder that has nothing but the schema that the page offers beside them."""
+    python, shell = code
+    shutil.rmtree(folder / "python", ignore_errors=True)
+    shutil.rmtree(folder / "shell", ignore_errors=True)
+    for name in ("python", "shell"):
+        (folder / name).mkdir()
+        for schema in folder.glob("*.toml"):
+            shutil.copy(schema, folder / name)
+    monkeypatch.chdir(folder / "python")
+    exec(compile(python, "shown", "exec"), {})
+    command = f'microveil() {{ "{sys.executable}" -m microveil.cli "$@"; }}\nset -eu\n{shell}\n'
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=folder / "shell")
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    rows = (f"{20 + 7 * i % 60},{'fm'[i % 2]},{1000 + 37 * i % 900},{i % 5}" for i in range(120))
+    path = tmp_path / "the people.csv"
+    path.write_text("age,sex,in'come,region\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_code_beside_each_screen_runs_as_it_is_shown(
+    owner: Browser, bench: Bench, idle: Idle, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder := tmp_path / "elsewhere").mkdir()
+    owner.post("/load", data={"path": str(people)})
+    idle(bench)
+    roles = {"role:age": "key", "role:region": "key+stratum", "kind:region": "nominal", "role:sex": "confidential"}
+    owner.post("/schema", data=roles)
+    idle(bench)
+    for screen in ("data", "risk", "try?method=mdav-generic"):
+        run_as_shown(shown_code(owner.get(f"/{screen}").text), folder, monkeypatch)
+    for method, settings in (("mdav-generic", {"set:k": "4"}), ("pram", {})):
+        owner.post("/step", data={"method": method, **settings, "attribute": "region"})
+        idle(bench)
+        assert bench.here().steps[-1]["method"] == method
+    assert len(bench.here().steps) == 2
+    for screen in ("risk", "try?method=noise", "map", "out"):
+        run_as_shown(shown_code(owner.get(f"/{screen}").text), folder, monkeypatch)
+
+
+def test_the_code_of_a_study_and_a_search_runs_as_it_is_shown(
+    owner: Browser, bench: Bench, idle: Idle, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder := tmp_path / "elsewhere").mkdir()
+    owner.post("/load", data={"path": str(people)})
+    idle(bench)
+    # with more said about an attribute than fits into the code, a schema goes with it
+    owner.post("/attribute", data={"name": "age", "say:roles": "key", "say:low": "0", "say:high": "120"})
+    idle(bench)
+    (folder / "the people.toml").write_text(owner.get("/schema.toml").text, encoding="utf-8")
+    owner.post("/study", data={"method": "noise", "attribute": "age", "strengths": "1", "repeats": "1"})
+    idle(bench)
+    code = shown_code(owner.get("/map").text)
+    assert "the people.toml" in owner.get("/map").text
+    assert "mv.run_study" in code[0]
+    run_as_shown(code, folder, monkeypatch)
+    owner.post("/search", data={"evaluations": "2", "only": "noise", "attribute": "age"})
+    idle(bench)
+    code = shown_code(owner.get("/map").text)
+    assert "mv.search" in code[0]
+    run_as_shown(code, folder, monkeypatch)

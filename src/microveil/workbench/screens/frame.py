@@ -23,6 +23,7 @@ def frame(bench: Bench, screen: str) -> dict[str, Any]:
         "screen": screen, "version": bench.version, "here": here, "table": table, "chips": history.chips(),
         "undo": history.undone, "redo": history.redone, "tree": list(history.tree()) if here else [],
         "failure": bench.last_failure, "workspace": str(bench.workspace.folder), "jobs": bench.jobs.listed(),
+        "schema_file": "" if table is None else _schema_name(table.file),
         "files": {name: one.file for name, one in history.tables.items()}, "words_of": words_of,
     }  # fmt: skip
 

@@ -30,8 +30,8 @@ def risk(bench: Bench) -> dict[str, Any]:
         "running": bench.jobs.is_asked(task="risk", node=here.name),
         "advice": bench.advice(original), "advising": bench.jobs.is_asked(task="advise", node=original.name),
         "advisable": schema.panel is None and not bench.history.tables[here.table].graph,
-        "python": recipe.python_of_risk(bench.threshold, masked=here.is_masked),
-        "shell": recipe.shell_of_risk(bench.threshold, masked=here.is_masked),
+        "python": recipe.python_of_risk(bench.threshold, here.steps),
+        "shell": recipe.shell_of_risk(bench.threshold, here.steps),
     }  # fmt: skip
 
 
