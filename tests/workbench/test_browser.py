@@ -6,10 +6,13 @@ it finds nothing serious on any screen.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import zipfile
@@ -30,6 +33,8 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 PATIENCE = 240_000  # milliseconds; kernels may have to be compiled first
 AXE = Path(os.environ.get("MICROVEIL_AXE", "node_modules/axe-core/axe.min.js"))
 
+NO_HTTP = "Invalid HTTP request received."
+
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium on this machine")
 
 
@@ -40,6 +45,7 @@ class Running:
     process: subprocess.Popen[str]
     address: str
     folder: Path
+    log: Path
 
     @property
     def base(self) -> str:
@@ -48,16 +54,21 @@ class Running:
 
 def started(folder: Path) -> Running:
     command = [sys.executable, "-m", "microveil.cli", "workbench", "--no-open", "--workspace", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    log = folder.with_name("log")
+    with log.open("w", encoding="utf-8") as target:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=target, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{40,}", address)
-    return Running(process, address, folder)
+    return Running(process, address, folder, log)
 
 
 def ended(running: Running) -> None:
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(timeout=60) == 0
+    # the log has where the workspace is, that something was no HTTP, and nothing else: no traceback and no values
+    told = [line for line in running.log.read_text(encoding="utf-8").splitlines() if line != NO_HTTP]
+    assert told == [f"note: the workspace is {running.folder}; end the workbench with Ctrl-C"]
     assert running.process.stdout is not None
     running.process.stdout.close()
 
@@ -404,6 +415,72 @@ def test_missing_codes_and_a_hierarchy_are_edited(page: Any, workbench: Running)
     assert f"{category},{group}," in page.locator("#say-hierarchy").input_value()
 
 
+# --- by keyboard alone ------------------------------------------------------------------------------------------------
+
+
+def tabbed_to(page: Any, name: str) -> None:
+    """Press Tab until the control with this name has the focus."""
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        said = page.evaluate(
+            "(({ ariaLabel, textContent, labels }) => ariaLabel || labels?.[0]?.textContent || textContent)"
+            "(document.activeElement).trim()"
+        )
+        if said == name:
+            return
+    raise AssertionError(f"{name} is not reached by Tab")
+
+
+def test_everything_can_be_done_by_keyboard(blank: Any, empty: Running) -> None:
+    """Load, set a role, protect, undo, redo, name, choose on the map and export, without a mouse."""
+    tabbed_to(blank, "Load the sample")
+    blank.keyboard.press("Enter")
+    blank.wait_for_selector("table.attributes")
+    blank.wait_for_selector("#idle:not([hidden])")
+    tabbed_to(blank, "Role of health")
+    blank.keyboard.type("key")
+    blank.keyboard.press("Control+Home")
+    tabbed_to(blank, "Apply kinds and roles (1 changed)")
+    blank.keyboard.press("Enter")
+    wait_for_step(blank, "health described")
+    blank.wait_for_selector("#idle:not([hidden])")
+    press(blank, "Alt+3")
+    blank.wait_for_url("**/try")
+    tabbed_to(blank, "Start with mdav-generic")
+    blank.keyboard.press("Enter")
+    blank.wait_for_selector("#run")
+    tabbed_to(blank, "Run")
+    blank.keyboard.press("Enter")
+    wait_for_step(blank, "mdav-generic k=3")
+    press(blank, "Control+z")
+    wait_for_step(blank, "health described")
+    press(blank, "Control+y")
+    wait_for_step(blank, "mdav-generic k=3")
+    blank.wait_for_selector("#idle:not([hidden])")
+    tabbed_to(blank, "All 3")
+    blank.keyboard.press("Enter")
+    tabbed_to(blank, "Name of the step mdav-generic k=3")
+    blank.keyboard.press("Control+a")
+    blank.keyboard.type("threes")
+    blank.keyboard.press("Enter")
+    wait_for_step(blank, "threes")
+    press(blank, "Alt+4")
+    blank.wait_for_selector(".map svg a")
+    press(blank, "Tab")
+    mark = "document.activeElement.closest('.map svg a') !== null"
+    for _ in range(60):
+        if blank.evaluate(mark):
+            break
+        blank.keyboard.press("Tab")
+    blank.keyboard.press("Enter")
+    blank.wait_for_selector("#compare figure svg")
+    press(blank, "Alt+5")
+    blank.wait_for_url("**/out")
+    tabbed_to(blank, "Export")
+    blank.keyboard.press("Enter")
+    blank.wait_for_selector("text=Everything as a zip")
+
+
 # --- looks ------------------------------------------------------------------------------------------------------------
 
 
@@ -448,15 +525,53 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     page.goto(f"{workbench.base}/map")
     page.locator(".map svg a").first.click()
     page.wait_for_selector("#compare figure svg")
-    for path in (*SCREENS, page.url.removeprefix(workbench.base)):
+    dialogs = ("/map#keys", "/map#history")
+    for path in (*SCREENS, page.url.removeprefix(workbench.base), *dialogs):
         page.goto(workbench.base + path)
-        page.wait_for_selector("h1")
+        page.wait_for_selector("body[data-ready]")
+        if path in dialogs:
+            page.click(f"[data-opens={path.partition('#')[2]}]")
         page.evaluate(axe)
         found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
         told = [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in serious]
         assert told == [], path
     page.context.close()
+
+
+def test_a_printed_screen_has_its_content_and_nothing_to_press(page: Any, workbench: Running) -> None:
+    page.emulate_media(media="print", color_scheme="dark")
+    for path in SCREENS:
+        page.goto(workbench.base + path)
+        page.wait_for_selector("h1")
+        assert page.locator("h1").is_visible()
+        pressed = page.locator("main button, main a.button, nav.steps, aside, footer, #fold")
+        assert [one.inner_text() for one in pressed.all() if one.is_visible()] == [], path
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.goto(f"{workbench.base}/data")
+    rows = page.locator("table.attributes tbody tr")
+    assert rows.count() == 14
+    assert rows.last.is_visible()
+
+
+def test_what_is_no_http_and_what_is_cut_off_is_refused_and_the_pages_go_on(page: Any, workbench: Running) -> None:
+    rng = random.Random(18)
+    port = int(workbench.base.rpartition(":")[2])
+    begun = f"PUT /upload?name=a.csv HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 1000\r\n\r\nage".encode()
+    for sent in (
+        *(rng.randbytes(rng.randint(1, 400)) for _ in range(100)),
+        begun,
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\r\n" * 50,
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionError):
+                answer = connection.recv(4096)
+                assert not answer or answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), answer
+    page.reload()
+    assert page.locator("table.attributes").is_visible()
 
 
 # --- kill -9 ----------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ SAMPLES = {"survey.csv": lambda: mv.datasets.survey(2000, seed=1),
            "meters.csv": lambda: mv.datasets.metering(200, seed=1),
            "network.csv": lambda: mv.datasets.social_network(300, seed=1)}  # fmt: skip
 _WORST, _SHOWN_RECORDS, _MOST_PICTURES = 8, 10, 12
-_MOST_MEMBERS = 4  # of a household that is an example
+_MOST_MEMBERS = 12  # of a household that is an example
 _PREVIEWED, _MOST_PREVIEWED = 400, 8  # records of the sample for previews, and those shown before and after
 _MOST_ADVICE_SECONDS = 30.0
 Request = Mapping[str, Any]

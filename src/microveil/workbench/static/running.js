@@ -116,8 +116,18 @@ function showLive(fresh) {
   }
 }
 
+// how a control is found again on the page that takes the place of this one
+function addressOf(control) {
+  if (!control || control === body) return "";
+  if (control.id) return `#${CSS.escape(control.id)}`;
+  const given = ["name", "value", "aria-label", "href", "data-opens", "data-explains"].filter((name) => control.hasAttribute(name));
+  if (!given.length) return "";
+  return control.localName + given.map((name) => `[${name}="${CSS.escape(control.getAttribute(name))}"]`).join("");
+}
+
 function showAll(fresh) {
-  const focus = document.activeElement?.id;
+  const focus = addressOf(document.activeElement);
+  const scrolled = [...document.querySelectorAll("main .scroll")].map((one) => [addressOf(one), one.scrollLeft, one.scrollTop]);
   const open = new Set([...document.querySelectorAll("main details[open] > summary")].map((one) => one.textContent));
   for (const name of ["top", "main", "aside", "history"]) {
     const [old, made] = [document.getElementById(name), fresh.getElementById(name)];
@@ -127,7 +137,8 @@ function showAll(fresh) {
   for (const summary of document.querySelectorAll("main details > summary")) {
     if (open.has(summary.textContent)) summary.parentElement.open = true;
   }
-  if (focus) document.getElementById(focus)?.focus();
+  for (const [address, left, top] of scrolled) if (address) document.querySelector(address)?.scrollTo({ left, top, behavior: "instant" });
+  if (focus) document.querySelector(focus)?.focus({ preventScroll: true });
   version = fresh.body.dataset.version;
   edited = false;
   enhance();
