@@ -579,51 +579,49 @@ def run_as_shown(code: tuple[str, str], folder: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def people(tmp_path: Path) -> Path:
+def elsewhere(owner: Browser, bench: Bench, idle: Idle, tmp_path: Path) -> Path:
+    """A table is loaded by its path; an empty folder to run code in."""
     rows = (f"{20 + 7 * i % 60},{'fm'[i % 2]},{1000 + 37 * i % 900},{i % 5}" for i in range(120))
     path = tmp_path / "the people.csv"
     path.write_text("age,sex,in'come,region\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    return path
+    owner.post("/load", data={"path": str(path)})
+    idle(bench)
+    (tmp_path / "elsewhere").mkdir()
+    return tmp_path / "elsewhere"
 
 
 def test_the_code_beside_each_screen_runs_as_it_is_shown(
-    owner: Browser, bench: Bench, idle: Idle, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    owner: Browser, bench: Bench, idle: Idle, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder := tmp_path / "elsewhere").mkdir()
-    owner.post("/load", data={"path": str(people)})
-    idle(bench)
     roles = {"role:age": "key", "role:region": "key+stratum", "kind:region": "nominal", "role:sex": "confidential"}
     owner.post("/schema", data=roles)
     idle(bench)
     for screen in ("data", "risk", "try?method=mdav-generic"):
-        run_as_shown(shown_code(owner.get(f"/{screen}").text), folder, monkeypatch)
+        run_as_shown(shown_code(owner.get(f"/{screen}").text), elsewhere, monkeypatch)
     for method, settings in (("mdav-generic", {"set:k": "4"}), ("pram", {})):
         owner.post("/step", data={"method": method, **settings, "attribute": "region"})
         idle(bench)
         assert bench.here().steps[-1]["method"] == method
     assert len(bench.here().steps) == 2
     for screen in ("risk", "try?method=noise", "map", "out"):
-        run_as_shown(shown_code(owner.get(f"/{screen}").text), folder, monkeypatch)
+        run_as_shown(shown_code(owner.get(f"/{screen}").text), elsewhere, monkeypatch)
 
 
 def test_the_code_of_a_study_and_a_search_runs_as_it_is_shown(
-    owner: Browser, bench: Bench, idle: Idle, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    owner: Browser, bench: Bench, idle: Idle, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder := tmp_path / "elsewhere").mkdir()
-    owner.post("/load", data={"path": str(people)})
-    idle(bench)
     # with more said about an attribute than fits into the code, a schema goes with it
     owner.post("/attribute", data={"name": "age", "say:roles": "key", "say:low": "0", "say:high": "120"})
     idle(bench)
-    (folder / "the people.toml").write_text(owner.get("/schema.toml").text, encoding="utf-8")
+    (elsewhere / "the people.toml").write_text(owner.get("/schema.toml").text, encoding="utf-8")
     owner.post("/study", data={"method": "noise", "attribute": "age", "strengths": "1", "repeats": "1"})
     idle(bench)
     code = shown_code(owner.get("/map").text)
     assert "the people.toml" in owner.get("/map").text
     assert "mv.run_study" in code[0]
-    run_as_shown(code, folder, monkeypatch)
+    run_as_shown(code, elsewhere, monkeypatch)
     owner.post("/search", data={"evaluations": "2", "only": "noise", "attribute": "age"})
     idle(bench)
     code = shown_code(owner.get("/map").text)
     assert "mv.search" in code[0]
-    run_as_shown(code, folder, monkeypatch)
+    run_as_shown(code, elsewhere, monkeypatch)
