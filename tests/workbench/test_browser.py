@@ -33,8 +33,6 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 PATIENCE = 240_000  # milliseconds; kernels may have to be compiled first
 AXE = Path(os.environ.get("MICROVEIL_AXE", "node_modules/axe-core/axe.min.js"))
 
-NO_HTTP = "Invalid HTTP request received."
-
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium on this machine")
 
 
@@ -63,12 +61,12 @@ def started(folder: Path) -> Running:
     return Running(process, address, folder, log)
 
 
-def ended(running: Running) -> None:
+def ended(running: Running, *expected: str) -> None:
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(timeout=60) == 0
-    # the log has where the workspace is, that something was no HTTP, and nothing else: no traceback and no values
-    told = [line for line in running.log.read_text(encoding="utf-8").splitlines() if line != NO_HTTP]
-    assert told == [f"note: the workspace is {running.folder}; end the workbench with Ctrl-C"]
+    # the log says where the workspace is, and nothing else: no traceback and no values
+    told = running.log.read_text(encoding="utf-8").splitlines()
+    assert told == [f"note: the workspace is {running.folder}; end the workbench with Ctrl-C", *expected]
     assert running.process.stdout is not None
     running.process.stdout.close()
 
@@ -525,12 +523,12 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     page.goto(f"{workbench.base}/map")
     page.locator(".map svg a").first.click()
     page.wait_for_selector("#compare figure svg")
-    dialogs = ("/map#keys", "/map#history")
+    dialogs = ("/map?open=keys", "/map?open=history")
     for path in (*SCREENS, page.url.removeprefix(workbench.base), *dialogs):
         page.goto(workbench.base + path)
         page.wait_for_selector("body[data-ready]")
         if path in dialogs:
-            page.click(f"[data-opens={path.partition('#')[2]}]")
+            page.click(f"[data-opens={path.partition('=')[2]}]")
         page.evaluate(axe)
         found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
@@ -572,6 +570,24 @@ def test_what_is_no_http_and_what_is_cut_off_is_refused_and_the_pages_go_on(page
                 assert not answer or answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), answer
     page.reload()
     assert page.locator("table.attributes").is_visible()
+
+
+def test_an_unforeseen_error_is_a_sentence_and_the_log_has_its_type_alone(
+    chromium: Any, made: Path, tmp_path: Path
+) -> None:
+    """The workbench also ends at once while a page is open and listens to it."""
+    shutil.copytree(made, tmp_path / "space")
+    running = started(tmp_path / "space")
+    page = opened(chromium, running, [])
+    (records,) = (tmp_path / "space" / "tables").glob("*/records.parquet")
+    records.write_bytes(b"Aldermark is no Parquet")
+    answer = page.goto(f"{running.base}/data")
+    assert answer.status == 500
+    assert "An internal error (ArrowInvalid); nothing was changed." in page.inner_text("main")
+    page.goto(f"{running.base}/map")
+    page.wait_for_selector("body[data-ready]")
+    ended(running, "note: internal error (ArrowInvalid)")
+    page.context.close()
 
 
 # --- kill -9 ----------------------------------------------------------------------------------------------------------

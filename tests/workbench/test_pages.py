@@ -21,9 +21,9 @@ import pytest
 
 import microveil as mv
 from microveil.applications import FORMATS
-from microveil.workbench.app import application
+from microveil.workbench.app import Pages
 from microveil.workbench.bench import WRITABLE, Bench
-from microveil.workbench.guard import POLICY
+from microveil.workbench.guard import POLICY, Guard
 from microveil.workbench.history import History
 from microveil.workbench.jobs import RUNNING, Job
 
@@ -38,7 +38,8 @@ class Browser:
     """Asks the application in this process, one request after the other, and keeps cookies."""
 
     def __init__(self, bench: Bench, **options: Any) -> None:
-        transport = httpx.ASGITransport(application(bench, PORT, TOKEN, **options), raise_app_exceptions=False)
+        guarded = Guard(Pages(bench, **options).app(), PORT, TOKEN)
+        transport = httpx.ASGITransport(guarded, raise_app_exceptions=False)
         self.runner = asyncio.Runner()
         self.client = httpx.AsyncClient(transport=transport, base_url=BASE, follow_redirects=True)
         self.headers = self.client.headers
@@ -490,15 +491,17 @@ def test_long_work_tells_the_time_that_is_left() -> None:
 TABLES = sorted({ending for known in FORMATS for ending in known.writable} - {".graphml", ".gml"})
 
 
-@pytest.mark.parametrize("way", ["upload", "path"])
-def test_a_table_of_every_format_is_loaded(tmp_path: Path, idle: Idle, way: str) -> None:
+@pytest.mark.parametrize(
+    ("way", "endings"), [("upload", (*TABLES, ".graphml", ".gml")), ("path", (".csv.gz", ".xlsx", ".sav", ".graphml"))]
+)
+def test_a_table_of_every_format_is_loaded(tmp_path: Path, idle: Idle, way: str, endings: tuple[str, ...]) -> None:
     bench = Bench(tmp_path / "space")
     owner = Browser(bench)
     owner.get(f"/?token={TOKEN}")
     owner.headers["origin"] = BASE
     people, network = mv.datasets.survey(30, seed=2), mv.datasets.social_network(20, seed=2)
     try:
-        for ending in (*TABLES, ".graphml", ".gml"):
+        for ending in endings:
             path = tmp_path / f"people{ending}"
             mv.write(network if ending in (".graphml", ".gml") else people, path)
             if way == "upload":
