@@ -96,7 +96,7 @@ class Pages:
 
         @asynccontextmanager
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
-            warm = asyncio.create_task(run_in_threadpool(screens.methods))  # the first look at the registry takes long
+            warm = asyncio.create_task(run_in_threadpool(screens.warm))
             yield
             await warm
             await run_in_threadpool(self.bench.close)

@@ -25,7 +25,7 @@ def risk(bench: Bench) -> dict[str, Any]:
     return {
         "explained": explanations.of_risk(found, measures), "found": found, "measures": measures,
         "numbers": None if found is None or "failed" in found else _numbers(found, measures),
-        "threshold": bench.threshold, "attacks": bench.attacks(here), "offered": _attacks(), "among": among,
+        "threshold": bench.threshold, "attacks": bench.attacks(here), "offered": attacks(), "among": among,
         "keys": named_keys(bench) or among, "declared": bool(schema.keys),
         "running": bench.jobs.is_asked(task="risk", node=here.name),
         "advice": bench.advice(original), "advising": bench.jobs.is_asked(task="advise", node=original.name),
@@ -55,5 +55,6 @@ def _numbers(found: Mapping[str, Any], measures: Mapping[str, Any] | None) -> li
 
 
 @cache
-def _attacks() -> list[dict[str, Any]]:
+def attacks() -> list[dict[str, Any]]:
+    """Every attack of the registry as it describes itself."""
     return [mv.registry.describe("attack", name) for name in mv.registry.names("attack")]
