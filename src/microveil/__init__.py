@@ -9,7 +9,7 @@ from microveil.entries import OFFERED, homes, offered
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from microveil import registry, series, tables
+    from microveil import applications, registry, series, tables
     from microveil.attacks import Attack, Risk
     from microveil.attacks.anonymity import Anonymity, real_anonymity, shared_groups
     from microveil.attacks.intervals import IntervalDisclosure
@@ -142,7 +142,8 @@ _HOMES = {
 _MODULES = {
     name: f"microveil.{module}"
     for name, module in {
-        "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions", "graphs": "graphs",
+        "applications": "applications", "attacks": "attacks", "datasets": "microdata.datasets",
+        "decisions": "scoring.decisions", "graphs": "graphs",
         "hierarchies": "microdata.hierarchies", "locations": "microdata.locations", "losses": "losses",
         "masking": "masking", "queries": "queries", "registry": "registry",
         "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "series": "series",
@@ -175,7 +176,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "decisions", "report", "reports", "side_by_side", "SideBySide", "risk_page", "risk_histogram", "risk_pictures",
     "risk_utility", "solution_space_page",
     "LossMeasure", "Loss", "SSE", "IL", "IL1", "IL2", "IL3", "IL4", "IL5", "DBIL", "CTBIL",
-    "MicroveilError", "Cancelled", "__version__",
+    "applications", "MicroveilError", "Cancelled", "__version__",
 ]  # fmt: skip
 
 

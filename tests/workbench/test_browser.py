@@ -6,10 +6,13 @@ it finds nothing serious on any screen.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import zipfile
@@ -40,6 +43,7 @@ class Running:
     process: subprocess.Popen[str]
     address: str
     folder: Path
+    log: Path
 
     @property
     def base(self) -> str:
@@ -48,16 +52,21 @@ class Running:
 
 def started(folder: Path) -> Running:
     command = [sys.executable, "-m", "microveil.cli", "workbench", "--no-open", "--workspace", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    log = folder.with_name("log")
+    with log.open("w", encoding="utf-8") as target:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=target, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{40,}", address)
-    return Running(process, address, folder)
+    return Running(process, address, folder, log)
 
 
-def ended(running: Running) -> None:
+def ended(running: Running, *expected: str) -> None:
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(timeout=60) == 0
+    # the log says where the workspace is, and nothing else: no traceback and no values
+    told = running.log.read_text(encoding="utf-8").splitlines()
+    assert told == [f"note: the workspace is {running.folder}; end the workbench with Ctrl-C", *expected]
     assert running.process.stdout is not None
     running.process.stdout.close()
 
@@ -174,13 +183,17 @@ def compared_by_a_study(page: Any, method: str, candidates: int) -> None:
     page.wait_for_selector(f"table.candidates tbody tr:nth-child({candidates})")
 
 
+def started_to_search(page: Any) -> None:
+    """A search that would go on for hours, and has told of something that it has tried."""
+    page.locator("summary", has_text="Let the machine search").click()
+    page.fill("#evaluations", "1000000")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.wait_for_selector(".exploration.waiting:has-text(' tried')")
+
+
 def searched_and_cancelled(page: Any) -> None:
     """A search that is cancelled once the map shows what it tries."""
-    page.locator("summary", has_text="Let the machine search").click()
-    page.fill("#evaluations", "300")
-    page.get_by_role("button", name="Search", exact=True).click()
-    page.wait_for_selector(".exploration.waiting")
-    page.wait_for_selector(".lead:has-text('that were tried')")
+    started_to_search(page)
     page.get_by_role("button", name="Cancel search").click()
     page.wait_for_selector(".exploration:not(.waiting):has-text('Search for the best balance')")
 
@@ -265,7 +278,7 @@ def test_time_series_from_a_long_file_to_a_release(blank: Any, empty: Running, t
     undone_and_branched(blank, empty, "meters.csv", "mdav", "k", "4, 6")
     compared_by_a_study(blank, "noise", 5)
     searched_and_cancelled(blank)
-    blank.locator(".map svg a", has_text="distance=sts").click()
+    blank.locator("table.candidates a", has_text="distance=sts").click()
     blank.wait_for_selector("#compare figcaption:has-text('autocorrelation')")
     blank.get_by_role("button", name="Go to mdav k=3 distance=sts").click()
     wait_for_step(blank, "mdav k=3 distance=sts")
@@ -292,7 +305,7 @@ def test_a_graph_from_two_files_to_a_release(blank: Any, empty: Running, tmp_pat
     undone_and_branched(blank, empty, "nodes.csv", "edge-swapping", "share", "0.1, 0.3")
     compared_by_a_study(blank, "graph-profiles", 5)
     searched_and_cancelled(blank)
-    blank.locator(".map svg a", has_text="k-degree").click()
+    blank.locator("table.candidates a", has_text="k-degree").click()
     blank.wait_for_selector("#compare figcaption:has-text('Links of the nodes')")
     blank.get_by_role("button", name="Go to k-degree").click()
     wait_for_step(blank, "k-degree")
@@ -305,11 +318,7 @@ def test_a_graph_from_two_files_to_a_release(blank: Any, empty: Running, tmp_pat
 def test_a_search_fills_the_map_live_and_leaves_forms_alone(page: Any, workbench: Running) -> None:
     page.goto(f"{workbench.base}/map")
     compared_by_a_study(page, "rank-swapping", 3)
-    page.locator("summary", has_text="Let the machine search").click()
-    page.fill("#evaluations", "300")
-    page.get_by_role("button", name="Search", exact=True).click()
-    page.wait_for_selector(".exploration.waiting")
-    page.wait_for_selector(".lead:has-text('that were tried')")
+    started_to_search(page)
     seen = page.locator(".map svg circle").count()
     page.wait_for_function("(seen) => document.querySelectorAll('.map svg circle').length > seen", arg=seen)
     # a form that was begun stays as it is, while the map goes on
@@ -321,6 +330,51 @@ def test_a_search_fills_the_map_live_and_leaves_forms_alone(page: Any, workbench
     assert page.input_value("#bound-loss") == "77"
     page.get_by_role("button", name="Cancel search").click()
     page.wait_for_selector(".exploration:not(.waiting):has-text('Search for the best balance')")
+
+
+def test_what_is_typed_stays_when_the_history_changes_meanwhile(page: Any, workbench: Running) -> None:
+    """Also what is typed while the changed page is on its way."""
+    address = f"{workbench.base}/try?method=mdav"
+    held: list[Any] = []
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    page.route(address, lambda route: held.append(route))
+    other = page.context.new_page()
+    other.goto(f"{workbench.base}/map")
+    with page.expect_request(address):
+        other.get_by_role("button", name="Undo").click()
+    page.fill("#values", "3, 8, 20")
+    held[0].continue_()
+    wait_for_step(page, "survey.csv")
+    assert page.input_value("#values") == "3, 8, 20"
+    assert page.locator("#changed").is_visible()
+
+
+def test_a_mark_tells_its_numbers_and_marks_on_each_other_can_all_be_chosen(page: Any, workbench: Running) -> None:
+    page.get_by_role("button", name="Undo").click()
+    wait_for_step(page, "survey.csv")
+    page.goto(f"{workbench.base}/try?method=mdav")
+    page.fill("#values", "5, 5")
+    for name in ("age", "income", "wealth", "expenditure"):
+        page.get_by_label(name, exact=True).check()
+    page.get_by_role("button", name="Run them all").click()
+    page.wait_for_selector("table.candidates tbody tr:nth-child(3)")
+    page.wait_for_selector("#idle:not([hidden])")
+    page.reload()
+    mark = page.locator(".map svg a").last.locator("circle").last
+    mark.hover()
+    numbers = page.locator("aside .explained:visible")
+    assert re.search(r"Risk \d+\.\d %, loss \d+\.\d %, score \d+\.\d", numbers.inner_text())
+    chosen = set()
+    for _ in range(3):
+        box = page.locator(".map svg a").last.locator("circle").last.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_selector("#compare figure svg")
+        name = page.evaluate("new URL(location.href).searchParams.get('with')")
+        chosen.add(name)
+        page.goto(f"{workbench.base}/map?with={name}")
+        page.wait_for_selector("body[data-ready]")
+    assert len(chosen) == 3
 
 
 def test_advice_is_given_and_taken(page: Any, workbench: Running) -> None:
@@ -357,6 +411,72 @@ def test_missing_codes_and_a_hierarchy_are_edited(page: Any, workbench: Running)
     target = page.locator("[role=tree] li", has_text=group).nth(1)
     source.drag_to(target, target_position={"x": 10, "y": 5})
     assert f"{category},{group}," in page.locator("#say-hierarchy").input_value()
+
+
+# --- by keyboard alone ------------------------------------------------------------------------------------------------
+
+
+def tabbed_to(page: Any, name: str) -> None:
+    """Press Tab until the control with this name has the focus."""
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        said = page.evaluate(
+            "(({ ariaLabel, textContent, labels }) => ariaLabel || labels?.[0]?.textContent || textContent)"
+            "(document.activeElement).trim()"
+        )
+        if said == name:
+            return
+    raise AssertionError(f"{name} is not reached by Tab")
+
+
+def test_everything_can_be_done_by_keyboard(blank: Any, empty: Running) -> None:
+    """Load, set a role, protect, undo, redo, name, choose on the map and export, without a mouse."""
+    tabbed_to(blank, "Load the sample")
+    blank.keyboard.press("Enter")
+    blank.wait_for_selector("table.attributes")
+    blank.wait_for_selector("#idle:not([hidden])")
+    tabbed_to(blank, "Role of health")
+    blank.keyboard.type("key")
+    blank.keyboard.press("Control+Home")
+    tabbed_to(blank, "Apply kinds and roles (1 changed)")
+    blank.keyboard.press("Enter")
+    wait_for_step(blank, "health described")
+    blank.wait_for_selector("#idle:not([hidden])")
+    press(blank, "Alt+3")
+    blank.wait_for_url("**/try")
+    tabbed_to(blank, "Start with mdav-generic")
+    blank.keyboard.press("Enter")
+    blank.wait_for_selector("#run")
+    tabbed_to(blank, "Run")
+    blank.keyboard.press("Enter")
+    wait_for_step(blank, "mdav-generic k=3")
+    press(blank, "Control+z")
+    wait_for_step(blank, "health described")
+    press(blank, "Control+y")
+    wait_for_step(blank, "mdav-generic k=3")
+    blank.wait_for_selector("#idle:not([hidden])")
+    tabbed_to(blank, "All 3")
+    blank.keyboard.press("Enter")
+    tabbed_to(blank, "Name of the step mdav-generic k=3")
+    blank.keyboard.press("Control+a")
+    blank.keyboard.type("threes")
+    blank.keyboard.press("Enter")
+    wait_for_step(blank, "threes")
+    press(blank, "Alt+4")
+    blank.wait_for_selector(".map svg a")
+    press(blank, "Tab")
+    mark = "document.activeElement.closest('.map svg a') !== null"
+    for _ in range(60):
+        if blank.evaluate(mark):
+            break
+        blank.keyboard.press("Tab")
+    blank.keyboard.press("Enter")
+    blank.wait_for_selector("#compare figure svg")
+    press(blank, "Alt+5")
+    blank.wait_for_url("**/out")
+    tabbed_to(blank, "Export")
+    blank.keyboard.press("Enter")
+    blank.wait_for_selector("text=Everything as a zip")
 
 
 # --- looks ------------------------------------------------------------------------------------------------------------
@@ -403,14 +523,70 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     page.goto(f"{workbench.base}/map")
     page.locator(".map svg a").first.click()
     page.wait_for_selector("#compare figure svg")
-    for path in (*SCREENS, page.url.removeprefix(workbench.base)):
+    dialogs = ("/map?open=keys", "/map?open=history")
+    for path in (*SCREENS, page.url.removeprefix(workbench.base), *dialogs):
         page.goto(workbench.base + path)
-        page.wait_for_selector("h1")
+        page.wait_for_selector("body[data-ready]")
+        if path in dialogs:
+            page.click(f"[data-opens={path.partition('=')[2]}]")
         page.evaluate(axe)
         found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
         told = [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in serious]
         assert told == [], path
+    page.context.close()
+
+
+def test_a_printed_screen_has_its_content_and_nothing_to_press(page: Any, workbench: Running) -> None:
+    page.emulate_media(media="print", color_scheme="dark")
+    for path in SCREENS:
+        page.goto(workbench.base + path)
+        page.wait_for_selector("h1")
+        assert page.locator("h1").is_visible()
+        pressed = page.locator("main button, main a.button, nav.steps, aside, footer, #fold")
+        assert [one.inner_text() for one in pressed.all() if one.is_visible()] == [], path
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.goto(f"{workbench.base}/data")
+    rows = page.locator("table.attributes tbody tr")
+    assert rows.count() == 14
+    assert rows.last.is_visible()
+
+
+def test_what_is_no_http_and_what_is_cut_off_is_refused_and_the_pages_go_on(page: Any, workbench: Running) -> None:
+    rng = random.Random(18)
+    port = int(workbench.base.rpartition(":")[2])
+    begun = f"PUT /upload?name=a.csv HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 1000\r\n\r\nage".encode()
+    for sent in (
+        *(rng.randbytes(rng.randint(1, 400)) for _ in range(100)),
+        begun,
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\r\n" * 50,
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionError):
+                answer = connection.recv(4096)
+                assert not answer or answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), answer
+    page.reload()
+    assert page.locator("table.attributes").is_visible()
+
+
+def test_an_unforeseen_error_is_a_sentence_and_the_log_has_its_type_alone(
+    chromium: Any, made: Path, tmp_path: Path
+) -> None:
+    """The workbench also ends at once while a page is open and listens to it."""
+    shutil.copytree(made, tmp_path / "space")
+    running = started(tmp_path / "space")
+    page = opened(chromium, running, [])
+    (records,) = (tmp_path / "space" / "tables").glob("*/records.parquet")
+    records.write_bytes(b"Aldermark is no Parquet")
+    answer = page.goto(f"{running.base}/data")
+    assert answer.status == 500
+    assert "An internal error (ArrowInvalid); nothing was changed." in page.inner_text("main")
+    page.goto(f"{running.base}/map")
+    page.wait_for_selector("body[data-ready]")
+    ended(running, "note: internal error (ArrowInvalid)")
     page.context.close()
 
 

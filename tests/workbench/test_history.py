@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microveil.errors import FileError, ParameterError
+from microveil.workbench import jobs
 from microveil.workbench.bench import Bench, safe_name, set_parameters
 from microveil.workbench.history import DONE, LOST, History
 from microveil.workbench.workspace import Places, Workspace
@@ -149,6 +152,28 @@ def test_a_job_that_waits_or_runs_can_be_cancelled(bench: Bench, idle: Idle) -> 
     bench.again(names[1])
     idle(bench)
     assert bench.node(names[1]).state == DONE
+
+
+@pytest.fixture
+def patient(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A bench that never ends a process because it does not listen."""
+    monkeypatch.setitem(jobs._GRACE, jobs.SHORT, math.inf)
+    shutil.copytree(made, tmp_path / "space")
+    found = Bench(tmp_path / "space")
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.3, 1.0, 2.0, 3.0])
+def test_a_step_is_cancelled_whenever_cancel_says_so(patient: Bench, idle: Idle, seconds: float) -> None:
+    """Before there is a process, while it starts, while it works, and while its answer is on the way."""
+    patient.undo()
+    node = patient.try_method("rank-swapping", {"p": "5"}, ["income"])
+    (job,) = patient.jobs.listed()
+    time.sleep(seconds)
+    cancelled = patient.jobs.cancel(job["job"])
+    idle(patient)
+    assert patient.node(node).state == ("cancelled" if cancelled else DONE)
 
 
 def test_a_restart_shows_the_same_and_a_running_step_is_lost(made: Path, tmp_path: Path) -> None:

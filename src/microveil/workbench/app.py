@@ -37,12 +37,10 @@ from starlette.responses import (
 from starlette.routing import Route
 
 import microveil as mv
-from microveil.display import number
-from microveil.errors import MicroveilError, ParameterError
+from microveil.applications import MicroveilError, ParameterError, number
 from microveil.workbench import screens
 from microveil.workbench.bench import SAMPLES, Bench, safe_name, set_parameters
 from microveil.workbench.describing import series_words
-from microveil.workbench.guard import Guard
 from microveil.workbench.preview import SLOW
 
 SCREENS = ("data", "risk", "try", "map", "out")
@@ -72,7 +70,7 @@ class Pages:
     def __init__(self, bench: Bench, largest_upload: int = LARGEST_UPLOAD) -> None:
         self.bench, self.largest_upload = bench, largest_upload
         self._notes: OrderedDict[str, str] = OrderedDict()
-        self.closing = False
+        self.is_ending: Callable[[], bool] = lambda: False  # a stream of events must end before the server can
 
     def app(self) -> Starlette:
         actions: dict[str, Callable[[Fields], str | None]] = {
@@ -98,9 +96,8 @@ class Pages:
 
         @asynccontextmanager
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
-            warm = asyncio.create_task(run_in_threadpool(screens.methods))  # the first look at the registry takes long
+            warm = asyncio.create_task(run_in_threadpool(screens.warm))
             yield
-            self.closing = True
             await warm
             await run_in_threadpool(self.bench.close)
 
@@ -158,7 +155,7 @@ class Pages:
     async def _events(self, request: Request) -> Response:
         async def stream() -> AsyncIterator[str]:
             last, quiet = "", 0.0
-            while not self.closing:
+            while not self.is_ending():
                 state = json.dumps({"version": str(self.bench.version), "jobs": self.bench.jobs.listed()})
                 if state != last:
                     last, quiet = state, 0.0
@@ -432,11 +429,6 @@ class Pages:
         logger.error("internal error (%s)", type(problem).__name__)
         told = f"An internal error ({type(problem).__name__}); nothing was changed. Go back and try it another way."
         return _error(request, told, 500)
-
-
-def application(bench: Bench, port: int, token: str, largest_upload: int = LARGEST_UPLOAD) -> Guard:
-    """The pages behind the guard."""
-    return Guard(Pages(bench, largest_upload).app(), port, token)
 
 
 def _error(request: Request, told: str, status: int) -> Response:

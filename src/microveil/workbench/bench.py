@@ -14,11 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import microveil as mv
-from microveil.errors import DataError, FileError, ParameterError, brief
-from microveil.microdata.files.formats import FORMATS, format_of
-from microveil.parameters import describe_parameters, shown
-from microveil.randomness import check_seed, draw_seed, plain_seed
-from microveil.units import THRESHOLD, percentage, probability
+from microveil.applications import (
+    FORMATS,
+    THRESHOLD,
+    DataError,
+    FileError,
+    ParameterError,
+    brief,
+    check_seed,
+    draw_seed,
+    format_of,
+    percentage,
+    plain_seed,
+    probability,
+    shown,
+)
 from microveil.workbench.describing import described
 from microveil.workbench.exploring import Exploring
 from microveil.workbench.history import DONE, LOST, PLANNED, WAITING, History, Node
@@ -591,7 +601,8 @@ def set_parameters(method: str, settings: Mapping[str, str], always: str = "") -
     the command line, and checked."""
     given = {name: text.strip() for name, text in settings.items() if text.strip()}
     made = mv.registry.make("method", method, given, text=True)
-    usual = {entry["name"]: entry["default"] for entry in describe_parameters(type(made)) if not entry["required"]}
+    described = mv.registry.describe("method", method)["parameters"]
+    usual = {entry["name"]: entry["default"] for entry in described if not entry["required"]}
     kept = (*list(usual)[:1], always)
     found = made.parameters()
     return {n: v for n, v in found.items() if v is not None and (n in kept or n not in usual or v != usual[n])}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import microveil as mv
-from microveil.errors import ParameterError, brief
+from microveil.applications import ParameterError, brief
 
 MISSING = ("own category", "wildcard", "not applicable", "refuse")
 LEVELS = ("record", "household")

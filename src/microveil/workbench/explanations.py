@@ -5,9 +5,11 @@ Each explanation has a key, by which the controls and numbers of a page refer to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+from microveil.applications import number
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,12 @@ DATA = {
         "How often each value occurs, drawn without numbers: 24 steps from the 1 % to the 99 % quantile of numbers, "
         "or the twelve most frequent categories and the rest.",
     ),
+    "distinct": Explanation(
+        "Distinct values",
+        "How many different values occur. A key with as many values as there are records singles out everybody.",
+        "number of different values, missing ones left out",
+    ),
+    "mean": Explanation("Mean", "Of numbers; missing values and missing codes are left out.", "sum of the values / n"),
     "attribute": Explanation(
         "One attribute in detail",
         "Its distribution with numbers, and everything that can be said about it. What you apply is a step of the "
@@ -156,60 +164,167 @@ OUT = {
 }
 
 
-def of_risk(found: Mapping[str, Any] | None) -> dict[str, Explanation]:
+def of_data(rows: Sequence[Mapping[str, Any]], records: int) -> dict[str, Explanation]:
+    """The numbers of the screen Data, with examples from this file."""
+    found = dict(DATA)
+    most = max(rows, key=lambda row: row["distinct"] or 0, default=None)
+    gaps = max(rows, key=lambda row: row["missing"] or 0, default=None)
+    mean = next((row for row in rows if row["mean"] is not None), None)
+    if most is not None and most["distinct"]:
+        told = f"{most['name']} has {number(most['distinct'])} different values in {records:,} records."
+        found["distinct"] = replace(found["distinct"], example=told)
+    if gaps is not None and gaps["missing"]:
+        told = f"{gaps['name']} is missing in {number(gaps['missing'])} of {records:,} records."
+        found["missing"] = replace(found["missing"], formula="number of empty cells and missing codes", example=told)
+    if mean is not None:
+        found["mean"] = replace(found["mean"], example=f"The mean of {mean['name']} is {number(mean['mean'])}.")
+    return found
+
+
+def of_map(measures: Mapping[str, Any] | None, title: str) -> dict[str, Explanation]:
+    """The numbers of the screens Map and Out, with the release where the user is, or the first one, as the example."""
+    if measures is None:
+        return MAP
+    attacks = [row for row in measures["rows"] if row["kind"] == "risk"]
+    losses = [row for row in measures["rows"] if row["kind"] == "loss"]
+    risk, loss = measures["risk"], measures["loss"]
+    nearest = min(attacks, key=lambda row: abs(row["value"] - risk), default=None)
+    worst = max(losses, key=lambda row: row["value"], default=None)
+    by = "" if nearest is None else f", by {nearest['name']}"
+    most = (
+        "" if worst is None else f"; the largest of {len(losses)} losses is {worst['name']} with {worst['value']:.1f} %"
+    )
+    score = f"{title}: ({loss:.1f} + {risk:.1f}) / 2 = {(loss + risk) / 2:.1f}."
+    return {
+        **MAP,
+        "risk": replace(MAP["risk"], example=f"{title}: {risk:.1f} % of the records are linked{by}."),
+        "loss": replace(MAP["loss"], example=f"{title}: {loss:.1f} %{most}."),
+        "score": replace(MAP["score"], example=score),
+    }
+
+
+def of_candidate(title: str, words: str, loss: float, risk: float, notes: Sequence[str]) -> Explanation:
+    """What a mark of the map says when it is pointed at."""
+    told = f"Risk {risk:.1f} %, loss {loss:.1f} %, score {(loss + risk) / 2:.1f}." + "".join(
+        f" {note[:1].upper()}{note[1:]}." for note in notes
+    )
+    return Explanation(title, told, words)
+
+
+def of_risk(found: Mapping[str, Any] | None, measures: Mapping[str, Any] | None = None) -> dict[str, Explanation]:
     """The numbers of the screen Risk, with examples from this file."""
-    worst = (found or {}).get("combinations") or []
-    example = alone = ""
-    if found and worst and "failed" not in found:
-        first = worst[0]
-        named = ", ".join(f"{key} {value}" for key, value in zip(found["keys"], first["values"], strict=False))
+    measured = found is not None and "failed" not in found
+    told = _examples(found, measures) if found is not None and measured else {}
+    return {key: replace(one, example=told.get(key, "")) for key, one in RISK.items()}
+
+
+def _examples(found: Mapping[str, Any], measures: Mapping[str, Any] | None) -> dict[str, str]:
+    now = found["summary"] if measures is None else measures["headline"]["after"]
+    keys, records = found["keys"], now["records"]
+    told = {}
+
+    def named(values: Sequence[str]) -> str:
+        return ", ".join(f"{key} {value}" for key, value in zip(keys, values, strict=False))
+
+    combinations = found["combinations"]
+    if combinations:
+        first = combinations[0]
         count = first["records"]
         share = "is alone with it" if count == 1 else f"is one of {count:,} with it"
-        example = f"A record with {named} {share}, and adds {first['expected'] / count:.3g} to the sum."
-        alone = f"One of them has {named}." if count == 1 else ""
-    return {
-        "screen": Explanation(
-            "Risk of re-identification",
-            "An intruder knows the keys of a person and looks for the record that agrees. The more records agree, and "
-            "the more persons of the population do, the less sure the intruder can be.",
-        ),
-        "expected": Explanation(
-            "Expected re-identifications",
-            "If an intruder links every record to a person by the keys, so many links are right on average.",
-            "sum over all records of the risk of the record",
-            example,
-            "Franconi and Polettini (2004)",
-        ),
-        "largest": Explanation(
-            "Largest risk of a record",
-            "The probability that the intruder is right about the record that is worst off. The threshold is what you "
-            "accept for a single record; 0.09 is common for public releases.",
-            "1/f for a file of the whole population, the expected 1/F for a sample, where f records and F persons of "
-            "the population agree on the keys",
-        ),
-        "uniques": Explanation(
-            "Records alone in their combination",
-            "No other record of the file has the same values of all keys. In a sample they may still have doubles in "
-            "the population.",
-            "number of records with f = 1",
-            alone,
-        ),
-        "causes": Explanation(
-            "What makes records unique",
-            "Which keys take part in the smallest combinations that occur only once (special uniques, SUDA).",
-            source="Elliot, Manning and Ford (2002)",
-        ),
-        "advice": Explanation(
-            "What would lower the risk",
-            "Single changes of the original, each tried on the file: what it does to the expected re-identifications, "
-            "and how much of the information (entropy) of the key it costs.",
-        ),
-        "entropy": Explanation(
-            "Information lost", "The part of the entropy of the keys that is gone after the change."
-        ),
-        "attacks": Explanation(
-            "Attacks",
-            "Each attack plays an intruder against the table where you are in the history, and counts how often it "
-            "succeeds. Tick what the intruder knows; without a tick these are the declared keys.",
-        ),
-    }
+        each = first["expected"] / count
+        told["expected"] = (
+            f"A record with {named(first['values'])} {share}, and adds {each:.3g} to the sum, which is "
+            f"{now['expected']:.4g} over {records:,} records."
+        )
+        told["half"] = f"The first combination of the list has {first['percent']:.2g} % of the sum."
+    alone = next((one for one in combinations if one["records"] == 1), None)
+    if alone is not None and now["uniques"]:
+        told["uniques"] = f"One of the {now['uniques']:,} has {named(alone['values'])}, and nobody else does."
+    elif not now["uniques"]:
+        told["uniques"] = f"Every record of this file shares its combination: the smallest group has {now['k']:,}."
+    below = found["below"]["5"]
+    told["below"] = f"{below:,} of {records:,} records are in a group with fewer than 5 members."
+    worst = found["examples"]["record"]
+    if worst is not None:
+        beside = "nobody else" if worst["records"] == 1 else f"{worst['records'] - 1:,} other records"
+        population = (
+            "" if worst["population"] is None else f", for about {worst['population']:,.0f} persons in the population"
+        )
+        told["largest"] = (
+            f"A record with {named(worst['values'])} agrees with {beside} of the file{population}: {worst['risk']:.3g}."
+        )
+    home = found["examples"]["household"]
+    if home is not None:
+        product = " x ".join(f"(1 - {risk:.3g})" for risk in home["risks"]) + (" x ..." if home["more"] else "")
+        told["households"] = f"The household that is worst off: 1 - {product} = {home['risk']:.3g}."
+    return told
+
+
+RISK = {
+    "screen": Explanation(
+        "Risk of re-identification",
+        "An intruder knows the keys of a person and looks for the record that agrees. The more records agree, and "
+        "the more persons of the population do, the less sure the intruder can be.",
+    ),
+    "expected": Explanation(
+        "Expected re-identifications",
+        "If an intruder links every record to a person by the keys, so many links are right on average.",
+        "sum over all records of the risk of the record",
+        source="Franconi and Polettini (2004)",
+    ),
+    "largest": Explanation(
+        "Largest risk of a record",
+        "The probability that the intruder is right about the record that is worst off. The threshold is what you "
+        "accept for a single record; 0.09 is common for public releases.",
+        "1/f for a file of the whole population, the expected 1/F for a sample, where f records and F persons of "
+        "the population agree on the keys",
+        source="Franconi and Polettini (2004)",
+    ),
+    "uniques": Explanation(
+        "Records alone in their combination",
+        "No other record of the file has the same values of all keys. In a sample they may still have doubles in "
+        "the population.",
+        "number of records with f = 1",
+    ),
+    "below": Explanation(
+        "Records by the size of their group",
+        "A group are the records with the same values of all keys. An intruder who finds a person's group has to "
+        "guess among its members. A file in which nobody is in a group of fewer than k is k-anonymous.",
+        "number of records with f < k",
+        source="Samarati (2001); Sweeney (2002)",
+    ),
+    "half": Explanation(
+        "The worst combinations",
+        "Combinations of key values by how much their records add to the expected re-identifications. Few that carry "
+        "half of it can be treated one by one; many call for a method that changes all records.",
+        "risk of a record x records with the combination, as a share of the sum over all",
+    ),
+    "households": Explanation(
+        "Risk through the household",
+        "Who finds one member of a household has found the others, if it can be seen who lives together.",
+        "risk of a household = 1 - product over its members of (1 - risk of the member)",
+        source="Templ, Kowarik and Meindl (2015)",
+    ),
+    "causes": Explanation(
+        "What causes it",
+        "Records by their risk, and which keys give them away: what each key adds for an intruder who knows all "
+        "others, and which keys take part in the smallest combinations that occur only once (special uniques, SUDA).",
+        source="Elliot, Manning and Ford (2002)",
+    ),
+    "advice": Explanation(
+        "What would lower the risk",
+        "Single changes of the original, each tried on the file: what it does to the expected re-identifications, "
+        "and how much of the information (entropy) of the key it costs.",
+    ),
+    "entropy": Explanation(
+        "Information lost",
+        "The part of the entropy of the keys that is gone after the change.",
+        "H(keys before | keys after) / H(keys before), in %",
+    ),
+    "attacks": Explanation(
+        "Attacks",
+        "Each attack plays an intruder against the table where you are in the history, and counts how often it "
+        "succeeds. Tick what the intruder knows; without a tick these are the declared keys. Each finding below opens "
+        "its scenario, its formula and an example from this file.",
+    ),
+}

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import microveil as mv
-from microveil.errors import ParameterError, brief
-from microveil.units import percentage
+from microveil.applications import ParameterError, brief, percentage
 from microveil.workbench.history import CANCELLED, FAILED, SEARCH, STUDY, WAITING, Exploration, Node
 from microveil.workbench.jobs import Outcome
 
@@ -89,6 +88,11 @@ class Exploring:
         explorations = self.bench.history.explorations.values()
         return [one for one in explorations if self._table(one) == node.table][::-1]
 
+    def design(self, name: str) -> dict[str, Any] | None:
+        """A study as its file would say it, once that is known."""
+        found: dict[str, Any] | None = self.bench.workspace.result(f"design:{name}")
+        return found
+
     def count(self, name: str) -> int:
         return len(self._tried(name))
 
@@ -124,8 +128,11 @@ class Exploring:
         request = {**bench.request(one.kind, node), "exploration": one.name, "asked": one.asked}
         self.tried[one.name] = []
 
-        def noticed(spot: list[Any]) -> None:
-            self.tried[one.name].append(spot)
+        def noticed(told: Any) -> None:
+            if isinstance(told, dict):
+                bench.keep(f"design:{one.name}", told)
+                return
+            self.tried[one.name].append(told)
             now = time.monotonic()
             if now - self._shown >= _PAUSE:  # pages look again
                 self._shown = now

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import microveil as mv
-from microveil.progress import Progress
-from microveil.randomness import draw_seed, plain_seed
+from microveil.applications import Progress, draw_seed, plain_seed
 
 Request = Mapping[str, Any]
 Notice = Callable[[Any], None]
@@ -20,6 +19,7 @@ def study(request: Request, data: mv.Microdata, folder: Path, progress: Progress
     goes on."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     design = design_of(request["asked"], data)
+    notice(design)
     found = mv.run_study(design, data, out=folder, progress=progress, seen=_looking_on(notice))
     members = [_member(result, None) for result in sorted(found.results, key=lambda one: one.score)[:_MOST_MEMBERS]]
     failed = len(found.failures)

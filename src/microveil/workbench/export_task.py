@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import microveil as mv
-from microveil.errors import DataError
-from microveil.progress import Part, Progress
+from microveil.applications import DataError, Part, Progress
 from microveil.workbench.recipes import command_file, protect_command, script_file
 
 

@@ -22,6 +22,7 @@ WAITING, RUNNING = "waiting", "running"
 SHORT, LONG = "short", "long"
 _GRACE = {SHORT: 3.0, LONG: 30.0}  # seconds that a task has to notice that it is cancelled; a search keeps its best
 _DIED = "the process that did the work ended unexpectedly, perhaps for lack of memory; the history is as it was before"
+_LOOK = 0.2  # seconds after which it is looked whether the work was cancelled
 logger = logging.getLogger(__name__)
 Outcome = Mapping[str, Any]  # done: the result; failed: why; or cancelled
 
@@ -42,6 +43,7 @@ class Job:
     label: str = ""
     since: float = 0.0
     cancelled: float | None = None
+    is_over: bool = False  # its answer has come, and is being kept
 
     def to_plain(self) -> dict[str, Any]:
         """As the page shows it, with the time left as far as it can be guessed."""
@@ -110,7 +112,7 @@ class _Line:
     def cancel(self, name: str) -> bool:
         with self._lock:
             job = next((job for job in self._jobs if job.name == name), None)
-            if job is None or job.cancelled is not None:
+            if job is None or job.is_over or job.cancelled is not None:
                 return False
             job.cancelled = time.monotonic()
             if job.state == RUNNING:
@@ -155,28 +157,42 @@ class _Line:
 
     def _run(self, job: Job) -> Outcome:
         self._worker.ask({"job": job.name, **job.request})
-        while not self._closed:
-            try:
-                answer = self._worker.answers.get(timeout=0.2)
-            except queue.Empty:
-                if job.cancelled is not None and time.monotonic() - job.cancelled > self._grace:
-                    self._worker.end()
-                    return {"cancelled": True}
-                continue
-            if answer is None:
-                self._worker.end()
-                return {"cancelled": True} if job.cancelled is not None else {"failed": _DIED}
-            if answer["job"] != job.name:
-                continue
-            if "noticed" in answer:
-                if job.noticed is not None:
-                    job.noticed(answer["noticed"])
-            elif "fraction" not in answer:
-                return answer
-            else:
-                with self._lock:
-                    job.fraction, job.label = max(job.fraction, answer["fraction"]), answer["label"]
-        return {"cancelled": True}
+        with self._lock:
+            if job.cancelled is not None:  # before there was a process to tell
+                self._worker.send({"cancel": job.name})
+        outcome = None
+        while outcome is None:
+            outcome = self._next_answer(job)
+        with self._lock:
+            job.is_over = True
+            # a search keeps its best; whatever else was cancelled is not done, even if it was quicker than the cancel
+            return outcome if job.cancelled is None or job.line == LONG else {"cancelled": True}
+
+    def _next_answer(self, job: Job) -> Outcome | None:
+        """What the worker tells last; nothing as long as it goes on."""
+        if self._closed:
+            return {"cancelled": True}
+        if job.cancelled is not None and time.monotonic() - job.cancelled > self._grace:
+            self._worker.end()
+            return {"cancelled": True}
+        try:
+            answer = self._worker.answers.get(timeout=_LOOK)
+        except queue.Empty:
+            return None
+        if answer is None:
+            self._worker.end()
+            return {"cancelled": True} if job.cancelled is not None else {"failed": _DIED}
+        if answer["job"] != job.name:
+            return None
+        if "noticed" in answer:
+            if job.noticed is not None:
+                job.noticed(answer["noticed"])
+            return None
+        if "fraction" in answer:
+            with self._lock:
+                job.fraction, job.label = max(job.fraction, answer["fraction"]), answer["label"]
+            return None
+        return answer
 
 
 class Process:

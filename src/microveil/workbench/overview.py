@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import microveil as mv
-from microveil.errors import DataError, MicroveilError
-from microveil.progress import Progress, reported
+from microveil.applications import DataError, MicroveilError, Progress, reported
 
 _STEPS, _MOST_CATEGORIES, _RAREST = 24, 12, 0.01
 _ROWS_IN_GROUP = 20_000  # a page of records is read from one group or two

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from microveil.parameters import shown
+import microveil as mv
+from microveil.applications import shown, toml_of
 
 SAMPLES = {  # the fictional tables, as Python makes them
     "survey.csv": "mv.datasets.survey(2000, seed=1)",
     "meters.csv": "mv.datasets.metering(200, seed=1)",
     "network.csv": "mv.datasets.social_network(300, seed=1)",
 }
-_SAFE = {True: "safe", False: "safe.csv"}  # a graph is written to a folder
+_ROLES_OF_ONE = ("weight", "household")
 
 
 @dataclass(frozen=True)
@@ -33,25 +34,25 @@ class Recipe:
     own: bool = True
 
     def python_of_data(self) -> str:
-        return f"import microveil as mv\n\n{self._read()}\nprint(mv.describe(data))"
+        return f"{self._begin()}\nprint(mv.describe(data))"
 
     def shell_of_data(self) -> str:
         return f"microveil describe {self._table()}"
 
-    def python_of_risk(self, threshold: float, *, masked: bool) -> str:
-        if masked:
-            how = f"attacks='informed', score='worst', threshold={threshold:g}"
-            return f"found = mv.assess(data, release, {how})\nprint(found)"
-        return f"found = mv.risk_of_file(data, threshold={threshold:g})\nprint(found)"
+    def python_of_risk(self, threshold: float, steps: Sequence[Mapping[str, Any]]) -> str:
+        if not steps:
+            return f"{self._begin()}\nfound = mv.risk_of_file(data, threshold={threshold:g})\nprint(found)"
+        how = f"attacks='informed', score='worst', threshold={threshold:g}"
+        return f"{self.python_of_steps(steps)}\nfound = mv.assess(data, release, {how})\nprint(found)"
 
-    def shell_of_risk(self, threshold: float, *, masked: bool) -> str:
-        if masked:
-            safe, graph = _SAFE[bool(self.graph)], f" --graph {shlex.quote(self.graph)}" if self.graph else ""
-            return (
-                f"microveil assess {shlex.quote(self.file)} {safe}{graph} \\\n"
-                f"  --attacks informed --score worst --threshold {threshold:g}"
-            )
-        return f"microveil risk {self._table()} \\\n  --threshold {threshold:g}"
+    def shell_of_risk(self, threshold: float, steps: Sequence[Mapping[str, Any]]) -> str:
+        if not steps:
+            return f"microveil risk {self._table()} \\\n  --threshold {threshold:g}"
+        graph = f" --graph {shlex.quote(self.graph)}" if self.graph else ""
+        return (
+            f"{self.shell_of_steps(steps)}\nmicroveil assess {shlex.quote(self.file)} {self._safe}{graph} \\\n"
+            f"  --attacks informed --score worst --threshold {threshold:g}"
+        )
 
     def python_of_steps(self, steps: Sequence[Mapping[str, Any]]) -> str:
         """The steps as a plan; the seed is drawn, as long as none is given."""
@@ -61,24 +62,54 @@ class Recipe:
             attributes = step.get("attributes")
             among = "" if attributes is None else f", {tuple(attributes)!r}"
             lines.append(f"    mv.Step({step['method']!r}, {{{given}}}{among}),")
-        saved = f"release.save({_SAFE[bool(self.graph)]!r})"
-        return "\n".join(["plan = mv.Plan((", *lines, "))", "release = mv.protect(data, plan)", saved])
+        saved = f"release.save({self._safe!r})"
+        return "\n".join([self._begin(), "plan = mv.Plan((", *lines, "))", "release = mv.protect(data, plan)", saved])
 
     def shell_of_steps(self, steps: Sequence[Mapping[str, Any]]) -> str:
-        """One step as options; several need a plan, which the export has."""
-        safe = _SAFE[bool(self.graph)]
+        """One step as options, several as a plan."""
         if len(steps) != 1:
-            graph = f" --graph {shlex.quote(self.graph)}" if self.graph else ""
-            return f"microveil protect {shlex.quote(self.file)}{graph} \\\n  --plan plan.toml --out {safe}"
+            plan = mv.Plan(tuple(map(mv.Step.from_plain, steps))).to_toml()
+            return (
+                f"{_file('plan.toml', plan)}microveil protect {self._table()} \\\n  --plan plan.toml --out {self._safe}"
+            )
         (step,) = steps
         settings = "".join(f" \\\n  --set {shlex.quote(f'{n}={shown(v)}')}" for n, v in step["parameters"].items())
         attributes = step.get("attributes")
         among = f" \\\n  --attributes {shlex.quote(','.join(attributes))}" if attributes else ""
-        return f"microveil protect {self._table()} \\\n  --method {step['method']}{settings}{among} \\\n  --out {safe}"
+        options = f"--method {step['method']}{settings}{among}"
+        return f"microveil protect {self._table()} \\\n  {options} \\\n  --out {self._safe}"
+
+    def python_of_study(self, asked: Mapping[str, Any]) -> str:
+        among = f"methods={asked['methods']!r}, strengths={asked['strengths']}"
+        return "\n".join([
+            self._begin(),
+            f"plans = mv.good_plans(data, {asked['attributes'] or None!r}, {among})",
+            "steps = lambda plan: [",
+            "    {'name': step.method, 'attributes': list(step.attributes),",
+            "     'set': {name: value for name, value in step.to_plain()['parameters'].items() if value is not None}}",
+            "    for step in plan.steps if step.attributes",
+            "]",
+            f"design = {{'repeats': {asked['repeats']}, 'attacks': 'informed', 'score': 'worst',",
+            "          'method': [{'label': plan.label, 'steps': steps(plan)} for plan in plans]}",
+            "found = mv.run_study(design, data, out='studied')",
+            "print(found)",
+        ])  # fmt: skip
+
+    def shell_of_study(self, design: Mapping[str, Any] | None) -> str:
+        """The study as its file says it, once the worker has told which plans it compares."""
+        if design is None:
+            return ""
+        table = {"data": self.file, "schema": self.schema, "series": "" if self.schema else self.series}
+        table = {name: text for name, text in {**table, "graph": self.graph}.items() if text}
+        roles = {
+            name: names[0] if name in _ROLES_OF_ONE else list(names) for name, names in self.declared.items() if names
+        }
+        file = _file("study.toml", toml_of({**table, **roles, **design}))
+        return f"{file}microveil study study.toml --out studied"
 
     def python_of_search(self, asked: Mapping[str, Any]) -> str:
         given = "".join(f", {name}={value!r}" for name, value in asked.items())
-        return f"found = mv.search(data{given}, out='found')\nprint(found)\nplan = found.study.plan()"
+        return f"{self._begin()}\nfound = mv.search(data{given}, out='found')\nprint(found)\nplan = found.study.plan()"
 
     def shell_of_search(self, asked: Mapping[str, Any]) -> str:
         words = []
@@ -91,6 +122,14 @@ class Recipe:
             else:
                 words.append(f"{option} {value}")
         return " \\\n  ".join([f"microveil search {self._table()}", *words, "--out found"])
+
+    @property
+    def _safe(self) -> str:
+        """A graph is written to a folder."""
+        return "safe" if self.graph else "safe.csv"
+
+    def _begin(self) -> str:
+        return f"import microveil as mv\n\n{self._read()}"
 
     def _read(self) -> str:
         if self.source == "sample":
@@ -110,6 +149,11 @@ class Recipe:
         words += [f"--series {shlex.quote(self.series)}"] if self.series and not self.schema else []
         words += [f"--graph {shlex.quote(self.graph)}"] if self.graph else []
         return " \\\n  ".join(words)
+
+
+def _file(name: str, content: str) -> str:
+    """The command that writes a short file."""
+    return f"cat > {name} <<'END'\n{content.rstrip()}\nEND\n"
 
 
 _SCRIPT = '''"""Make the release {release} again from {file} and the plan beside this script.

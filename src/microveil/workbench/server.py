@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import socket
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
-from microveil.errors import MicroveilError, ParameterError
+from microveil.applications import MicroveilError, ParameterError
 
 _HERE = "127.0.0.1"
 _LAST_PORT = 65_535
@@ -20,8 +21,9 @@ def serve(folder: Path, port: int, told: Callable[[str], None], *, opening: bool
     try:
         import uvicorn
 
-        from microveil.workbench.app import application
+        from microveil.workbench.app import Pages
         from microveil.workbench.bench import Bench
+        from microveil.workbench.guard import Guard
     except ModuleNotFoundError as problem:
         if problem.name not in ("starlette", "uvicorn"):
             raise
@@ -32,16 +34,21 @@ def serve(folder: Path, port: int, told: Callable[[str], None], *, opening: bool
     token = secrets.token_urlsafe(32)
     port = listening.getsockname()[1]
     address = f"http://{_HERE}:{port}/?token={token}"
+    pages = Pages(bench)
+    # what goes wrong is logged by the pages, without its text, which may hold values of records
+    level = "error" if os.environ.get("MICROVEIL_DEBUG") else "critical"
     config = uvicorn.Config(
-        application(bench, port, token), log_level="warning", access_log=False, server_header=False, date_header=False,
+        Guard(pages.app(), port, token), log_level=level, access_log=False, server_header=False, date_header=False,
         timeout_graceful_shutdown=2, lifespan="on", ws="none", proxy_headers=False, log_config=None,
     )  # fmt: skip
+    server = uvicorn.Server(config)
+    pages.is_ending = lambda: server.should_exit
     told(address)
     if opening:
         webbrowser.open(address)
     try:
         with contextlib.suppress(KeyboardInterrupt):  # that is how it is ended
-            uvicorn.Server(config).run(sockets=[listening])
+            server.run(sockets=[listening])
     finally:
         bench.jobs.close()
 

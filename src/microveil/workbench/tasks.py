@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 import microveil as mv
-from microveil.errors import DataError, FileError
-from microveil.progress import Part, Progress
-from microveil.randomness import check_seed
+from microveil.applications import DataError, FileError, Part, Progress, check_seed
 from microveil.workbench import exploring_tasks
 from microveil.workbench.export_task import export
 from microveil.workbench.overview import overview, write_records
@@ -30,6 +28,7 @@ SAMPLES = {"survey.csv": lambda: mv.datasets.survey(2000, seed=1),
            "meters.csv": lambda: mv.datasets.metering(200, seed=1),
            "network.csv": lambda: mv.datasets.social_network(300, seed=1)}  # fmt: skip
 _WORST, _SHOWN_RECORDS, _MOST_PICTURES = 8, 10, 12
+_MOST_MEMBERS = 12  # of a household that is an example
 _PREVIEWED, _MOST_PREVIEWED = 400, 8  # records of the sample for previews, and those shown before and after
 _MOST_ADVICE_SECONDS = 30.0
 Request = Mapping[str, Any]
@@ -147,7 +146,8 @@ class Worker:
             "summary": {**found.summary.to_plain(), "share": found.summary.share},
             "below": {str(k): found.below(k) for k in (2, 3, 5, 10)},
             "households": found.to_plain()["households"],
-            "combinations": _worst(found, table), "carrying_half": found.combinations.carrying(0.5),
+            "combinations": _worst(found, table), "examples": _examples(found, table),
+            "carrying_half": found.combinations.carrying(0.5),
             "pictures": pictures,
         }  # fmt: skip
 
@@ -306,6 +306,25 @@ def _worst(found: mv.FileRisk, table: mv.Microdata) -> list[dict[str, Any]]:
         rows.append({"values": values, "records": int(ranked.records[place - 1]), "expected": expected,
                      "percent": 100 * expected / total if total else 0.0})  # fmt: skip
     return rows
+
+
+def _examples(found: mv.FileRisk, table: mv.Microdata) -> dict[str, Any]:
+    """The record and the household that are worst off, to show how their risk comes about."""
+    shown: dict[str, Any] = {"record": None, "household": None}
+    if not len(found.per_record):
+        return shown
+    record = int(np.argmax(found.per_record))
+    shown["record"] = {
+        "values": [_text(table, name, record) for name in found.keys[:_WORST]],
+        "records": int(found.frequencies[record]), "risk": float(found.per_record[record]),
+        "population": None if found.population is None else float(found.population[record]),
+    }  # fmt: skip
+    if found.household is not None and found.household_risk is not None:
+        member = int(np.argmax(found.household_risk))
+        risks = found.per_record[found.household == found.household[member]]
+        shown["household"] = {"risks": risks[:_MOST_MEMBERS].tolist(), "more": len(risks) > _MOST_MEMBERS,
+                              "risk": float(found.household_risk[member])}  # fmt: skip
+    return shown
 
 
 def _text(table: mv.Microdata, name: str, record: int) -> str:

@@ -15,8 +15,8 @@ import threading
 import time
 from typing import IO, Any
 
-from microveil.errors import Cancelled, MicroveilError, is_near_memory_limit, is_short_of_memory
-from microveil.microdata.files.isolation import taken_stdout
+import microveil as mv
+from microveil.applications import MicroveilError, is_near_memory_limit, is_short_of_memory, taken_stdout
 from microveil.workbench.tasks import Worker
 
 _PAUSE = 0.1  # seconds between two reports of progress
@@ -41,7 +41,7 @@ def _outcome(worker: Worker, request: dict[str, Any], cancelled: set[str], answe
     def progress(fraction: float, label: str, /) -> None:
         nonlocal last
         if request["job"] in cancelled:
-            raise Cancelled("cancelled")
+            raise mv.Cancelled("cancelled")
         now = time.monotonic()
         if now - last >= _PAUSE:
             last = now
@@ -52,7 +52,7 @@ def _outcome(worker: Worker, request: dict[str, Any], cancelled: set[str], answe
 
     try:
         return {"done": worker.run(request, progress, notice)}
-    except Cancelled:
+    except mv.Cancelled:
         return {"cancelled": True}
     except MicroveilError as problem:
         return {"failed": str(problem)}

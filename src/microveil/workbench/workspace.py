@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from microveil.errors import FileError
+from microveil.applications import FileError
 
 _DATABASE = "history.sqlite"
 _OWN = (_DATABASE, f"{_DATABASE}-wal", f"{_DATABASE}-shm", "tables", "releases", "exports", "uploads", "explorations")

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import microveil as mv
-from microveil.display import number
-from microveil.microdata.files.formats import FORMATS
+from microveil.applications import FORMATS, number
 from microveil.workbench import explanations
 from microveil.workbench.bench import KINDS, ROLES, Bench
 from microveil.workbench.describing import LEVELS, MISSING, form_of
@@ -34,7 +33,8 @@ def data(bench: Bench, page: int, chosen: str) -> dict[str, Any]:
     page = min(max(1, page), pages)
     detail = None if found is None else _detail(original, found["rows"], chosen, schema)
     return {
-        **shown, "rows": None if found is None else [_row(row, schema) for row in found["rows"]],
+        **shown, "explained": explanations.DATA if found is None else explanations.of_data(found["rows"], count),
+        "rows": None if found is None else [_row(row, schema) for row in found["rows"]],
         "heading": "" if found is None else found["heading"], "kinds": KINDS, "roles": ROLES,
         "names": names, "records": records, "page": page, "pages": pages, "first": (page - 1) * _PAGE + 1,
         "count": count, "masked": here.is_masked, "has_keys": bool(schema.keys), "detail": detail, "missing": MISSING,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import microveil as mv
+from microveil.applications import shown
 from microveil.workbench.bench import KINDS, ROLES, Bench
 from microveil.workbench.history import START, Node
 from microveil.workbench.recipes import Recipe
@@ -22,7 +23,8 @@ def frame(bench: Bench, screen: str) -> dict[str, Any]:
         "screen": screen, "version": bench.version, "here": here, "table": table, "chips": history.chips(),
         "undo": history.undone, "redo": history.redone, "tree": list(history.tree()) if here else [],
         "failure": bench.last_failure, "workspace": str(bench.workspace.folder), "jobs": bench.jobs.listed(),
-        "files": {name: one.file for name, one in history.tables.items()},
+        "schema_file": "" if table is None else _schema_name(table.file),
+        "files": {name: one.file for name, one in history.tables.items()}, "words_of": words_of,
     }  # fmt: skip
 
 
@@ -51,6 +53,20 @@ def named_attributes(bench: Bench, node: Node) -> list[str]:
         return [attribute.name for attribute in schema if not attribute.is_administrative]
     names = [row["name"] for row in found["rows"]]
     return [name for name in names if name not in schema or not schema[name].is_administrative]
+
+
+def words_of(node: Node) -> str:
+    """What a step of the history did, in a line."""
+    if node.kind == START:
+        return "the table as it was loaded"
+    if not node.is_masked:
+        return "described otherwise"
+    return ", then ".join(_step_words(step) for step in node.steps)
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    settings = "".join(f" {name}={shown(value)}" for name, value in step["parameters"].items())
+    return f"{step['method']}{settings}" + (f" on {', '.join(step['attributes'])}" if step.get("attributes") else "")
 
 
 def named_keys(bench: Bench) -> list[str]:

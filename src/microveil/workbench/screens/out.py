@@ -22,7 +22,8 @@ def out(bench: Bench) -> dict[str, Any]:
     table, recipe = bench.history.tables[here.table], recipe_of(bench, here)
     exporting = bench.jobs.is_asked(task="export", node=here.name)
     return {
-        **shown, "endings": GRAPHS_WRITABLE if table.graph else WRITABLE, "exporting": exporting,
+        **shown, "explained": {**explanations.of_map(measures, here.title), **explanations.OUT},
+        "endings": GRAPHS_WRITABLE if table.graph else WRITABLE, "exporting": exporting,
         "open": still_open(bench, here, measures),
         "stem": f"{table.file.split('.')[0]}-safe",
         "python": recipe.python_of_steps(here.steps), "shell": recipe.shell_of_steps(here.steps),

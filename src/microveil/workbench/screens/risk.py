@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import microveil as mv
-from microveil.display import number
+from microveil.applications import number
 from microveil.workbench import explanations
 from microveil.workbench.bench import Bench
 from microveil.workbench.screens.frame import named_attributes, named_keys, recipe_of
@@ -23,15 +23,15 @@ def risk(bench: Bench) -> dict[str, Any]:
     among = named_attributes(bench, here)
     recipe = recipe_of(bench, here)
     return {
-        "explained": explanations.of_risk(found), "found": found, "measures": measures,
+        "explained": explanations.of_risk(found, measures), "found": found, "measures": measures,
         "numbers": None if found is None or "failed" in found else _numbers(found, measures),
-        "threshold": bench.threshold, "attacks": bench.attacks(here), "offered": _attacks(), "among": among,
+        "threshold": bench.threshold, "attacks": bench.attacks(here), "offered": attacks(), "among": among,
         "keys": named_keys(bench) or among, "declared": bool(schema.keys),
         "running": bench.jobs.is_asked(task="risk", node=here.name),
         "advice": bench.advice(original), "advising": bench.jobs.is_asked(task="advise", node=original.name),
         "advisable": schema.panel is None and not bench.history.tables[here.table].graph,
-        "python": recipe.python_of_risk(bench.threshold, masked=here.is_masked),
-        "shell": recipe.shell_of_risk(bench.threshold, masked=here.is_masked),
+        "python": recipe.python_of_risk(bench.threshold, here.steps),
+        "shell": recipe.shell_of_risk(bench.threshold, here.steps),
     }  # fmt: skip
 
 
@@ -55,5 +55,6 @@ def _numbers(found: Mapping[str, Any], measures: Mapping[str, Any] | None) -> li
 
 
 @cache
-def _attacks() -> list[dict[str, Any]]:
+def attacks() -> list[dict[str, Any]]:
+    """Every attack of the registry as it describes itself."""
     return [mv.registry.describe("attack", name) for name in mv.registry.names("attack")]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import microveil as mv
 from microveil.workbench import explanations
 from microveil.workbench.bench import Bench
-from microveil.workbench.history import DONE, PLANNED, SEARCH, Exploration, Node
-from microveil.workbench.screens.frame import named_attributes, named_keys, recipe_of
+from microveil.workbench.history import DONE, PLANNED, STUDY, Exploration, Node
+from microveil.workbench.recipes import Recipe
+from microveil.workbench.screens.frame import named_attributes, named_keys, recipe_of, words_of
 from microveil.workbench.screens.trying import methods
 
 
@@ -42,25 +44,67 @@ def map_of(bench: Bench, one: str, other: str, row: str, column: str) -> dict[st
     chosen = next((c for c in candidates if c.node.name == one), None)
     second = next((c for c in candidates if c.node.name == other), None)
     sides = [_side(bench, c, row, column) for c in (chosen, second) if c is not None and c.is_made]
-    steps = list((chosen.node if chosen else here).steps)
     recipe = recipe_of(bench, here)
     found = bench.overview()
     front, knee = _front(candidates)
-    newest = next((e for e in bench.exploring.of_table(here) if e.kind == SEARCH), None)
-    if chosen is None and newest is not None:
-        code = recipe.python_of_search(newest.asked), recipe.shell_of_search(newest.asked)
-    else:
-        code = (recipe.python_of_steps(steps), recipe.shell_of_steps(steps)) if steps else ("", "")
+    code = _code(bench, recipe, here, chosen)
     return {
-        **shown, "candidates": candidates, "chart": _chart(bench, candidates, spots, here), "front": front,
+        **shown, "candidates": candidates,
+        "notes": {c.node.name: _notes(c, front, knee, bounds) for c in candidates},
+        "chart": _chart(bench, candidates, spots, here), "front": front,
         "bounds": bounds, "knee": knee, "threshold": bench.threshold, "tried": len(spots),
         "one": chosen, "other": second, "sides": sides, "row": row, "column": column,
         "unfinished": [node for node in bench.history.candidates() if node.state not in (DONE, PLANNED)],
         "explorations": [_exploration(bench, e) for e in bench.exploring.of_table(here)],
         "methods": [] if found is None else _offered(found["fits"]),
         "attributes": named_attributes(bench, here), "keys": named_keys(bench),
-        "python": code[0], "shell": code[1],
+        "python": code[0], "shell": code[1], "explained": _explained(bench, candidates, front, knee, chosen),
     }  # fmt: skip
+
+
+def _code(bench: Bench, recipe: Recipe, here: Node, chosen: Candidate | None) -> tuple[str, str]:
+    """The candidate that was chosen, or else the newest study or search; without any, a search that could be made."""
+    explorations = bench.exploring.of_table(here)
+    steps = chosen.node.steps if chosen is not None else () if explorations else here.steps
+    if steps:
+        return recipe.python_of_steps(steps), recipe.shell_of_steps(steps)
+    if explorations and explorations[0].kind == STUDY:
+        asked, design = explorations[0].asked, bench.exploring.design(explorations[0].name)
+        return recipe.python_of_study(asked), recipe.shell_of_study(design)
+    asked = explorations[0].asked if explorations else {"budget": "10m"}
+    return recipe.python_of_search(asked), recipe.shell_of_search(asked)
+
+
+def _explained(
+    bench: Bench, candidates: list[Candidate], front: set[str], knee: str | None, chosen: Candidate | None
+) -> dict[str, explanations.Explanation]:
+    """The numbers of the map with an example, and what each mark says when it is pointed at."""
+    made = [c for c in candidates if c.is_made]
+    wanted = [c for c in made if c == chosen] + [c for c in made if c.node == bench.history.here] + made
+    measures, title = (bench.measures(wanted[0].node), wanted[0].node.title) if wanted else (None, "")
+    found = explanations.of_map(measures, title)
+    marks = {
+        f"mark-{c.node.name}": explanations.of_candidate(
+            c.node.title, words_of(c.node), c.loss, c.risk, _notes(c, front, knee, bench.history.bounds)
+        )
+        for c in candidates
+    }
+    return {**found, **marks}
+
+
+def _notes(candidate: Candidate, front: set[str], knee: str | None, bounds: Mapping[str, float]) -> list[str]:
+    """Where a candidate stands among the others."""
+    name, told = candidate.node.name, []
+    if name == knee:
+        told.append("knee")
+    elif name in front:
+        told.append("front")
+    if not candidate.is_made:
+        told.append("measured, not made")
+    values = {"risk": candidate.risk, "loss": candidate.loss}
+    if any(name in bounds and value > bounds[name] for name, value in values.items()):
+        told.append("outside your bounds")
+    return told
 
 
 def measured(bench: Bench) -> list[Candidate]:

@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any
 
 import microveil as mv
-from microveil.display import number
-from microveil.errors import MicroveilError
+from microveil.applications import MicroveilError, number
 from microveil.workbench import explanations
 from microveil.workbench.bench import Bench, set_parameters
 from microveil.workbench.explanations import Explanation

@@ -1,13 +1,13 @@
 // Forms that are checked while one types, with a look at what they would do; rows that are changed together; files that
 // are sent.
 
-import { markEdited } from "./running.js";
+import { asked, markEdited } from "./running.js";
 
 const CHECKED_AFTER = 200; // milliseconds without another key
 const SHOWN_AFTER = 500;
 const SLOW_AGAIN = 5000;
-let asked = 0;
-let looked = 0;
+let checks = 0;
+let looks = 0;
 
 function fieldsOf(form, names) {
   return new URLSearchParams([...new FormData(form)].filter(([name]) => names.includes(name) || name.startsWith("set:")));
@@ -16,10 +16,10 @@ function fieldsOf(form, names) {
 // --- the form of a method ------------------------------------------------------------------------------------------
 
 async function check(form) {
-  const mine = ++asked;
-  const answer = await fetch("/validate", { method: "POST", body: fieldsOf(form, ["method", "attribute"]) });
-  if (!answer.ok || mine !== asked) return false;
-  const found = await answer.json();
+  const mine = ++checks;
+  const answer = await asked("/validate", { method: "POST", body: fieldsOf(form, ["method", "attribute"]) });
+  const found = answer?.ok ? await answer.json().catch(() => null) : null;
+  if (!found || mine !== checks) return false;
   for (const control of form.elements) if (control.name?.startsWith("set:")) control.removeAttribute("aria-invalid");
   for (const told of form.querySelectorAll("p.wrong")) told.hidden = true;
   document.getElementById("run").disabled = !found.ok;
@@ -36,16 +36,17 @@ async function check(form) {
 
 async function look(form) {
   const effect = document.getElementById("effect");
-  const mine = ++looked;
+  const mine = ++looks;
   effect.setAttribute("aria-busy", "true");
-  const answer = await fetch("/preview", { method: "POST", body: fieldsOf(form, ["method", "attribute"]) });
-  if (mine !== looked || !effect.isConnected) return;
-  const text = await answer.text();
+  const answer = await asked("/preview", { method: "POST", body: fieldsOf(form, ["method", "attribute"]) });
+  const text = await answer?.text().catch(() => "");
+  if (mine !== looks || !effect.isConnected) return;
+  effect.removeAttribute("aria-busy");
+  if (!text) return;
   const made = new DOMParser().parseFromString(text, "text/html");
   if (answer.ok) effect.replaceChildren(...made.body.childNodes);
   else effect.textContent = text;
-  effect.removeAttribute("aria-busy");
-  if (effect.querySelector("[data-slow]")) setTimeout(() => { if (mine === looked) look(form); }, SLOW_AGAIN);
+  if (effect.querySelector("[data-slow]")) setTimeout(() => { if (mine === looks) look(form); }, SLOW_AGAIN);
 }
 
 function watchStep(form) {

@@ -6,10 +6,12 @@ let enhance = () => {};
 
 const running = document.getElementById("running");
 const idle = document.getElementById("idle");
+const calm = [...idle.childNodes]; // what it says as long as nothing is wrong
 
 function clock(seconds) {
-  const minutes = Math.floor(seconds / 60);
-  return `${String(minutes).padStart(2, "0")}:${String(seconds % 60).padStart(2, "0")}`;
+  const parts = [Math.floor(seconds / 60) % 60, seconds % 60];
+  if (seconds >= 3600) parts.unshift(Math.floor(seconds / 3600));
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
 function element(name, text, properties = {}) {
@@ -47,8 +49,17 @@ function show(jobs) {
   for (const gone of there.values()) gone.remove();
 }
 
+// the answer, or nothing where there is none: the page is being left, or the workbench was ended
+export async function asked(address, options) {
+  try {
+    return await fetch(address, options);
+  } catch {
+    return null;
+  }
+}
+
 function send(address, fields) {
-  return fetch(address, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
+  return asked(address, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
 }
 
 export function markEdited(is = true) {
@@ -60,6 +71,7 @@ export function listen(afterwards) {
   const events = new EventSource("/events");
   events.onmessage = (message) => {
     const state = JSON.parse(message.data);
+    if (idle.childNodes[0] !== calm[0]) idle.replaceChildren(...calm);
     show(state.jobs);
     if (state.version !== version) changed(state.version);
   };
@@ -76,32 +88,46 @@ export function listen(afterwards) {
 let edited = false; // a form was begun: what is typed must stay
 let following = Promise.resolve();
 
+const isBusy = () => edited || document.querySelector("dialog[open]") !== null;
+
 function changed(now) {
   version = now;
-  const busy = edited || document.querySelector("dialog[open]");
-  if (busy && !document.querySelector("[data-live]")) document.getElementById("changed").hidden = false;
-  else following = following.then(busy ? followLive : follow);
+  following = following.then(follow);
 }
 
-async function fetched() {
-  const answer = await fetch(location.href);
-  return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+async function follow() {
+  const answer = await asked(location.href);
+  const text = answer?.ok ? await answer.text().catch(() => "") : "";
+  if (!text) return; // the next change tries again
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  // a form may have been begun while the page was fetched, so it is looked only now
+  if (isBusy()) showLive(fresh);
+  else showAll(fresh);
 }
 
 // where a form was begun, only the parts that show what happens are replaced
-async function followLive() {
-  const fresh = await fetched();
-  if (!fresh) return;
-  for (const old of document.querySelectorAll("[data-live]")) {
+function showLive(fresh) {
+  const live = document.querySelectorAll("main [data-live]");
+  if (!live.length) document.getElementById("changed").hidden = false;
+  const around = live.length ? ["top", "aside"] : ["top"]; // marks of the map are explained at the side
+  for (const old of [...around.map((name) => document.getElementById(name)), ...live]) {
     const made = fresh.getElementById(old.id);
     if (made) old.replaceChildren(...made.childNodes);
   }
 }
 
-async function follow() {
-  const fresh = await fetched();
-  if (!fresh) return;
-  const focus = document.activeElement?.id;
+// how a control is found again on the page that takes the place of this one
+function addressOf(control) {
+  if (!control || control === body) return "";
+  if (control.id) return `#${CSS.escape(control.id)}`;
+  const given = ["name", "value", "aria-label", "href", "data-opens", "data-explains"].filter((name) => control.hasAttribute(name));
+  if (!given.length) return "";
+  return control.localName + given.map((name) => `[${name}="${CSS.escape(control.getAttribute(name))}"]`).join("");
+}
+
+function showAll(fresh) {
+  const focus = addressOf(document.activeElement);
+  const scrolled = [...document.querySelectorAll("main .scroll")].map((one) => [addressOf(one), one.scrollLeft, one.scrollTop]);
   const open = new Set([...document.querySelectorAll("main details[open] > summary")].map((one) => one.textContent));
   for (const name of ["top", "main", "aside", "history"]) {
     const [old, made] = [document.getElementById(name), fresh.getElementById(name)];
@@ -111,9 +137,9 @@ async function follow() {
   for (const summary of document.querySelectorAll("main details > summary")) {
     if (open.has(summary.textContent)) summary.parentElement.open = true;
   }
-  if (focus) document.getElementById(focus)?.focus();
+  for (const [address, left, top] of scrolled) if (address) document.querySelector(address)?.scrollTo({ left, top, behavior: "instant" });
+  if (focus) document.querySelector(focus)?.focus({ preventScroll: true });
   version = fresh.body.dataset.version;
   edited = false;
   enhance();
 }
-

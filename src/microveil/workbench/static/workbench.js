@@ -10,8 +10,10 @@ const body = document.body;
 // --- explanations ------------------------------------------------------------------------------------------------
 
 function explain(target) {
+  const mark = markOf(target);
   const about = target.closest?.("[data-explains]");
-  const found = about && document.getElementById(`explained-${about.dataset.explains}`);
+  const key = mark ? `mark-${nameOf(mark)}` : about?.dataset.explains;
+  const found = key && document.getElementById(`explained-${key}`);
   if (!found) return;
   for (const one of document.querySelectorAll(".explained")) one.hidden = one !== found;
 }
@@ -26,6 +28,24 @@ function fold(folded) {
   button.textContent = folded ? "‹ Explain" : "Fold ›";
   localStorage.setItem("folded", folded ? "yes" : "");
 }
+
+// --- the map ---------------------------------------------------------------------------------------------------
+
+const markOf = (target) => target.closest?.(".map svg a");
+const nameOf = (mark) => new URL(mark.href.baseVal, location.href).searchParams.get("with");
+
+// where several marks lie on each other, each click chooses the next one
+function choose(event) {
+  const under = document.elementsFromPoint(event.clientX, event.clientY).map(markOf).filter(Boolean);
+  const marks = [...new Set(under)];
+  if (event.detail === 0 || marks.length < 2) return; // by keyboard each has its own place
+  const chosen = new URL(location.href).searchParams.get("with");
+  const at = marks.findIndex((mark) => nameOf(mark) === chosen);
+  event.preventDefault();
+  location.href = marks[(at + 1) % marks.length].href.baseVal;
+}
+
+addEventListener("click", (event) => { if (markOf(event.target)) choose(event); });
 
 // --- clicks and keys ---------------------------------------------------------------------------------------------
 
