@@ -30,6 +30,7 @@ from microveil.randomness import Streams, check_seed, draw_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 OfHouseholds = Literal["table", "members", "itself"]
+OverRecords = Literal["per record", "per combination", "ordered", "neighbours", "whole table"]
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,10 @@ class Method(Parameterised, ABC):
     detaches_values: ClassVar[bool] = False
     # may set single cells to missing, such as a missing code that no other record of a group has
     suppresses: ClassVar[bool] = False
+    # what the masked cells of a record depend on, so that a table longer than memory can be masked in parts: on the
+    # record and facts of the table; on how many records have which combination of values; on the order of an attribute;
+    # on the records nearest to it; or on all of them
+    over_records: ClassVar[OverRecords] = "whole table"
     # where it masks attributes that the schema declares as ones of the household: on the table of households, on that
     # of all members apart from the other attributes, or itself, with a look at the declared level
     of_households: ClassVar[OfHouseholds] = "table"
@@ -179,6 +184,11 @@ class Method(Parameterised, ABC):
     def draws(self) -> bool:
         """Whether another seed can make another release, with the parameters as they are."""
         return self.random
+
+    @property
+    def works_over(self) -> OverRecords:
+        """What the masked cells of a record depend on, with the parameters as they are."""
+        return self.over_records
 
     @property
     def reads_confidential(self) -> bool:

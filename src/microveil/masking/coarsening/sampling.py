@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.masking.base import Masked, Method, OfHouseholds
+from microveil.masking.base import Masked, Method, OfHouseholds, OverRecords
 from microveil.masking.households import household_of
 from microveil.masking.notes import HOUSEHOLDS_DRAWN, RELEASED_AS_THEY_ARE, Note
 from microveil.masking.preparation.strata import stratum_numbers
@@ -46,6 +46,7 @@ class Sampling(Method):
     weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"
     changes_values: ClassVar[bool] = False
     of_households: ClassVar[OfHouseholds] = "itself"
+    over_records: ClassVar[OverRecords] = "per record"
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
 
     share: float = parameter(default=0.5, help="share of the records to release, rounded up", gt=0, le=1)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pydantic
 
 from microveil.errors import DataError, GuaranteeError, ParameterError
-from microveil.masking.base import Masked, Method, OfHouseholds
+from microveil.masking.base import Masked, Method, OfHouseholds, OverRecords
 from microveil.masking.guarantees import Guarantees
 from microveil.masking.households import household_of, units_of
 from microveil.masking.notes import (
@@ -97,6 +97,7 @@ class Suppress(Method):
     searched: ClassVar[Ranges] = ranges(k=Whole(2, 10))
     random: ClassVar[bool] = False
     of_households: ClassVar[OfHouseholds] = "itself"
+    over_records: ClassVar[OverRecords] = "per combination"
     quick: ClassVar = {"k": 2, "most_values": 1000}
 
     k: int = parameter(default=3, help="fewest records that share every combination of keys", ge=1, le=MOST_RECORDS)
