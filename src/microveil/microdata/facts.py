@@ -7,9 +7,9 @@ what a method asks about the whole table it asks the facts, so that it need not 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,10 @@ class Facts(ABC):
         """The values of some ranks, from 0, among the numbers of a column that are not missing."""
 
     @abstractmethod
+    def once(self, what: str, find: Callable[[], Any]) -> Any:
+        """What is found in a way of its own, by whoever asks first: it must not depend on the records at hand."""
+
+    @abstractmethod
     def next_value(self, name: str, value: float, *, up: bool) -> float | None:
         """The number of a column nearest to a value on one side of it; none where there is no other."""
 
@@ -70,10 +74,14 @@ class Facts(ABC):
 
 @dataclass(frozen=True)
 class Part:
-    """Which records of a table a part has, by their places one after the other, and what is known of all."""
+    """Which records of a table a part has, by their places one after the other, and what is known of all.
+
+    With `counts` every record stands for so many of the table, itself included, and the part for the whole.
+    """
 
     places: range
     facts: Facts
+    counts: IntArray | None = None
 
 
 class FactsAtHand(Facts):
@@ -100,6 +108,9 @@ class FactsAtHand(Facts):
         values = self._data.numbers(name).values
         present = values[~np.isnan(values)]
         return np.asarray(np.partition(present, list(ranks))[list(ranks)])
+
+    def once(self, what: str, find: Callable[[], Any]) -> Any:
+        return find()
 
     def next_value(self, name: str, value: float, *, up: bool) -> float | None:
         values = self._data.numbers(name).values

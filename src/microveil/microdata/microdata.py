@@ -222,6 +222,12 @@ class Microdata:
         return range(len(self)) if self.part is None else self.part.places
 
     @property
+    def counts(self) -> IntArray:
+        """How many records of the whole table each record stands for: itself, as a rule."""
+        counts = None if self.part is None else self.part.counts
+        return np.ones(len(self), dtype=np.int64) if counts is None else counts
+
+    @property
     def facts(self) -> Facts:
         """What is known of all records of the table."""
         if self.part is not None:

@@ -1,0 +1,327 @@
+"""Tables that may be longer than memory, with the words of those that are not: describe, protect, and what is released."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from microveil.engines.base import Engine
+from microveil.engines.masking import Job, carried_out
+from microveil.engines.scratch import moved_into_place, scratch_beside
+from microveil.engines.stored import DELIMITED, StoredTable, files_in
+from microveil.engines.stored_facts import StoredFacts
+from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
+from microveil.masking import Method, Plan
+from microveil.masking.guarantees import check_requirements
+from microveil.masking.plan import PRIVATE
+from microveil.masking.release import Provenance, file_digest, manifest_path
+from microveil.microdata import Microdata, Schema
+from microveil.microdata.equivalence_classes import equivalence_classes_of
+from microveil.microdata.frames import open_frame
+from microveil.microdata.microdata import digest_of_blocks
+from microveil.progress import Progress, parts, silent
+from microveil.randomness import draw_seed
+from microveil.registry import make
+
+EngineName = Literal["duckdb", "spark"]
+_ROLES_IN_MEMORY = ("household", "series", "node")  # whose numbers a release has anew, which needs all of them at once
+
+
+@dataclass(frozen=True)
+class LargeMicrodata:
+    """A table in files, read part by part. It has the words of `Microdata`: `schema`, `describe()`, `protect(...)`.
+
+    It is made by `open`, and should be closed, or used in a `with` statement, for its engine holds processes and, of CSV
+    files, a copy in a temporary folder.
+    """
+
+    table: StoredTable = field(repr=False)
+    schema: Schema
+    engine: Engine = field(repr=False)
+    temporary: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __enter__(self) -> LargeMicrodata:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the engine, and remove what was copied."""
+        self.engine.close()
+        if self.temporary is not None:
+            self.temporary.cleanup()
+
+    @property
+    def facts(self) -> StoredFacts:
+        return StoredFacts(self.table, self.schema, self.engine)
+
+    def digest(self, progress: Progress = silent) -> str:
+        """The digest that the same table has in memory."""
+        table, schema = self.table, self.schema
+
+        def of_part(part: int) -> str:
+            return Microdata(open_frame(table.read(part, schema.names)), schema).digest()
+
+        return digest_of_blocks(self.engine.map(of_part, len(table.pieces), progress, "reading the table"))
+
+    def equivalence_classes(self, attributes: Sequence[str] | None = None) -> Classes:
+        """How many records share the combinations of the keys, or of other attributes."""
+        names = tuple(attributes or self.schema.keys)
+        if not names:
+            raise SchemaError("no attribute is a key; name the attributes whose combinations to count")
+        counted = self.facts.counted(names)
+        data = replace(counted.data, part=replace(counted.data.part, counts=counted.counts))  # type: ignore[type-var]
+        schema = Schema(
+            [a.changed(roles=tuple(r for r in a.roles if r != "weight")) for a in data.schema], data.schema.panel
+        )
+        classes = equivalence_classes_of(replace(data, schema=schema), names)
+        return Classes(classes.frequencies, classes.counts)
+
+    def protect(
+        self,
+        plan: Plan,
+        out: str | Path,
+        *,
+        seed: int | None = None,
+        force: bool = False,
+        progress: Progress = silent,
+    ) -> LargeRelease:
+        """Mask the table as the plan says and write it to a folder of Parquet files, with its manifest beside it.
+
+        The release is that of the table in memory, cell by cell. The folder appears when it is complete.
+        """
+        return protected(self, plan, Path(out), seed=seed, force=force, progress=progress)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The distinct combinations of some attributes: how many records agree with each, and how many have it."""
+
+    frequencies: np.ndarray[Any, np.dtype[np.int64]]
+    counts: np.ndarray[Any, np.dtype[np.int64]]
+
+    @property
+    def k(self) -> int:
+        """The fewest records that share a combination."""
+        return int(self.frequencies.min(initial=np.iinfo(np.int64).max))
+
+    def records_below(self, k: int) -> int:
+        """How many records share their combination with fewer than k, themselves included."""
+        return int(self.counts[self.frequencies < k].sum())
+
+    @property
+    def unique(self) -> int:
+        """How many records are alone in their combination."""
+        return self.records_below(2)
+
+
+@dataclass(frozen=True)
+class LargeRelease:
+    """A release in a folder of Parquet files, with its provenance."""
+
+    folder: Path
+    manifest: Path
+    provenance: Provenance
+    schema: Schema
+    records: int
+    classes: Classes | None
+
+    def __len__(self) -> int:
+        return self.records
+
+    @property
+    def plan(self) -> Plan:
+        return self.provenance.plan
+
+
+def open_table(
+    paths: str | Path | Sequence[str | Path],
+    engine: EngineName = "duckdb",
+    schema: Schema | None = None,
+    *,
+    session: Any = None,
+    keys: Sequence[str] | None = None,
+    confidential: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    weight: str | None = None,
+    strata: Sequence[str] | None = None,
+) -> LargeMicrodata:
+    """A table that may be longer than memory: a folder or pattern of Parquet or CSV files with the same columns.
+
+    The order of the records is that of the files by name. Where the schema is silent, kinds are guessed by the first
+    part of the records. `session` is the Spark session of a cluster; without one, Spark runs on this machine.
+    """
+    files = files_in(paths)
+    temporary = None
+    if files[0].suffix.lower() in DELIMITED:
+        temporary = tempfile.TemporaryDirectory(prefix="microveil-")
+        files = _as_parquet(files, Path(temporary.name))
+    table = StoredTable.of_files(files)
+    if not len(table):
+        raise FileError(files[0], "the table has no records")
+    first = Microdata.of(
+        table.read(0, table.names), schema, keys=keys, confidential=confidential, identifiers=identifiers,
+        weight=weight, strata=strata,
+    )  # fmt: skip
+    for role in _ROLES_IN_MEMORY:
+        for name in first.schema.having(role):
+            raise SchemaError(
+                f"attribute '{name}' has the role {role}, whose numbers a release has anew; such tables are protected in "
+                "memory, without an engine"
+            )
+    made: Engine
+    if engine == "spark":
+        from microveil.engines.spark_engine import SparkEngine
+
+        made = SparkEngine(session)
+    elif engine == "duckdb":
+        from microveil.engines.duckdb_engine import DuckDBEngine
+
+        made = DuckDBEngine()
+    else:
+        raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
+    return LargeMicrodata(table, first.schema, made, temporary)
+
+
+def _as_parquet(files: Sequence[Path], folder: Path) -> list[Path]:
+    """CSV files read one by one, each as our own reader reads it, and written as Parquet with the types of the first."""
+    from microveil.microdata.files import read
+
+    written: list[Path] = []
+    types: pa.Schema | None = None
+    for number, file in enumerate(files):
+        data = read(file)
+        table = pa.table({name: data.arrow(name) for name in data.names})
+        if types is not None and table.schema != types:
+            if table.column_names != types.names:
+                raise FileError(file, f"has other columns than '{files[0].name}'")
+            try:
+                table = table.cast(types)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                raise FileError(file, f"has columns of other types than '{files[0].name}'") from None
+        types = table.schema
+        written.append(folder / f"{number:06d}.parquet")
+        pq.write_table(table, written[-1])
+    return written
+
+
+def protected(
+    data: LargeMicrodata, plan: Plan, out: Path, *, seed: int | None, force: bool, progress: Progress
+) -> LargeRelease:
+    """Carry out a plan on a stored table."""
+    _check_output(out, force=force)
+    if plan.shuffle or plan.new_ids:
+        raise ParameterError("records in random order and new identifiers need the whole table in memory")
+    require = check_requirements(plan.require)
+    for name in require:
+        if name != "k":
+            raise ParameterError(f"'{name}' can be required of tables in memory only; with an engine, k can")
+    methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
+    schema = data.schema if plan.schema is None else plan.schema.read_as(data.schema)
+    chosen = next((s for s in (seed, plan.seed) if s is not None), None)
+    table, engine = data.table, data.engine
+    stages = iter(parts(progress, len(methods) + 2))
+    digest = data.digest(next(stages))
+    identifiers = schema.identifiers
+    provenance = Provenance(
+        (), draw_seed() if chosen is None else chosen, digest, len(table), schema, versions={},
+        left_out=identifiers,
+    )  # fmt: skip
+    with scratch_beside(out) as scratch:
+        for number, (method, step) in enumerate(zip(methods, plan.steps, strict=True)):
+            empty = Microdata(open_frame(table.read(0, schema.names).slice(0, 0)), schema)
+            attributes = method._chosen(empty, step.attributes)
+            schema = schema.select([name for name in schema.names if name not in identifiers])
+            provenance = method.next_step(provenance, attributes)
+            streams = provenance.streams_of_step(empty, joint=method.is_joint)
+            job = Job(method, attributes, table, schema, streams, engine, scratch / f"step-{number}", next(stages))
+            done = carried_out(job)
+            table, schema = done.table, schema.replacing(*done.attributes)
+            provenance = replace(provenance, step_notes=(*provenance.step_notes, *done.notes))
+        classes = None
+        if schema.keys:
+            classes = LargeMicrodata(table, schema, engine).equivalence_classes()
+        if "k" in require:
+            if classes is None:
+                raise ParameterError("k is required, but no attribute is a key")
+            if classes.k < require["k"]:
+                raise GuaranteeError(
+                    f"the release falls short of k = {require['k']:g}: {classes.records_below(int(require['k'])):,} records "
+                    f"share their combination with fewer; the least is {classes.k:,}"
+                )
+            provenance = replace(provenance, require=require)
+        made = _write(table, schema, engine, scratch / "release", next(stages))
+        manifest = _manifest(provenance, schema, made, len(table))
+        with moved_into_place(manifest_path(out)) as unfinished:
+            unfinished.touch(mode=0o600)
+            unfinished.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            _put_in_place(scratch / "release", out)
+    return LargeRelease(out, manifest_path(out), provenance, schema, len(table), classes)
+
+
+@dataclass(frozen=True)
+class _Written:
+    digests: tuple[str, ...]
+    files: Mapping[str, str]
+
+
+def _write(table: StoredTable, schema: Schema, engine: Engine, folder: Path, progress: Progress) -> _Written:
+    """The released columns, a Parquet file for each part."""
+    folder.mkdir(mode=0o755)
+    names = schema.names
+
+    def of_part(part: int) -> tuple[str, str, str]:
+        cells = table.read(part, names)
+        file = folder / f"part-{part:06d}.parquet"
+        with moved_into_place(file) as unfinished:
+            pq.write_table(cells, unfinished, compression="zstd")
+        return Microdata(open_frame(cells), schema).digest(), file.name, file_digest(file)
+
+    made = engine.map(of_part, len(table.pieces), progress, "writing the release")
+    return _Written(tuple(d for d, _, _ in made), {name: sha for _, name, sha in made})
+
+
+def _manifest(provenance: Provenance, schema: Schema, made: _Written, records: int) -> dict[str, Any]:
+    before = provenance.schema
+    output: dict[str, Any] = {"records": records, "digest": digest_of_blocks(made.digests), "files": dict(made.files)}
+    changed = [a for a in schema if a.name not in before or a != before[a.name]]
+    if changed:
+        output["schema"] = Schema(changed).to_plain()
+    version = provenance.versions.get("microveil", "unknown")
+    return {"microveil": version, "private": PRIVATE, **provenance.to_plain(), "output": output}
+
+
+def _check_output(out: Path, *, force: bool) -> None:
+    if out.exists() and not force:
+        raise OutputExistsError(out)
+    if out.exists() and not out.is_dir():
+        raise FileError(out, "this is a file; a table that is longer than memory is written to a folder")
+    if not out.parent.is_dir():
+        raise FileError(out, f"the folder '{out.parent}' does not exist")
+
+
+def _put_in_place(made: Path, out: Path) -> None:
+    """Move the folder to its place; one that is there already goes when the new one has come."""
+    if out.exists():
+        old = made.parent / "replaced"
+        os.replace(out, old)
+        os.replace(made, out)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(made, out)
+
+
