@@ -97,7 +97,7 @@ def _keyed(seed: int, purpose: bytes, content: Any) -> int:
 
 
 def normal_of(uniform: FloatArray) -> FloatArray:
-    """Numbers from 0 to below 1 as standard normal ones, by the inverse of the normal distribution; neither end of it is
+    """Numbers from 0 to below 1 as standard normal ones, by the inverse of the normal distribution; its ends are never
     reached.
 
     >>> normal_of(np.array([0.0, 0.5, 0.975])).round(2).tolist()
@@ -128,7 +128,7 @@ class Streams:
         return np.random.Generator(np.random.Philox(key=_keyed(self.seed, b"microveil stream", [self.step, *labels])))
 
     def generator_at(self, places: range, *labels: str) -> np.random.Generator:
-        """The stream that belongs to these labels, at the number from 0 to 1 that belongs to the first of some records."""
+        """The stream that belongs to these labels, where the numbers from 0 to 1 of some records begin in it."""
         rng = self.generator(*labels)
         jump, rest = divmod(places.start, _NUMBERS_OF_A_COUNT)
         if jump:

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from microveil.engines.large import Classes, LargeMicrodata, LargeRelease, open_table
+from typing import TYPE_CHECKING
 
-__all__ = ["Classes", "LargeMicrodata", "LargeRelease", "open_table"]
+from microveil.entries import offered
+
+if TYPE_CHECKING:
+    from microveil.engines.large import Classes, LargeMicrodata, LargeRelease
+    from microveil.engines.opening import open  # noqa: A004 - the name that a user types
+
+__all__ = ["Classes", "LargeMicrodata", "LargeRelease", "open"]
+
+_HOMES = {"Classes": "large", "LargeMicrodata": "large", "LargeRelease": "large", "open": "opening"}
+__getattr__, __dir__ = offered(globals(), {name: f"{__name__}.{module}" for name, module in _HOMES.items()}, __all__)

@@ -39,7 +39,7 @@ class Engine(ABC):
         return self.map(work, pieces, progress, label)
 
     def counted(self, table: StoredTable, names: Sequence[str]) -> pa.Table | None:
-        """The combinations that occur in a file as it is, with the column `COUNT`, if the engine can count by itself."""
+        """The combinations that occur in a file as it is, with the column `COUNT`, if the engine can count them."""
         return None
 
     def check_folder(self, folder: Path) -> None:

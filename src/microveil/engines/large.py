@@ -1,4 +1,4 @@
-"""Tables that may be longer than memory, with the words of those that are not: describe, protect, and what is released."""
+"""Tables that may be longer than memory, with the words of those that are not: protect, and what is released."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from microveil.engines.base import Engine
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.scratch import moved_into_place, scratch_beside
-from microveil.engines.stored import DELIMITED, StoredTable, files_in
+from microveil.engines.stored import StoredTable
 from microveil.engines.stored_facts import StoredFacts
 from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
 from microveil.masking import Method, Plan
@@ -33,16 +32,13 @@ from microveil.progress import Progress, parts, silent
 from microveil.randomness import draw_seed
 from microveil.registry import make
 
-EngineName = Literal["duckdb", "spark"]
-_ROLES_IN_MEMORY = ("household", "series", "node")  # whose numbers a release has anew, which needs all of them at once
-
 
 @dataclass(frozen=True)
 class LargeMicrodata:
     """A table in files, read part by part. It has the words of `Microdata`: `schema`, `describe()`, `protect(...)`.
 
-    It is made by `open`, and should be closed, or used in a `with` statement, for its engine holds processes and, of CSV
-    files, a copy in a temporary folder.
+    It is made by `microveil.open`, and should be closed, or used in a `with` statement, for its engine holds processes
+    and, of CSV files, a copy in a temporary folder.
     """
 
     table: StoredTable = field(repr=False)
@@ -148,77 +144,6 @@ class LargeRelease:
         return self.provenance.plan
 
 
-def open_table(
-    paths: str | Path | Sequence[str | Path],
-    engine: EngineName = "duckdb",
-    schema: Schema | None = None,
-    *,
-    session: Any = None,
-    keys: Sequence[str] | None = None,
-    confidential: Sequence[str] | None = None,
-    identifiers: Sequence[str] | None = None,
-    weight: str | None = None,
-    strata: Sequence[str] | None = None,
-) -> LargeMicrodata:
-    """A table that may be longer than memory: a folder or pattern of Parquet or CSV files with the same columns.
-
-    The order of the records is that of the files by name. Where the schema is silent, kinds are guessed by the first
-    part of the records. `session` is the Spark session of a cluster; without one, Spark runs on this machine.
-    """
-    files = files_in(paths)
-    temporary = None
-    if files[0].suffix.lower() in DELIMITED:
-        temporary = tempfile.TemporaryDirectory(prefix="microveil-")
-        files = _as_parquet(files, Path(temporary.name))
-    table = StoredTable.of_files(files)
-    if not len(table):
-        raise FileError(files[0], "the table has no records")
-    first = Microdata.of(
-        table.read(0, table.names), schema, keys=keys, confidential=confidential, identifiers=identifiers,
-        weight=weight, strata=strata,
-    )  # fmt: skip
-    for role in _ROLES_IN_MEMORY:
-        for name in first.schema.having(role):
-            raise SchemaError(
-                f"attribute '{name}' has the role {role}, whose numbers a release has anew; such tables are protected in "
-                "memory, without an engine"
-            )
-    made: Engine
-    if engine == "spark":
-        from microveil.engines.spark_engine import SparkEngine
-
-        made = SparkEngine(session)
-    elif engine == "duckdb":
-        from microveil.engines.duckdb_engine import DuckDBEngine
-
-        made = DuckDBEngine()
-    else:
-        raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
-    return LargeMicrodata(table, first.schema, made, temporary)
-
-
-def _as_parquet(files: Sequence[Path], folder: Path) -> list[Path]:
-    """CSV files read one by one, each as our own reader reads it, and written as Parquet with the types of the first."""
-    from microveil.microdata.files import read
-
-    written: list[Path] = []
-    types: pa.Schema | None = None
-    for number, file in enumerate(files):
-        data = read(file)
-        table = pa.table({name: data.arrow(name) for name in data.names})
-        if types is not None and table.schema != types:
-            if table.column_names != types.names:
-                raise FileError(file, f"has other columns than '{files[0].name}'")
-            try:
-                table = table.cast(types)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                raise FileError(file, f"has columns of other types than '{files[0].name}'") from None
-        types = table.schema
-        written.append(folder / f"{number:06d}.parquet")
-        pq.write_table(table, written[-1])
-    return written
-
-
 def protected(
     data: LargeMicrodata, plan: Plan, out: Path, *, seed: int | None, force: bool, progress: Progress
 ) -> LargeRelease:
@@ -259,9 +184,10 @@ def protected(
             if classes is None:
                 raise ParameterError("k is required, but no attribute is a key")
             if classes.k < require["k"]:
+                below = classes.records_below(int(require["k"]))
                 raise GuaranteeError(
-                    f"the release falls short of k = {require['k']:g}: {classes.records_below(int(require['k'])):,} records "
-                    f"share their combination with fewer; the least is {classes.k:,}"
+                    f"the release falls short of k = {require['k']:g}: {below:,} records share their combination with "
+                    f"fewer; the least is {classes.k:,}"
                 )
             provenance = replace(provenance, require=require)
         made = _write(table, schema, engine, scratch / "release", next(stages))
@@ -323,5 +249,3 @@ def _put_in_place(made: Path, out: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
     else:
         os.replace(made, out)
-
-

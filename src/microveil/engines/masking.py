@@ -7,7 +7,7 @@ What is done to a part is the method's own work, the same that it does to a tabl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.engines.base import Engine
-from microveil.engines.stored import Piece, StoredTable, row_numbers, write_part
+from microveil.engines.stored import StoredTable, file_of, row_numbers, write_part
 from microveil.engines.stored_facts import StoredFacts, refuse_what_differs_by_part
 from microveil.errors import DataError, ParameterError
 from microveil.masking import Method
@@ -81,7 +81,7 @@ def carried_out(job: Job) -> Done:
     way = ways.get(job.method.works_over)
     if way is None:
         raise ParameterError(
-            f"{job.method.name} with these parameters has to see all records at once, so it cannot mask a table that is "
+            f"{job.method.name} with these parameters has to see all records at once, so it cannot mask a table "
             "longer than memory; protect it without an engine, or use a method that masks record by record"
         )
     refuse_what_differs_by_part(job.table, job.schema, job.attributes)
@@ -115,12 +115,8 @@ def per_record(job: Job) -> Done:
     notes = added_up([part.notes for part in done])
     if sum(part.released for part in done) == len(table):
         return Done(table.with_newer(folder, types), tuple(changed.values()), notes)
-    pieces = [
-        (Piece(str(folder / f"part-{number:06d}.parquet"), 0, part.released),)
-        for number, part in enumerate(done)
-        if part.released
-    ]
-    return Done(StoredTable(tuple(pieces), types), tuple(changed.values()), notes)
+    left = [file_of(folder, number) for number, part in enumerate(done) if part.released]
+    return Done(replace(StoredTable.of_files(left), types=types), tuple(changed.values()), notes)
 
 
 def in_order(job: Job) -> Done:
@@ -163,10 +159,15 @@ def per_combination(job: Job) -> Done:
     """The records of rare combinations one by one, and those of each frequent one as a single record that counts for
     all of them; what the method does to the latter would be done to all, and is refused where it is anything."""
     table, method, attributes = job.table, job.method, job.attributes
-    if not isinstance(method, Suppress) or method.weighted or method.combinations is not None or method.count == "original":
+    if (
+        not isinstance(method, Suppress)
+        or method.weighted
+        or method.combinations is not None
+        or method.count == "original"
+    ):
         raise ParameterError(
-            f"{method.name} with sampling weights, listed combinations or counts in the original is for tables in memory; "
-            "leave these out, or protect the table without an engine"
+            f"{method.name} with sampling weights, listed combinations or counts in the original is for tables in "
+            "memory; leave these out, or protect the table without an engine"
         )
     facts = StoredFacts(table, job.schema, job.engine)
     schema = job.schema.select(attributes)
@@ -213,8 +214,8 @@ def _cells_of_rare(masked: Masked, data: Microdata, rare: int) -> dict[str, pa.A
         same = column.cast(before.type, safe=False).slice(rare).equals(before.slice(rare))
         if not same:
             raise DataError(
-                f"attribute '{name}' would lose cells of frequent combinations, too, since its missing values count as a "
-                "value of their own; use suppressed=wildcard, or protect the table without an engine"
+                f"attribute '{name}' would lose cells of frequent combinations, too, since its missing values count as "
+                "a value of their own; use suppressed=wildcard, or protect the table without an engine"
             )
     return {
         name: column.cast(data.arrow(name).type, safe=False).slice(0, rare) for name, column in masked.columns.items()

@@ -1,7 +1,7 @@
 """Spark: the parts of a table are tasks of a cluster, whose workers read and write them in a folder that all can reach.
 
-A task that is lost with its worker is done again by another. What it writes is moved into place when it is complete, and
-is the same bytes whoever writes it.
+A task that is lost with its worker is done again by another. What it writes is moved into place when it is complete,
+and is the same bytes whoever writes it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ class SparkEngine(Engine):
         try:
             from pyspark.sql import SparkSession
         except ImportError:
-            raise ParameterError("the engine spark is an extra: pip install 'microveil[spark]'; it needs Java") from None
+            raise ParameterError(
+                "the engine spark is an extra: pip install 'microveil[spark]'; it needs Java"
+            ) from None
         self._own = session is None
         if session is None:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             builder: Any = SparkSession.builder
-            session = builder.master("local[*]").appName("microveil").config("spark.ui.enabled", "false").getOrCreate()
+            quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+            session = builder.master("local[*]").appName("microveil").config(map=quiet).getOrCreate()
         self._session = session
 
     def map(self, work: Callable[[int], Result], parts: int, progress: Progress, label: str) -> list[Result]:

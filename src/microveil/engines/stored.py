@@ -48,7 +48,7 @@ class StoredTable:
     newer: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of_files(cls, files: Sequence[Path], records_of_part: int = BLOCK) -> StoredTable:
+    def of_files(cls, files: Sequence[Path], records_of_part: int | None = None) -> StoredTable:
         """A table whose records are those of some Parquet files with the same columns, one after the other."""
         types, sizes = {}, []
         for file in files:
@@ -57,11 +57,11 @@ class StoredTable:
             except (pa.ArrowInvalid, OSError):
                 raise FileError(file, "is no Parquet file that can be read") from None
             found = {one.name: _plain(one.type) for one in content.schema_arrow}
-            if types and found != types:
+            if types and list(found.items()) != list(types.items()):
                 raise FileError(file, f"has other columns, or columns of other types, than '{files[0].name}'")
             types = found
             sizes.append(content.metadata.num_rows)
-        return cls(tuple(_parts(files, sizes, records_of_part)), types)
+        return cls(tuple(_parts(files, sizes, records_of_part or BLOCK)), types)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,9 +108,7 @@ class StoredTable:
 
     def with_newer(self, folder: Path, types: Mapping[str, pa.DataType]) -> StoredTable:
         """The table in which these columns are replaced by those in a folder."""
-        return replace(
-            self, types={**self.types, **types}, newer={**self.newer, **dict.fromkeys(types, str(folder))}
-        )
+        return replace(self, types={**self.types, **types}, newer={**self.newer, **dict.fromkeys(types, str(folder))})
 
     def column(self, name: str) -> pa.Array:
         """A whole column."""
@@ -141,12 +139,12 @@ def write_part(folder: Path, part: int, columns: pa.Table) -> None:
     """Write the newer columns of a part: beside their place, then moved, for another worker may write the same."""
     from microveil.engines.scratch import moved_into_place
 
-    with moved_into_place(_file_of(folder, part)) as unfinished:
+    with moved_into_place(file_of(folder, part)) as unfinished:
         pq.write_table(columns, unfinished, compression="lz4", use_dictionary=False, write_statistics=False)
 
 
 def read_part(folder: Path, part: int) -> pa.Table:
-    return pq.read_table(_file_of(folder, part))
+    return pq.read_table(file_of(folder, part))
 
 
 def combined(tables: Sequence[pa.Table], names: Sequence[str]) -> pa.Table:
@@ -182,7 +180,7 @@ def row_numbers(table: pa.Table, among: pa.Table, names: Sequence[str]) -> pa.Ar
     return pa.array(found, mask=~known)
 
 
-def _file_of(folder: Path, part: int) -> Path:
+def file_of(folder: Path, part: int) -> Path:
     return folder / f"part-{part:06d}.parquet"
 
 

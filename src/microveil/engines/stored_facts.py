@@ -181,6 +181,6 @@ def refuse_what_differs_by_part(table: StoredTable, schema: Schema, attributes: 
         kind = table.types[name]
         if schema[name].kind == "numeric" and not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise DataError(
-                f"attribute '{name}' is not stored as whole or floating-point numbers, and dates, times and decimals are "
-                "masked in memory only; store it as numbers, or protect it without an engine"
+                f"attribute '{name}' is not stored as whole or floating-point numbers, and dates, times and decimals "
+                "are masked in memory only; store it as numbers, or protect it without an engine"
             )

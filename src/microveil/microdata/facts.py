@@ -1,7 +1,8 @@
 """What must be known of all records to mask some of them: frequencies, moments and order statistics.
 
-A table that is too long for memory is masked part by part. A part gets its share of the random numbers by its place, and
-what a method asks about the whole table it asks the facts, so that it need not know whether it has all records at hand.
+A table that is too long for memory is masked part by part. A part gets its share of the random numbers by its place,
+and what a method asks about the whole table it asks the facts, so that it need not know whether it has all records at
+hand.
 """
 
 from __future__ import annotations

@@ -208,7 +208,11 @@ class Microdata:
 
     def _ask_for_an_order(self, attribute: Attribute) -> None:
         """Refuse an ordinal attribute whose categories have no order that is declared or that they show themselves."""
-        if attribute.kind == "ordinal" and attribute.domain is None and in_order(self.occurring(attribute.name)) is None:
+        if (
+            attribute.kind == "ordinal"
+            and attribute.domain is None
+            and in_order(self.occurring(attribute.name)) is None
+        ):
             name = attribute.name
             raise SchemaError(
                 f"attribute '{name}' is ordinal, but the order of its categories is not known; list them from the "
@@ -563,7 +567,9 @@ class Microdata:
     def _digest(self) -> str:  # nothing changes the table, and every attack asks for it
         if len(self) > BLOCK:
             blocks = range(0, len(self), BLOCK)
-            whole = digest_of_blocks([replace(self, frame=self.frame[i : i + BLOCK], edges=None).digest() for i in blocks])
+            whole = digest_of_blocks(
+                [replace(self, frame=self.frame[i : i + BLOCK], edges=None).digest() for i in blocks]
+            )
             return whole if self.edges is None else hashlib.sha256((whole + self.edges.digest()).encode()).hexdigest()
         seal = hashlib.sha256()
         for name in self.names:

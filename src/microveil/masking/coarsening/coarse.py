@@ -149,9 +149,7 @@ def _by_group(values: npt.NDArray[Any], coarse: Coarse, of_none: Any) -> npt.NDA
     return found
 
 
-def centred(
-    data: Microdata, name: str, coarse: Coarse, centre: Centre, whole: CoarseWhole | None = None
-) -> FloatArray:
+def centred(data: Microdata, name: str, coarse: Coarse, centre: Centre, whole: CoarseWhole | None = None) -> FloatArray:
     """The centre of each record's interval; numbers without one stay."""
     values = data.numbers(name).values
     if whole is not None:

@@ -23,6 +23,7 @@ from microveil.typing import IntArray
 
 _DRAWN_AT_A_TIME = 2**22
 
+
 class Limit(NamedTuple):
     """The largest of the numbers drawn for the records that are released, and the place of the last that has it."""
 

@@ -130,4 +130,3 @@ class Rounding(Method):
         if not len(inside):
             raise DataError(f"none of the points of rounding lies in the declared range of attribute '{name}'")
         return inside
-

@@ -1,8 +1,8 @@
 """Sums of which means and covariances are made, of a part of the records, that can be added to those of other parts.
 
-Every sum is kept in two numbers, of together about 32 digits, so that it does not show in the result in how many parts the
-records were added up, and so that one pass over them is enough: what subtracting the squared mean cancels is far below
-what is left.
+Every sum is kept in two numbers, of together about 32 digits, so that it does not show in the result in how many parts
+the records were added up, and so that one pass over them is enough: what subtracting the squared mean cancels is far
+below what is left.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ _SPLITTER = 134217729.0  # 2 to the 27th and 1: cuts a double into two halves (D
 class MomentSums:
     """Sums over the records that have two columns, for every pair of columns, also of a column with itself.
 
-    `counts` are the records that have both; `sums[:, i, j]` is the sum of column i over them, and `products[:, i, j]` that
-    of the products of both; the last two in two numbers each. `low` and `high` are the least and the largest value.
+    `counts` are the records that have both; `sums[:, i, j]` is the sum of column i over them, and `products[:, i, j]`
+    that of the products of both; the last two in two numbers each. `low` and `high` are the least and the largest
+    value.
     """
 
     counts: IntArray
