@@ -41,7 +41,7 @@ def spark() -> Iterator[Any]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "512m",
         "spark.task.maxFailures": "8",
-        "spark.python.worker.reuse": "true",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),  # the code that is tested
     }
     session = SparkSession.builder.master("local-cluster[2,1,768]").appName("microveil tests").config(map=options)
     made = session.getOrCreate()

@@ -163,24 +163,19 @@ class KillingEngine(SparkEngine):
     def map(self, work: Callable[[int], Any], parts: int, progress: Any, label: str) -> list[Any]:
         marker, deadly = self.marker, label == "noise"
 
+        def worker_of(process: int) -> int:  # in here, because it goes to the worker with the function below
+            while b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{process}/cmdline").read_bytes():
+                process = int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])
+            return process
+
         def killed_once(part: int) -> Any:
             if deadly and part == 1 and not marker.exists():
                 marker.touch()
-                os.kill(executor_above(os.getpid()), signal.SIGKILL)
+                os.kill(worker_of(os.getpid()), signal.SIGKILL)
                 time.sleep(60)
             return work(part)
 
         return super().map(killed_once, parts, progress, label)
-
-
-def executor_above(process: int) -> int:
-    """The process of the worker that has started this one."""
-    while process > 1:
-        command = Path(f"/proc/{process}/cmdline").read_bytes()
-        if b"CoarseGrainedExecutorBackend" in command:
-            return process
-        process = int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])
-    raise AssertionError("no worker of Spark above this process")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the worker in /proc")

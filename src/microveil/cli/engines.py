@@ -31,7 +31,7 @@ def opened(engine: str, path: Path, table: TableOptions, schema: Schema | None =
             raise ParameterError(f"--{name.replace('_', '-')} is for tables in memory; leave it out, or --engine")
     declared = schema if table.schema is None else Schema.read(table.schema)
     described = {name: value for name, value in table.described.items() if name in _TAKEN and value is not None}
-    return open_table(str(path), engine, declared, **described)  # type: ignore[arg-type]
+    return open_table(str(path), engine, declared, **described)
 
 
 def protect_by_engine(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class LargeMicrodata:
     table: StoredTable = field(repr=False)
     schema: Schema
     engine: Engine = field(repr=False)
-    temporary: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+    held: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -57,9 +57,7 @@ class LargeMicrodata:
 
     def close(self) -> None:
         """Stop the engine, and remove what was copied."""
-        self.engine.close()
-        if self.temporary is not None:
-            self.temporary.cleanup()
+        self.held.close()
 
     @property
     def facts(self) -> StoredFacts:

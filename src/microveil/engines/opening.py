@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,36 +39,43 @@ def open(  # noqa: A001 - the name that a user types
     The order of the records is that of the files by name. Where the schema is silent, kinds are guessed by the first
     part of the records. `session` is the Spark session of a cluster; without one, Spark runs on this machine.
     """
+    if engine not in ENGINES:
+        raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
     files = files_in(paths)
-    temporary = None
-    if files[0].suffix.lower() in DELIMITED:
-        temporary = tempfile.TemporaryDirectory(prefix="microveil-")
-        files = _as_parquet(files, Path(temporary.name))
-    table = StoredTable.of_files(files)
-    if not len(table):
-        raise FileError(files[0], "the table has no records")
-    first = Microdata.of(
-        table.read(0, table.names), schema, keys=keys, confidential=confidential, identifiers=identifiers,
-        weight=weight, strata=strata,
-    )  # fmt: skip
+    with ExitStack() as undone:
+        temporary = None
+        if files[0].suffix.lower() in DELIMITED:
+            temporary = undone.enter_context(tempfile.TemporaryDirectory(prefix="microveil-"))
+            files = _as_parquet(files, Path(temporary))
+        table = StoredTable.of_files(files)
+        if not len(table):
+            raise FileError(files[0], "the table has no records")
+        first = Microdata.of(
+            table.read(0, table.names), schema, keys=keys, confidential=confidential, identifiers=identifiers,
+            weight=weight, strata=strata,
+        )  # fmt: skip
+        _refuse_roles(first.schema)
+        made = undone.enter_context(_started(engine, session))
+        return LargeMicrodata(table, first.schema, made, undone.pop_all())
+
+
+def _started(engine: EngineName, session: Any) -> Engine:
+    if engine == "spark":
+        from microveil.engines.spark_engine import SparkEngine
+
+        return SparkEngine(session)
+    from microveil.engines.duckdb_engine import DuckDBEngine
+
+    return DuckDBEngine()
+
+
+def _refuse_roles(schema: Schema) -> None:
     for role in _ROLES_IN_MEMORY:
-        for name in first.schema.having(role):
+        for name in schema.having(role):
             raise SchemaError(
                 f"attribute '{name}' has the role {role}, whose numbers a release has anew; such tables are protected "
                 "in memory, without an engine"
             )
-    made: Engine
-    if engine == "spark":
-        from microveil.engines.spark_engine import SparkEngine
-
-        made = SparkEngine(session)
-    elif engine == "duckdb":
-        from microveil.engines.duckdb_engine import DuckDBEngine
-
-        made = DuckDBEngine()
-    else:
-        raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
-    return LargeMicrodata(table, first.schema, made, temporary)
 
 
 def _as_parquet(files: Sequence[Path], folder: Path) -> list[Path]:

@@ -43,17 +43,18 @@ class SparkEngine(Engine):
     def map(self, work: Callable[[int], Result], parts: int, progress: Progress, label: str) -> list[Result]:
         from pyspark import cloudpickle
 
-        carried = cloudpickle.dumps(work)
+        pickling: Any = cloudpickle
+        carried = pickling.dumps(work)
 
         def tasks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            done = cloudpickle.loads(carried)
+            done = pickling.loads(carried)
             for batch in batches:
                 for part in batch.column(0).to_pylist():
                     failed, result = False, b""
                     try:
-                        result = cloudpickle.dumps(done(part))
+                        result = pickling.dumps(done(part))
                     except MicroveilError as problem:  # said in one sentence to whoever asked, and not tried again
-                        failed, result = True, cloudpickle.dumps(problem)
+                        failed, result = True, pickling.dumps(problem)
                     yield pa.RecordBatch.from_pydict(
                         {"part": [part], "failed": [failed], "result": [result]},
                         schema=pa.schema([("part", pa.int64()), ("failed", pa.bool_()), ("result", pa.binary())]),
@@ -62,7 +63,7 @@ class SparkEngine(Engine):
         rows = self._session.range(0, parts, 1, parts).mapInArrow(tasks, _RESULT).collect()
         results: list[Any] = [None] * parts
         for row in sorted(rows, key=lambda row: int(row["part"])):
-            result = cloudpickle.loads(bytes(row["result"]))
+            result = pickling.loads(bytes(row["result"]))
             if row["failed"]:
                 raise result
             results[row["part"]] = result

@@ -50,7 +50,8 @@ class StoredTable:
     @classmethod
     def of_files(cls, files: Sequence[Path], records_of_part: int | None = None) -> StoredTable:
         """A table whose records are those of some Parquet files with the same columns, one after the other."""
-        types, sizes = {}, []
+        types: dict[str, pa.DataType] = {}
+        sizes: list[int] = []
         for file in files:
             try:
                 content = pq.ParquetFile(file)
@@ -83,7 +84,7 @@ class StoredTable:
     @property
     def is_of_whole_files(self) -> bool:
         """Whether it has all records of its files."""
-        return len(self) == sum(pq.ParquetFile(file).metadata.num_rows for file in self.files)
+        return bool(len(self) == sum(pq.ParquetFile(file).metadata.num_rows for file in self.files))
 
     def places(self, part: int) -> range:
         starts = self.starts

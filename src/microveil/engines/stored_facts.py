@@ -118,7 +118,8 @@ class StoredFacts(KnownFacts):
         def of_part(part: Microdata) -> MomentSums:
             return MomentSums.of(part.matrix(names))
 
-        return reduce(add, self._over_parts(names, of_part, "moments"))
+        found: MomentSums = reduce(add, self._over_parts(names, of_part, "moments"))
+        return found
 
     def _find_next_value(self, name: str, value: float, up: bool) -> float | None:
         def of_part(part: Microdata) -> float:

@@ -153,8 +153,10 @@ def added_up(notes_of_parts: Sequence[Sequence[Note]]) -> tuple[Note, ...]:
 def _sum(notes: Sequence[Note]) -> Note:
     """A note with the sums of all whole numbers, and the other values of the first."""
     first = notes[0]
-    counts = [name for name, value in first.values.items() if type(value) is int]
-    sums: dict[str, Value] = {name: sum(int(note.values[name]) for note in notes) for name in counts}  # type: ignore[call-overload]
+    sums: dict[str, Value] = {}
+    for name, value in first.values.items():
+        if type(value) is int:
+            sums[name] = sum(count for note in notes if isinstance(count := note.values[name], int))
     return replace(first, values={**first.values, **sums})
 
 
