@@ -4,8 +4,8 @@
     python benchmarks/engines.py 10000000 --engine spark --workers 1,2
     python benchmarks/engines.py 100000000 --jobs frequencies,noise
 
-The table is the sample survey, eight columns of it, in Parquet files of a million records each, which are made first and
-kept in the scratch folder. `floor` is the plain query of DuckDB that counts the combinations of the same six keys. Times
+The table is the sample survey, eight columns of it, in Parquet files of a million records, which are made first and
+kept in the scratch folder. `floor` is the plain query of DuckDB that counts combinations of the same six keys. Times
 are those of the processor, and by the clock; the memory is that of the process at its peak, with all that it has loaded
 (of Spark, that of the driver alone).
 """

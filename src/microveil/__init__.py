@@ -146,7 +146,8 @@ _HOMES = {
 _MODULES = {
     name: f"microveil.{module}"
     for name, module in {
-        "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions", "graphs": "graphs",
+        "attacks": "attacks", "datasets": "microdata.datasets", "decisions": "scoring.decisions", "engines": "engines",
+        "graphs": "graphs",
         "hierarchies": "microdata.hierarchies", "locations": "microdata.locations", "losses": "losses",
         "masking": "masking", "queries": "queries", "registry": "registry",
         "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "series": "series",

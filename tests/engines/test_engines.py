@@ -153,6 +153,27 @@ def test_spark_releases_what_memory_releases(spark: Any, people: mv.Microdata, f
         assert_same_cells(mv.protect(people, plan), tmp_path / str(number))
 
 
+def test_a_study_and_a_search_on_spark_find_what_processes_find(spark: Any, tmp_path: Path) -> None:
+    people = mv.datasets.survey(200, seed=1)
+    design = {
+        "keys": list(NUMBERS),
+        "seed": 5,
+        "method": [{"name": "mdav", "grid": {"k": [3, 5]}}, {"name": "noise", "grid": {"alpha": [0.1]}}],
+        "losses": ["il"],
+        "attacks": ["distance-linkage"],
+    }
+    workers = mv.engines.SparkWorkers(2, spark)
+    found = [mv.run_study(design, people, out=tmp_path / str(n), workers=w) for n, w in enumerate((workers, 0))]
+    of_spark, of_process = ([[r.candidate.label, r.value("il")] for r in one.results] for one in found)
+    assert of_spark == of_process
+    fronts = [
+        mv.search(people, attributes=NUMBERS, only=["mdav", "noise"], evaluations=4, seed=3, workers=w)
+        for w in (workers, 0)
+    ]
+    first, second = ([(one.loss, one.risk) for one in found.front] for found in fronts)
+    assert first == second
+
+
 class KillingEngine(SparkEngine):
     """Kills the worker that is at a part for the first time, with all of its processes."""
 
