@@ -234,6 +234,31 @@ def test_a_process_that_is_killed_leaves_nothing_half_written(
     assert not list(tmp_path.glob(".microveil-scratch-*"))
 
 
+def test_the_command_line_takes_a_pattern_and_an_engine(
+    people: mv.Microdata, folder: Path, tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    schema, plan, out = tmp_path / "people.toml", tmp_path / "plan.toml", tmp_path / "out"
+    people.schema.write(schema)
+    plan.write_text(mv.Plan(PLANS["pram"], seed=SEED).to_toml(), encoding="utf-8")
+    words = ["protect", f"{folder}/*.parquet", "--engine", "duckdb", "--schema", str(schema), "--out", str(out)]
+    told = json.loads(run(*words, "--plan", str(plan), "--json").stdout)
+    assert told["records"] == len(people)
+    assert "seed" not in told["plan"]
+    assert_same_cells(mv.protect(people, mv.Plan(PLANS["pram"], seed=SEED)), out)
+    again = run(*words, "--plan", f"{out}.manifest.json", "--force")
+    assert again.status == 0
+    assert "records written to" in again.stdout
+    assert_same_cells(mv.protect(people, mv.Plan(PLANS["pram"], seed=SEED)), out)
+    for wrong, sentence in (
+        (["--engine", "hadoop"], "duckdb or spark"),
+        (["--household", "sex"], "--household is for tables in memory"),
+        (["--neutralise-formulas"], "--neutralise-formulas is for tables in memory"),
+    ):
+        refused = run(*words, "--plan", str(plan), "--force", *wrong)
+        assert refused.status == 2
+        assert sentence in refused.stderr
+
+
 def test_csv_files_are_read_as_the_reader_reads_them(tmp_path: Path) -> None:
     table = {"age": [20, 31, 45, 62], "job": ["cook", "nurse", "cook", ""]}
     source = tmp_path / "in"

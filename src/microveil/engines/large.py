@@ -77,12 +77,7 @@ class LargeMicrodata:
         names = tuple(attributes or self.schema.keys)
         if not names:
             raise SchemaError("no attribute is a key; name the attributes whose combinations to count")
-        counted = self.facts.counted(names)
-        data = replace(counted.data, part=replace(counted.data.part, counts=counted.counts))  # type: ignore[type-var]
-        schema = Schema(
-            [a.changed(roles=tuple(r for r in a.roles if r != "weight")) for a in data.schema], data.schema.panel
-        )
-        classes = equivalence_classes_of(replace(data, schema=schema), names)
+        classes = equivalence_classes_of(self.facts.counted(names).data, names)
         return Classes(classes.frequencies, classes.counts)
 
     def protect(

@@ -43,8 +43,9 @@ class KnownFacts(Facts):
 
     def counted(self, names: Sequence[str]) -> Counted:
         table: pa.Table = self._ask("counted", tuple(names))
-        data = Microdata(open_frame(table.select(list(names))), self._schema.select(names), part=Part(range(0), self))
-        return Counted(data, table[COUNT].to_numpy().astype(np.int64))
+        counts = table[COUNT].to_numpy().astype(np.int64)
+        part = Part(range(0), self, counts)
+        return Counted(Microdata(open_frame(table.select(list(names))), self._schema.select(names), part=part), counts)
 
     def moments(self, names: Sequence[str]) -> MomentSums:
         found: MomentSums = self._ask("moments", tuple(names))
