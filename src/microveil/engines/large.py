@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,12 @@ from microveil.microdata.microdata import digest_of_blocks
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import draw_seed
 from microveil.registry import make
+
+if TYPE_CHECKING:
+    from microveil.attacks import Attack
+    from microveil.engines.assessing import LargeAssessment
+    from microveil.engines.describing import LargeDescription
+    from microveil.losses import LossMeasure
 
 EngineName = Literal["duckdb", "spark"]
 _ROLES_IN_MEMORY = ("household", "series", "node")  # whose numbers a release has anew, which needs all of them at once
@@ -105,6 +111,33 @@ class LargeMicrodata:
         The release is that of the table in memory, cell by cell. The folder appears when it is complete.
         """
         return protected(self, plan, Path(out), seed=seed, force=force, progress=progress)
+
+
+    def describe(self, progress: Progress = silent) -> LargeDescription:
+        """What the columns are, as `describe` says it of a table in memory, found in one pass over the parts."""
+        from microveil.engines.describing import described
+
+        return described(self, progress)
+
+    def assess(
+        self,
+        release: LargeRelease | str | Path,
+        *,
+        losses: Sequence[LossMeasure | str] | None = None,
+        attacks: Sequence[Attack | str] | None = None,
+        sample: int = 20_000,
+        seed: int = 0,
+        progress: Progress = silent,
+    ) -> LargeAssessment:
+        """Measure a release of this table: one that `protect` gave, or the folder of one.
+
+        Combinations of the keys are counted, and losses that are sums over records are measured, over all records. Other
+        losses and the attacks are measured on a `sample` of so many records, the same in both tables, drawn with the
+        `seed`. By default these are the usual losses and attacks; an empty list asks for none.
+        """
+        from microveil.engines.assessing import assessed
+
+        return assessed(self, release, losses=losses, attacks=attacks, sample=sample, seed=seed, progress=progress)
 
 
 @dataclass(frozen=True)

@@ -140,15 +140,18 @@ class Compared:
 
     before: TableMoments
     after: TableMoments
-    tables: Tables
+    pair: Pair
     attributes: tuple[str, ...]
 
     @classmethod
     def of(cls, pair: Pair, attributes: tuple[str, ...]) -> Compared:
         if not pair.in_parts:
             return cls(*moments_of(pair, attributes), pair, attributes)
-        before, after = pair.summed(partial(_moment_sums, attributes)).found
-        return cls(SummedMoments(before), SummedMoments(after), pair, attributes)
+        sums = pair.workings.once(
+            ("moment sums", attributes), lambda: pair.summed(partial(_moment_sums, attributes)).found
+        )
+        before, after = map(SummedMoments, sums)
+        return cls(before, after, pair, attributes)
 
 
 def _moment_sums(attributes: tuple[str, ...], tables: Tables) -> Several:
@@ -162,8 +165,9 @@ def _changes(attributes: tuple[str, ...], scale: FloatArray, zero: Zero, tables:
 
 def il1(compared: Compared, zero: Zero) -> FloatArray:
     """Mean relative change of the values, by attribute."""
-    scale = np.sqrt(compared.before.variances)
-    return compared.tables.summed(partial(_changes, compared.attributes, scale, zero)).means
+    pair, attributes = compared.pair, compared.attributes
+    find = partial(_changes, attributes, np.sqrt(compared.before.variances), zero)
+    return pair.workings.once(("changes of values", attributes, zero), lambda: pair.summed(find)).means
 
 
 def il2(compared: Compared, zero: Zero) -> FloatArray:
@@ -262,7 +266,7 @@ class _ValueLoss(_MomentLoss):
     def _part(self, name: str, compared: Compared) -> Loss:
         if name != "il1" or self.correspondence == "row":
             return super()._part(name, compared)
-        before, after = (moments.cells for moments in moments_of(compared.tables, compared.attributes))
+        before, after = (moments.cells for moments in moments_of(compared.pair, compared.attributes))
         records = len(before)
         rows = np.sort(in_drawn_order(np.hstack([before, after]).T, self.seed, self.name)[: self.sample])
         asked = before[rows]
