@@ -9,18 +9,22 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from microveil.attacks import Attack
+from microveil.engines.assessing import LargeAssessment, assessed
 from microveil.engines.base import Engine
+from microveil.engines.describing import LargeDescription, described
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.scratch import moved_into_place, scratch_beside
 from microveil.engines.stored import DELIMITED, StoredTable, files_in
 from microveil.engines.stored_facts import StoredFacts
 from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
+from microveil.losses import LossMeasure
 from microveil.masking import Method, Plan
 from microveil.masking.guarantees import check_requirements
 from microveil.masking.plan import PRIVATE
@@ -32,12 +36,6 @@ from microveil.microdata.microdata import digest_of_blocks
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import draw_seed
 from microveil.registry import make
-
-if TYPE_CHECKING:
-    from microveil.attacks import Attack
-    from microveil.engines.assessing import LargeAssessment
-    from microveil.engines.describing import LargeDescription
-    from microveil.losses import LossMeasure
 
 EngineName = Literal["duckdb", "spark"]
 _ROLES_IN_MEMORY = ("household", "series", "node")  # whose numbers a release has anew, which needs all of them at once
@@ -115,8 +113,6 @@ class LargeMicrodata:
 
     def describe(self, progress: Progress = silent) -> LargeDescription:
         """What the columns are, as `describe` says it of a table in memory, found in one pass over the parts."""
-        from microveil.engines.describing import described
-
         return described(self, progress)
 
     def assess(
@@ -135,8 +131,6 @@ class LargeMicrodata:
         losses and the attacks are measured on a `sample` of so many records, the same in both tables, drawn with the
         `seed`. By default these are the usual losses and attacks; an empty list asks for none.
         """
-        from microveil.engines.assessing import assessed
-
         return assessed(self, release, losses=losses, attacks=attacks, sample=sample, seed=seed, progress=progress)
 
 
