@@ -110,7 +110,6 @@ class LargeMicrodata:
         """
         return protected(self, plan, Path(out), seed=seed, force=force, progress=progress)
 
-
     def describe(self, progress: Progress = silent) -> LargeDescription:
         """What the columns are, as `describe` says it of a table in memory, found in one pass over the parts."""
         return described(self, progress)
@@ -127,9 +126,9 @@ class LargeMicrodata:
     ) -> LargeAssessment:
         """Measure a release of this table: one that `protect` gave, or the folder of one.
 
-        Combinations of the keys are counted, and losses that are sums over records are measured, over all records. Other
-        losses and the attacks are measured on a `sample` of so many records, the same in both tables, drawn with the
-        `seed`. By default these are the usual losses and attacks; an empty list asks for none.
+        Combinations of the keys are counted, and losses that are sums over records are measured, over all records.
+        Other losses and the attacks are measured on a `sample` of so many records, the same in both tables, drawn with
+        the `seed`. By default these are the usual losses and attacks; an empty list asks for none.
         """
         return assessed(self, release, losses=losses, attacks=attacks, sample=sample, seed=seed, progress=progress)
 
