@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from microveil.attacks import Attack
+from microveil.engines.assessing import LargeAssessment, assessed
 from microveil.engines.base import Engine
+from microveil.engines.describing import LargeDescription, described
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.scratch import moved_into_place, scratch_beside
 from microveil.engines.stored import StoredTable
 from microveil.engines.stored_facts import StoredFacts
 from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
+from microveil.losses import LossMeasure
 from microveil.masking import Method, Plan
 from microveil.masking.guarantees import check_requirements
 from microveil.masking.plan import PRIVATE
@@ -94,6 +98,28 @@ class LargeMicrodata:
         The release is that of the table in memory, cell by cell. The folder appears when it is complete.
         """
         return protected(self, plan, Path(out), seed=seed, force=force, progress=progress)
+
+    def describe(self, progress: Progress = silent) -> LargeDescription:
+        """What the columns are, as `describe` says it of a table in memory, found in one pass over the parts."""
+        return described(self, progress)
+
+    def assess(
+        self,
+        release: LargeRelease | str | Path,
+        *,
+        losses: Sequence[LossMeasure | str] | None = None,
+        attacks: Sequence[Attack | str] | None = None,
+        sample: int = 20_000,
+        seed: int = 0,
+        progress: Progress = silent,
+    ) -> LargeAssessment:
+        """Measure a release of this table: one that `protect` gave, or the folder of one.
+
+        Combinations of the keys are counted, and losses that are sums over records are measured, over all records.
+        Other losses and the attacks are measured on a `sample` of so many records, the same in both tables, drawn with
+        the `seed`. By default these are the usual losses and attacks; an empty list asks for none.
+        """
+        return assessed(self, release, losses=losses, attacks=attacks, sample=sample, seed=seed, progress=progress)
 
 
 @dataclass(frozen=True)

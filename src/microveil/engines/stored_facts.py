@@ -78,6 +78,12 @@ class StoredFacts(KnownFacts):
         """What was found so far."""
         return KnownFacts(self.records, self._schema, self._found)
 
+    def read_by(self, schema: Schema) -> StoredFacts:
+        """Those of the same table by another schema; what was counted need not be counted again."""
+        facts = StoredFacts(self._table, schema, self._engine)
+        facts._found |= {question: found for question, found in self._found.items() if question[0] == "counted"}
+        return facts
+
     def once(self, what: str, find: Callable[[], Any]) -> Any:
         return self._first_time(("once", what), find)
 

@@ -22,6 +22,7 @@ from microveil.masking.ranges import Ranges, ranges
 from microveil.masking.release import Provenance, Release, versions
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.edges import Edges
+from microveil.microdata.facts import OverRecords as OverRecords
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.parameters import Parameterised
 from microveil.plugins import plugins_used
@@ -30,7 +31,6 @@ from microveil.randomness import Streams, check_seed, draw_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 OfHouseholds = Literal["table", "members", "itself"]
-OverRecords = Literal["per record", "per combination", "ordered", "neighbours", "whole table"]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from microveil.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from microveil.microdata.microdata import Microdata
     from microveil.numerics.statistics.moment_sums import MomentSums
+
+# what must be known of other records to mask or measure one: nothing but facts, those with the same combination of
+# values, those next to it in the order of an attribute, those near to it, or all
+OverRecords = Literal["per record", "per combination", "ordered", "neighbours", "whole table"]
 
 
 class Counted(NamedTuple):

@@ -84,6 +84,59 @@ class MomentSums:
         varies = ~self.constant
         return np.where(varies[:, None] & varies[None, :], found, 0.0)
 
+    @property
+    def sample_covariance(self) -> FloatArray:
+        """The covariance of each pair of columns over the records that have both, each column less its mean over these,
+        and divided by their number less 1; 0 where there are fewer than two.
+
+        A constant has covariance exactly 0.
+        """
+        found = _sample_covariances(self.counts, self.sums, self.products)
+        varies = ~self.constant
+        return np.where(varies[:, None] & varies[None, :], found, 0.0)
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """The same of columns that are not compared with each other."""
+
+    columns: tuple[MomentSums, ...]
+
+    @classmethod
+    def of(cls, columns: FloatArray) -> ColumnSums:
+        """Of some records, NaN where a cell is missing.
+
+        >>> found = ColumnSums.of(np.array([[1.0, 2.0], [3.0, np.nan]])) + ColumnSums.of(np.array([[5.0, 6.0]]))
+        >>> found.counts.tolist(), found.totals.tolist(), found.means.tolist()
+        ([3, 2], [9.0, 8.0], [3.0, 4.0])
+        """
+        return cls(tuple(MomentSums.of(column[:, None]) for column in columns.T))
+
+    def __add__(self, other: ColumnSums) -> ColumnSums:
+        return ColumnSums(tuple(one + more for one, more in zip(self.columns, other.columns, strict=True)))
+
+    @property
+    def counts(self) -> IntArray:
+        return np.array([int(column.records[0]) for column in self.columns], dtype=np.int64)
+
+    @property
+    def totals(self) -> FloatArray:
+        return np.array([column.sums[0, 0, 0] for column in self.columns])
+
+    @property
+    def means(self) -> FloatArray:
+        """Of a column without any cell 0."""
+        return np.array([column.mean[0] for column in self.columns])
+
+    @property
+    def deviations(self) -> FloatArray:
+        """The population deviations; a constant has exactly 0."""
+        return np.array([column.deviation[0] for column in self.columns])
+
+    @property
+    def ranges(self) -> FloatArray:
+        return np.array([column.high[0] - column.low[0] for column in self.columns])
+
 
 @kernel
 def _summed(columns: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -163,6 +216,23 @@ def _covariances(counts: IntArray, sums: FloatArray, products: FloatArray) -> Fl
             _add_product(scaled, means[0, i, 0], means[1, i, 0], float(counts[i, j]), 0.0)
             _add_product(total, scaled[0, 0, 0], scaled[1, 0, 0], means[0, j, 0], means[1, j, 0])
             found[i, j] = total[0, 0, 0] / max(1, counts[i, j])
+    return found
+
+
+@kernel
+def _sample_covariances(counts: IntArray, sums: FloatArray, products: FloatArray) -> FloatArray:
+    """Products, less one column's sum times the other's mean over the records that have both."""
+    d = counts.shape[0]
+    found = np.zeros((d, d))
+    mean = np.zeros((2, 1, 1))
+    for i in range(d):
+        for j in range(d):
+            if counts[i, j] > 1:
+                total = np.zeros((2, 1, 1))
+                _add(total, 0, 0, products[0, i, j], products[1, i, j])
+                _divide(mean, 0, sums[0, j, i], sums[1, j, i], counts[i, j])
+                _add_product(total, -sums[0, i, j], -sums[1, i, j], mean[0, 0, 0], mean[1, 0, 0])
+                found[i, j] = total[0, 0, 0] / (counts[i, j] - 1)
     return found
 
 
