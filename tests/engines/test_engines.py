@@ -245,6 +245,10 @@ def test_the_command_line_takes_a_pattern_and_an_engine(
     assert told["records"] == len(people)
     assert "seed" not in told["plan"]
     assert_same_cells(mv.protect(people, mv.Plan(PLANS["pram"], seed=SEED)), out)
+    measured = run("assess", f"{folder}/*.parquet", str(out), "--engine", "duckdb", "--losses", "ctbil", "--json")
+    assert json.loads(measured.stdout)["records"] == len(people)
+    described = run("describe", f"{folder}/*.parquet", "--engine", "duckdb", "--schema", str(schema))
+    assert "3,000 records" in described.stdout
     again = run(*words, "--plan", f"{out}.manifest.json", "--force")
     assert again.status == 0
     assert "records written to" in again.stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from microveil.errors import ParameterError
 if TYPE_CHECKING:
     from microveil.cli.options import TableOptions
     from microveil.engines import LargeMicrodata
+    from microveil.engines.describing import LargeDescription
     from microveil.masking import Plan
     from microveil.microdata import Schema
 
@@ -34,6 +35,52 @@ def opened(engine: str, path: Path, table: TableOptions, schema: Schema | None =
     return open_table(str(path), engine, declared, **described)
 
 
+def described_by_engine(
+    engine: str, path: Path, table: TableOptions, apart: Mapping[str, object], schema_out: Path | None
+) -> LargeDescription:
+    """What the columns of a table that may be longer than memory are."""
+    _refuse(apart)
+    with opened(engine, path, table) as data, bar_for(f"reading {path.name}") as bar:
+        found = data.describe(progress=bar)
+        if schema_out is not None:
+            data.schema.write(schema_out, force=True)
+    return found
+
+
+def assess_by_engine(
+    engine: str,
+    original: Path,
+    masked: Path,
+    losses: Sequence[str] | None,
+    attacks: Sequence[str] | None,
+    table: TableOptions,
+    apart: Mapping[str, object],
+    *,
+    as_json: bool,
+) -> None:
+    """Measure a release of a table that may be longer than memory."""
+    from microveil.masking.plan import read_plan
+    from microveil.masking.release import manifest_path
+
+    _refuse(apart)
+    beside = manifest_path(masked)
+    schema = read_plan(beside)[0].schema if beside.is_file() else None
+    with opened(engine, original, table, schema) as data, bar_for(f"assessing {masked.name}") as bar:
+        found = data.assess(masked, losses=losses, attacks=attacks, progress=bar)
+    if as_json:
+        print_json(found.to_plain())
+        return
+    for line in str(found).splitlines():
+        say(line)
+
+
+def _refuse(apart: Mapping[str, object]) -> None:
+    """Refuse options that need the table in memory."""
+    for option, value in apart.items():
+        if value not in (None, False):
+            raise ParameterError(f"{option} is for tables in memory; leave it out, or --engine")
+
+
 def protect_by_engine(
     engine: str,
     path: Path,
@@ -51,9 +98,7 @@ def protect_by_engine(
 
     from microveil.parameters import shown
 
-    for option, value in apart.items():
-        if value not in (None, False):
-            raise ParameterError(f"{option} is for tables in memory; leave it out, or --engine")
+    _refuse(apart)
     with opened(engine, path, table, plan.schema) as data, bar_for(f"protecting {path.name}") as bar:
         release = data.protect(replace(plan, schema=None), out, seed=seed, force=force, progress=bar)
     provenance, classes = release.provenance, release.classes
