@@ -25,7 +25,7 @@ ORDER = (
     *("typing", "entries", "errors", "units", "display", "progress", "randomness", "parameters", "plugins"),
     *("numerics", "microdata", "masking", "rules", "comparison", "attacks", "losses", "registry"),
     *("protection", "release_files", "strengthening", "battery", "scoring", "reporting", "study", "search", "series"),
-    *("graphs", "tables", "queries", "checks", "demo", "applications", "workbench", "cli"),
+    *("graphs", "tables", "queries", "engines", "checks", "demo", "applications", "workbench", "cli"),
 )
 DOOR = "__init__"  # the names a user types; it is no room
 _FREE = ("__version__",)  # what a room may take from the door

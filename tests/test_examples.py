@@ -35,6 +35,7 @@ _GUIDES = (
     "graphs",
     "tables",
     "queries",
+    "engines",
     "studies",
     "search",
     "evolution",

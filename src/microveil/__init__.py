@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from microveil.attacks.versions import Versions, attack_versions, combine_versions
     from microveil.battery import Battery, explain_risk, run_battery
     from microveil.comparison.matrix_mask import MatrixMask, to_matrix_mask
+    from microveil.engines import LargeMicrodata, LargeRelease
+    from microveil.engines.opening import open  # noqa: A004 - the name that a user types
     from microveil.errors import Cancelled, MicroveilError
     from microveil.losses import Loss, LossMeasure
     from microveil.losses.categorical.distance import DBIL
@@ -97,6 +99,8 @@ _HOMES = {
     "attacks.versions": ("Versions", "attack_versions", "combine_versions"),
     "battery": ("Battery", "explain_risk", "run_battery"),
     "comparison.matrix_mask": ("MatrixMask", "to_matrix_mask"),
+    "engines.large": ("LargeMicrodata", "LargeRelease"),
+    "engines.opening": ("open",),
     "errors": ("Cancelled", "MicroveilError"),
     "losses": ("Loss", "LossMeasure"),
     "masking": ("Method", "Partition", "Plan", "Release", "Step"),
@@ -143,7 +147,7 @@ _MODULES = {
     name: f"microveil.{module}"
     for name, module in {
         "applications": "applications", "attacks": "attacks", "datasets": "microdata.datasets",
-        "decisions": "scoring.decisions", "graphs": "graphs",
+        "decisions": "scoring.decisions", "engines": "engines", "graphs": "graphs",
         "hierarchies": "microdata.hierarchies", "locations": "microdata.locations", "losses": "losses",
         "masking": "masking", "queries": "queries", "registry": "registry",
         "risk_utility": "reporting.risk_utility", "scoring": "scoring", "search": "search", "series": "series",
@@ -152,7 +156,8 @@ _MODULES = {
 }  # fmt: skip
 
 __all__ = [  # noqa: RUF022 - in the order a reader meets them
-    "read", "write", "datasets", "Microdata", "Schema", "Attribute", "Hierarchy", "Intervals",
+    "read", "write", "open", "LargeMicrodata", "LargeRelease", "datasets", "Microdata", "Schema", "Attribute",
+    "Hierarchy", "Intervals",
     "hierarchies", "propose_hierarchy", "describe", "Description", "Combination", "check", "RulePack", "RuleCheck",
     "Method", "Best", "MDAV", "MDAVGeneric", "RankSwapping", "PRAM", "Noise", "Recode", "TopCode", "BottomCode",
     "Suppress", "Generalise", "Mondrian", "Sampling", "Synthetic", "Within", "ByHousehold", "method", "attack", "loss",

@@ -21,13 +21,15 @@ from typing import Any
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.typing import IntArray
+from microveil.typing import FloatArray, IntArray
 
 SEED_BITS = 256  # seeds are below 2 to this power
 GUESSABLE = 1_000_000  # seeds below are tried first by whoever looks for one
 _DRAWN_BITS = 128
 _LARGEST_EXACT = 2**53 - 1  # in JSON as most programs read it; TOML promises a little more
 _DIGITS = len(str(2**SEED_BITS))
+_NUMBERS_OF_A_COUNT = 4  # a counter-based generator of the Philox family makes four numbers of each count
+_HALF_STEP = 2.0**-54  # half the distance between two uniform numbers
 _RULE = f"a whole number from 0 to 2^{SEED_BITS} - 1, such as 20071 or '0x4e67'"
 
 
@@ -94,6 +96,20 @@ def _keyed(seed: int, purpose: bytes, content: Any) -> int:
     return int.from_bytes(hashlib.blake2b(message, digest_size=_DRAWN_BITS // 8, key=key, person=purpose).digest())
 
 
+def normal_of(uniform: FloatArray) -> FloatArray:
+    """Numbers from 0 to below 1 as standard normal ones, by the inverse of the normal distribution; its ends are never
+    reached.
+
+    >>> normal_of(np.array([0.0, 0.5, 0.975])).round(2).tolist()
+    [-8.29, 0.0, 1.96]
+    """
+    from scipy.special import ndtri
+
+    low = uniform < 0.5
+    tail = np.where(low, uniform + _HALF_STEP, (1.0 - uniform) - _HALF_STEP)
+    return np.asarray(np.where(low, 1.0, -1.0) * ndtri(tail))
+
+
 @dataclass(frozen=True)
 class Streams:
     """The random streams of one step of one release: counter-based generators, keyed by the step's seed and the labels.
@@ -110,6 +126,31 @@ class Streams:
     def generator(self, *labels: str) -> np.random.Generator:
         """The stream that belongs to these labels, whatever was drawn from other streams before."""
         return np.random.Generator(np.random.Philox(key=_keyed(self.seed, b"microveil stream", [self.step, *labels])))
+
+    def generator_at(self, places: range, *labels: str) -> np.random.Generator:
+        """The stream that belongs to these labels, where the numbers from 0 to 1 of some records begin in it."""
+        rng = self.generator(*labels)
+        jump, rest = divmod(places.start, _NUMBERS_OF_A_COUNT)
+        if jump:
+            rng.bit_generator.advance(jump)  # type: ignore[attr-defined]
+        rng.random(rest)
+        return rng
+
+    def uniforms(self, places: range, *labels: str) -> FloatArray:
+        """A number from 0 to below 1 for each of some consecutive records, by its place in the table alone.
+
+        A part of a table gets the numbers that its records have in the whole, so that neither the number of parts nor
+        who works on them changes what is drawn.
+
+        >>> whole = Streams(7).uniforms(range(10), "income")
+        >>> bool((Streams(7).uniforms(range(3, 10), "income") == whole[3:]).all())
+        True
+        """
+        return self.generator_at(places, *labels).random(len(places))
+
+    def normals(self, places: range, *labels: str) -> FloatArray:
+        """A standard normal number for each of some consecutive records, by its place in the table alone."""
+        return normal_of(self.uniforms(places, *labels))
 
     def some_of(self, records: int, wanted: int, *labels: str) -> IntArray:
         """The numbers of so many records drawn without repetition, ascending; of all if no more are there.

@@ -34,7 +34,7 @@ from microveil.microdata import Microdata
 from microveil.numerics.perturbing.swapping import swap_partners
 from microveil.numerics.perturbing.transition_matrices import entropy_matrix
 from microveil.protection import protect
-from microveil.randomness import derived_seed
+from microveil.randomness import derived_seed, normal_of
 from microveil.study import run_study
 from microveil.study.cells import Candidate
 
@@ -142,7 +142,7 @@ def noise_remover(release: Release, name: str, alpha: float) -> Unmask:
     variance, centred = float(np.var(masked)), masked - masked.mean()
 
     def unmask(seed: int) -> FloatArray | None:
-        drawn = draws.of(seed, name).standard_normal(len(masked))
+        drawn = normal_of(draws.of(seed, name).random(len(masked)))
         # c^2 = alpha var(y - c z), for the deviation c of the noise z in the release y
         square = 1.0 - alpha * float(np.var(drawn))
         half = alpha * float(centred @ drawn) / len(masked)

@@ -288,7 +288,7 @@ def test_notes_that_differ_in_their_numbers_only_are_said_once() -> None:
         {"town": towns, "x": rng.normal(size=60) * np.repeat([1, 10, 100], 20)}, strata=["town"], keys=["x"]
     )
     release = Within(method=Rounding(), by="strata").mask(data, ["x"], seed=1)
-    bases = [base_by_spread(part) for part in data.numbers("x").values.reshape(3, 20)]
+    bases = [base_by_spread(float(part.std())) for part in data.numbers("x").values.reshape(3, 20)]
     said = f"rounding: the base is {min(bases):g} to {max(bases):g} for x (in 3 parts of 3)"
     assert release.provenance.notes == (said,)
 

@@ -182,16 +182,16 @@ def test_a_study_passes_over_a_candidate_whose_plan_breaks_the_bound(
     people: Microdata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound lies between the mean risk of the weak candidate and the risk of the release that its plan makes."""
-    monkeypatch.setattr("microveil.study.store.draw_seed", lambda: 2)
+    monkeypatch.setattr("microveil.study.store.draw_seed", lambda: 1)
     noise = {"name": "noise", "attributes": ["age", "wealth"], "grid": {"alpha": [0.3, 3.0]}}
-    plain = {"attributes": ["age", "wealth"], "repeats": 4, "losses": ["il"], "seed": 3, "accept": {"risk": 14}}
+    plain = {"attributes": ["age", "wealth"], "repeats": 4, "losses": ["il"], "seed": 3, "accept": {"risk": 15}}
     study = run_study({**plain, "known": ["age", "wealth"], "method": [noise]}, people, workers=0)
     weak, strong = sorted(study.results, key=lambda result: result.candidate.varied["alpha"])
     assert weak.again is not None
-    assert weak.risk < 14 < weak.again.risk
+    assert weak.risk < 15 < weak.again.risk
     assert study.best is strong
     assert strong.again is not None
-    assert strong.again.risk < 14
+    assert strong.again.risk < 15
     assert study.plan().seed == strong.again.seed
 
 

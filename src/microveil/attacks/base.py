@@ -13,6 +13,7 @@ import numpy as np
 from microveil.attacks.leak import Leak, leak_of
 from microveil.attacks.taxonomy import Disclosure
 from microveil.comparison.pairs import Pair, fitting
+from microveil.microdata.facts import OverRecords
 from microveil.numerics.statistics.wilson import wilson_interval
 from microveil.parameters import Parameterised
 from microveil.progress import Part, Progress, silent
@@ -118,6 +119,8 @@ class Attack(Parameterised, ABC):
     needs_control: ClassVar[bool] = False
     # what a battery tries beside the usual form
     variants: ClassVar[tuple[Variant, ...]] = ()
+    # what must be known of other records to attack one
+    over_records: ClassVar[OverRecords] = "whole table"
 
     @classmethod
     def suited(cls, pair: Pair) -> tuple[Attack, ...]:

@@ -14,6 +14,7 @@ from microveil.attacks.population.sampling import sampling_weights
 from microveil.comparison.columns import label_codes
 from microveil.comparison.pairs import Pair
 from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
+from microveil.microdata.facts import OverRecords
 from microveil.microdata.microdata import Microdata, as_microdata
 from microveil.microdata.schema import KINDS
 from microveil.numerics.counting.individual_risk import individual_risk
@@ -62,6 +63,7 @@ class Uniqueness(Attack):
     assumes: ClassVar[str] = "the true values of some attributes of a person, not whether the person is in the sample"
     formula: ClassVar[str] = "mean over i of E(1 / F_i | f_i) [x'_i agrees with x_i], F_i the population that agrees"
     kinds: ClassVar[tuple[str, ...]] = KINDS
+    over_records: ClassVar[OverRecords] = "per combination"
     reads_labels: ClassVar[bool] = True
     missing: ClassVar[str] = MISSING
     source: ClassVar[str] = (

@@ -13,6 +13,7 @@ import typer
 from microveil.cli.options import (
     Compared,
     Control,
+    Engine,
     Json,
     Known,
     Masked,
@@ -100,11 +101,21 @@ def assess(
     threshold: Threshold = THRESHOLD,
     match_by: MatchBy = None,
     control: Control = None,
+    engine: Engine = None,
     *,
     table: TableOptions,
     as_json: Json = False,
 ) -> None:
     """Measure what an intruder could learn and an analyst loses."""
+    if engine is not None:
+        from microveil.cli.engines import assess_by_engine
+
+        apart = {
+            "--attributes": attributes, "--known": known, "--set": settings, "--explain": explain, "--also": also,
+            "--other": other, "--match-by": match_by, "--control": control,
+        }  # fmt: skip
+        assess_by_engine(engine, original, masked, split(losses), split(attacks), table, apart, as_json=as_json)
+        return
     from microveil.attacks.composition import Other
     from microveil.attacks.correspondence import corresponding
     from microveil.battery import explain_in_pair

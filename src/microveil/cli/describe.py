@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from microveil.cli.options import Force, Input, Json, TableOptions, with_table_options
+from microveil.cli.options import Engine, Force, Input, Json, TableOptions, with_table_options
 from microveil.cli.printing import bar_for, console, print_json, printable, say
 from microveil.cli.tables import read_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from microveil.microdata.description import Description
+    from microveil.microdata.description import TableOfAttributes
 
 EXAMPLE = "Example: microveil describe people.csv --keys age,sex --schema-out people.toml"
 
@@ -32,6 +32,7 @@ def describe(
         Path | None,
         typer.Option(help="Write hierarchies of the keys to this folder, proposed where the schema has none."),
     ] = None,
+    engine: Engine = None,
     *,
     table: TableOptions,
     force: Force = False,
@@ -47,6 +48,12 @@ def describe(
     if schema_out is not None:
         check_output(schema_out, force=force, inputs=[path, table.schema])
         check_no_table(schema_out, "a schema", ".toml")
+    if engine is not None:
+        from microveil.cli.engines import described_by_engine
+
+        apart = {"--propose-hierarchies": propose_hierarchies}
+        _show(described_by_engine(engine, path, table, apart, schema_out), path, as_json=as_json)
+        return
     wishes = table.reading
     with bar_for(f"reading {path.name}") as bar:
         data = read_table(path, table.schema, bar, **wishes, **table.described)
@@ -60,6 +67,16 @@ def describe(
     found = describe_table(data)
     if schema_out is not None:
         found.schema.write(schema_out, force=force)
+    _show(found, path, as_json=as_json)
+    if as_json:
+        return
+    if files:
+        say(f"hierarchies of {len(files)} attributes written to {propose_hierarchies}; they hold values of the records")
+    if schema_out is not None:
+        say(f"schema written to {schema_out}")
+
+
+def _show(found: TableOfAttributes, path: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(found.to_plain())
         return
@@ -67,13 +84,9 @@ def describe(
     for hint in found.hints():
         for line in textwrap.wrap(hint, 80, subsequent_indent="  "):
             say(line)
-    if files:
-        say(f"hierarchies of {len(files)} attributes written to {propose_hierarchies}; they hold values of the records")
-    if schema_out is not None:
-        say(f"schema written to {schema_out}")
 
 
-def _table(title: str, found: Description) -> Table:
+def _table(title: str, found: TableOfAttributes) -> Table:
     from rich.table import Table
     from rich.text import Text
 

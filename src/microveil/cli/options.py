@@ -17,6 +17,14 @@ from microveil.units import probability
 Input = Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, Stata or SAS.", metavar="IN")]
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML); see 'describe --schema-out'.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        help="For tables longer than memory, in a folder or a pattern of Parquet or CSV files: duckdb (this machine) "
+        "or spark (this machine, or the cluster that spark-submit names).",
+        metavar="NAME",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel workbook; default: the first.")]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of the CSV input, where detection fails.")]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from microveil.cli.options import (
+    Engine,
     Force,
     Input,
     Json,
@@ -126,6 +127,7 @@ def protect(
             "(those that begin with = + - @ or a tab). In an Excel workbook texts are never read as formulas.",
         ),
     ] = False,
+    engine: Engine = None,
     *,
     table: TableOptions,
     force: Force = False,
@@ -157,6 +159,12 @@ def protect(
     given = None if seed is None else check_seed(seed)
     if known is not None and trial is None:
         raise ParameterError("--known says what the intruder knows in the attack of --until; it needs --until")
+    if engine is not None:
+        from microveil.cli.engines import protect_by_engine
+
+        apart = {"--until": until, "--vary": vary, "--neutralise-formulas": neutralise_formulas}
+        protect_by_engine(engine, path, out, the_plan, given, table, apart, force=force, as_json=as_json)
+        return
     check_destination(out, force=force, inputs=[path, plan, table.schema, table.graph], graph=holds_graph(path, table))
     wishes = table.reading
     if manifest is not None:

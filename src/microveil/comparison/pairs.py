@@ -18,7 +18,7 @@ from microveil.comparison.label_detection import holds_labels
 from microveil.errors import DataError
 from microveil.masking.release import MADE_AGAIN, Release
 from microveil.microdata.microdata import Microdata, both_as_microdata, count, resolve_attributes
-from microveil.microdata.schema import KINDS
+from microveil.microdata.schema import KINDS, Schema
 from microveil.microdata.tables import Tables
 from microveil.parameters import Parameterised
 
@@ -118,14 +118,7 @@ class Pair(Tables):
         recoded = tuple(
             n for n in held if holds_labels(before[n], before.arrow(n), after.arrow(n), declared_before=known_before)
         )
-        schema = before.schema.replacing(*(before[name].with_missing_of(after[name]) for name in held))
-        released = schema.select(held)
-        if made is not None:  # empty cells of a release may count otherwise than those of the original
-            counted = (released[name].changed(missing=after[name].missing) for name in held)
-            released = released.replacing(*(a for a in counted if a.missing != schema[a.name].missing))
-        # labels stand in no domain but their own
-        labels = (released[n] for n in recoded if released[n].domain is not None)
-        released = released.replacing(*(a.changed(domain=None, hierarchy=None) for a in labels))
+        schema, released = read_alike(before.schema, after.schema, held, recoded, known_before=known_before)
         masked = Microdata(after.frame.select(*held), released, edges=after.edges)
         original = replace(before, schema=schema)
         group = None if control is None else control_group(control, original, masked)
@@ -186,6 +179,21 @@ class Pair(Tables):
     def about(self, attributes: Sequence[str]) -> Pair:
         """The same tables for a measure that is about these attributes."""
         return replace(self, attributes=tuple(attributes))
+
+
+def read_alike(
+    before: Schema, after: Schema, held: Sequence[str], recoded: Sequence[str], *, known_before: bool
+) -> tuple[Schema, Schema]:
+    """By which schemas an original and some columns of its masked version are read, so that they can be compared;
+    `known_before` says that the masked table is a release with its provenance."""
+    schema = before.replacing(*(before[name].with_missing_of(after[name]) for name in held))
+    released = schema.select(held)
+    if known_before:  # empty cells of a release may count otherwise than those of the original
+        counted = (released[name].changed(missing=after[name].missing) for name in held)
+        released = released.replacing(*(a for a in counted if a.missing != schema[a.name].missing))
+    # labels stand in no domain but their own
+    labels = (released[n] for n in recoded if released[n].domain is not None)
+    return schema, released.replacing(*(a.changed(domain=None, hierarchy=None) for a in labels))
 
 
 def released_originals(original: Microdata, release: Release) -> Microdata:

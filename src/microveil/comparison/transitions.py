@@ -78,7 +78,8 @@ def variable_in(pair: Pair, block: tuple[str, ...], matrix: FloatArray | None) -
         size = len(variable.members) if matrix is not None and len(matrix) == len(variable.members) else None
         codes = [np.where(column.codes < (size or len(column.domain)), column.codes, -1) for column in both]
         domain = both[0].domain[:size]
-        return Variable((both[0],), codes[0], np.arange(len(domain))[:, None]), codes[1]
+        held = np.bincount(codes[0][codes[0] >= 0], minlength=len(domain)).astype(np.int64)
+        return Variable((both[0],), codes[0], np.arange(len(domain))[:, None], held), codes[1]
     return variable, _compound_codes(variable, np.column_stack([pair.categories(name)[1].codes for name in block]))
 
 

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any, ClassVar, Literal
 
 from microveil.comparison.pairs import Pair, fitting
+from microveil.microdata.facts import OverRecords
 from microveil.parameters import Parameterised
 from microveil.progress import Progress, silent
 
@@ -73,6 +74,14 @@ class LossMeasure(Parameterised, ABC):
     of_graph: ClassVar[bool] = False
     # whether it can tell what intervals, sets and other labels stand for
     reads_labels: ClassVar[bool] = False
+    # how it works over records: what is no "whole table" asks its pair for nothing but sums over all records, so that
+    # tables longer than memory are measured part by part
+    over_records: ClassVar[OverRecords] = "whole table"
+
+    @property
+    def works_over(self) -> OverRecords:
+        """The same with the parameters as they are."""
+        return self.over_records
 
     @classmethod
     def suited(cls, pair: Pair) -> bool:

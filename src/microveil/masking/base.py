@@ -22,6 +22,7 @@ from microveil.masking.ranges import Ranges, ranges
 from microveil.masking.release import Provenance, Release, versions
 from microveil.microdata import Attribute, Microdata
 from microveil.microdata.edges import Edges
+from microveil.microdata.facts import OverRecords as OverRecords
 from microveil.microdata.microdata import as_microdata, resolve_attributes
 from microveil.parameters import Parameterised
 from microveil.plugins import plugins_used
@@ -166,6 +167,10 @@ class Method(Parameterised, ABC):
     detaches_values: ClassVar[bool] = False
     # may set single cells to missing, such as a missing code that no other record of a group has
     suppresses: ClassVar[bool] = False
+    # what the masked cells of a record depend on, so that a table longer than memory can be masked in parts: on the
+    # record and facts of the table; on how many records have which combination of values; on the order of an attribute;
+    # on the records nearest to it; or on all of them
+    over_records: ClassVar[OverRecords] = "whole table"
     # where it masks attributes that the schema declares as ones of the household: on the table of households, on that
     # of all members apart from the other attributes, or itself, with a look at the declared level
     of_households: ClassVar[OfHouseholds] = "table"
@@ -179,6 +184,11 @@ class Method(Parameterised, ABC):
     def draws(self) -> bool:
         """Whether another seed can make another release, with the parameters as they are."""
         return self.random
+
+    @property
+    def works_over(self) -> OverRecords:
+        """What the masked cells of a record depend on, with the parameters as they are."""
+        return self.over_records
 
     @property
     def reads_confidential(self) -> bool:
@@ -236,25 +246,11 @@ class Method(Parameterised, ABC):
         progress = Rising(progress)
         progress(0.0, self.name)
         identifiers = table.schema.identifiers
-        provenance = Provenance(
-            steps=(
-                *(earlier.steps if earlier else ()),
-                Step(self.name, self.parameters(), table.schema.collapsed(chosen)),
-            ),
-            seed=seed,
-            input_digest=earlier.input_digest if earlier else table.digest(),
-            input_records=earlier.input_records if earlier else len(table),
-            schema=earlier.schema if earlier else table.schema,
-            left_out=(*(earlier.left_out if earlier else ()), *identifiers),
-            step_notes=earlier.step_notes if earlier else (),
-            dialect=earlier.dialect if earlier else _dialect(table),
-            keep_household_ids=earlier.keep_household_ids if earlier else keep_household_ids,
-            versions={
-                **(earlier.versions if earlier else {}),
-                **versions(),
-                **{plugin.package: plugin.version for plugin in plugins_used(self)},
-            },
-        )
+        before = earlier or Provenance(
+            (), seed, table.digest(), len(table), table.schema, dialect=_dialect(table),
+            versions={}, keep_household_ids=keep_household_ids,
+        )  # fmt: skip
+        provenance = self.next_step(before, table.schema.collapsed(chosen), identifiers)
         streams = provenance.streams_of_step(table, joint=self.is_joint)
         masked = masked_by_level(self, Tables(table, _beside(data, original)), chosen, streams, progress)
         progress(1.0, self.name)
@@ -280,6 +276,18 @@ class Method(Parameterised, ABC):
             released, provenance, {**partitions, **masked.partitions}, {**matrices, **masked.matrices}, rows, agreed,
             kept.missing_file if kept else "",
         )  # fmt: skip
+
+    def next_step(
+        self, before: Provenance, attributes: tuple[str, ...] | None, identifiers: Sequence[str] = ()
+    ) -> Provenance:
+        """The provenance of what it makes, without its notes, given that of what it masks."""
+        used = {plugin.package: plugin.version for plugin in plugins_used(self)}
+        return replace(
+            before,
+            steps=(*before.steps, Step(self.name, self.parameters(), attributes)),
+            left_out=(*before.left_out, *identifiers),
+            versions={**before.versions, **versions(), **used},
+        )
 
     def likelihood(
         self, data: Microdata, attributes: tuple[str, ...], streams: Streams

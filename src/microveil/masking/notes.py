@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from string import Formatter
 from typing import Any, TypeAlias
@@ -133,6 +133,31 @@ def _written(value: Any, form: str, through: str) -> str:
         return through.join(format(end, form) for end in ends)
     noun, _, several = form.partition("|")
     return through.join([*(f"{end:,}" for end in ends[:-1]), count(int(ends[-1]), noun, several or None)])
+
+
+def added_up(notes_of_parts: Sequence[Sequence[Note]]) -> tuple[Note, ...]:
+    """The notes of all parts of a table that was masked as one: those alike but for their counts once, with the sums.
+
+    >>> coded = Kind("coded", "{values:value} of {name} coded above {limit:.1f}")
+    >>> for note in added_up([[coded(values=1, name="age", limit=90.0)], [coded(values=3, name="age", limit=90.0)]]):
+    ...     print(note)
+    4 values of age coded above 90.0
+    """
+    alike: dict[Any, list[Note]] = {}
+    for notes in notes_of_parts:
+        for note in notes:
+            alike.setdefault(_without_numbers(note), []).append(note)
+    return tuple(_sum(notes) for notes in alike.values())
+
+
+def _sum(notes: Sequence[Note]) -> Note:
+    """A note with the sums of all whole numbers, and the other values of the first."""
+    first = notes[0]
+    sums: dict[str, Value] = {}
+    for name, value in first.values.items():
+        if type(value) is int:
+            sums[name] = sum(count for note in notes if isinstance(count := note.values[name], int))
+    return replace(first, values={**first.values, **sums})
 
 
 def merged(notes_of_parts: Sequence[Sequence[Note]]) -> tuple[Note, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from microveil.display import html_table, number, paragraph, text_table
 from microveil.errors import DataError
 from microveil.microdata.frames import distinct_values
-from microveil.microdata.hints import hints
+from microveil.microdata.hints import Hint, hints
 from microveil.microdata.microdata import Microdata, as_microdata, count, encoded
 from microveil.microdata.schema import Attribute, Schema
 
@@ -25,15 +25,56 @@ NUMBERS = (3, 4, 5, 6)  # the columns of a description that hold numbers
 
 
 @dataclass(frozen=True)
-class Description:
-    """A table described: the number of its records, and each attribute as `describe_attributes` gives it."""
+class TableOfAttributes:
+    """The number of records of a table, and each of its attributes as `describe_attributes` gives it."""
 
-    data: Microdata = field(repr=False)
     attributes: tuple[Mapping[str, Any], ...] = field(repr=False)
+    records: int = 0
 
     @property
-    def records(self) -> int:
-        return len(self.data)
+    def heading(self) -> str:
+        return f"{self.records:,} records, {count(len(self.attributes), 'attribute')}"
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cells of a table with the columns `HEAD`."""
+        return [
+            (
+                *(row["name"], row["kind"], ", ".join([*row["roles"], *(["of household"] if "level" in row else [])])),
+                f"more than {row['distinct_above']:,}" if "distinct_above" in row else number(row["distinct"]),
+                *(number(row[key]) for key in ("missing", "mean", "standard_deviation")),
+                {None: "", "problem": "problem", "incomplete": "incomplete"}.get(
+                    row["looks_like"], f"{row['looks_like']}?"
+                ),
+            )
+            for row in self.attributes
+        ]
+
+    def hints(self) -> list[str]:
+        """What columns may be, and what to do if they are that."""
+        return [f"{row['name']}: {row['hint']}" for row in self.attributes if row["hint"]]
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {"records": self.records, "attributes": [dict(row) for row in self.attributes]}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.heading})"
+
+    def __str__(self) -> str:
+        table = text_table([HEAD, *self.rows()], right=NUMBERS)
+        hints = [line for hint in self.hints() for line in paragraph(hint)]
+        return "\n".join([self.heading, "", *table, *([""] if hints else []), *hints])
+
+    def _repr_html_(self) -> str:
+        hints = "".join(f"<p>{escape(hint)}</p>" for hint in self.hints())
+        return html_table(self.rows(), HEAD, right=NUMBERS, caption=self.heading) + hints
+
+
+@dataclass(frozen=True, repr=False)
+class Description(TableOfAttributes):
+    """A table described: the number of its records, and each attribute as `describe_attributes` gives it."""
+
+    data: Microdata = field(kw_only=True)
 
     @property
     def heading(self) -> str:
@@ -54,39 +95,10 @@ class Description:
         """The schema as it was declared and guessed, with the categories found: to be corrected and used."""
         return with_domains(self.data)
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """The cells of a table with the columns `HEAD`."""
-        return [
-            (
-                *(row["name"], row["kind"], ", ".join([*row["roles"], *(["of household"] if "level" in row else [])])),
-                *(number(row[key]) for key in ("distinct", "missing", "mean", "standard_deviation")),
-                {None: "", "problem": "problem", "incomplete": "incomplete"}.get(
-                    row["looks_like"], f"{row['looks_like']}?"
-                ),
-            )
-            for row in self.attributes
-        ]
-
-    def hints(self) -> list[str]:
-        """What columns may be, and what to do if they are that."""
-        return [f"{row['name']}: {row['hint']}" for row in self.attributes if row["hint"]]
-
     def to_plain(self) -> dict[str, Any]:
-        """As JSON can hold it."""
         edges = {} if self.data.edges is None else {"edges": len(self.data.edges)}
-        return {"records": self.records, **edges, "attributes": [dict(row) for row in self.attributes]}
-
-    def __repr__(self) -> str:
-        return f"Description({self.heading})"
-
-    def __str__(self) -> str:
-        table = text_table([HEAD, *self.rows()], right=NUMBERS)
-        hints = [line for hint in self.hints() for line in paragraph(hint)]
-        return "\n".join([self.heading, "", *table, *([""] if hints else []), *hints])
-
-    def _repr_html_(self) -> str:
-        hints = "".join(f"<p>{escape(hint)}</p>" for hint in self.hints())
-        return html_table(self.rows(), HEAD, right=NUMBERS, caption=self.heading) + hints
+        plain = super().to_plain()
+        return {"records": plain.pop("records"), **edges, **plain}
 
 
 def describe(data: Any) -> Description:
@@ -101,7 +113,7 @@ def describe(data: Any) -> Description:
     job   nominal               2        1
     """
     table = as_microdata(data)
-    return Description(table, tuple(describe_attributes(table)))
+    return Description(tuple(describe_attributes(table)), len(table), data=table)
 
 
 def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
@@ -119,21 +131,7 @@ def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
         if attribute.name in values:
             continue
         hint = found.get(attribute.name)
-        row: dict[str, Any] = {
-            "name": attribute.name,
-            "kind": attribute.kind,
-            "roles": list(attribute.roles),
-            "label": attribute.label,
-            "distinct": distinct_values(data.frame, attribute.name),
-            "missing": None,
-            "missing_share": None,
-            "missing_codes": None,
-            "missing_policy": attribute.missing,
-            "mean": None,
-            "standard_deviation": None,
-            "looks_like": None if hint is None else hint.looks_like,
-            "hint": None if hint is None else hint.text,
-        }
+        row = row_of(attribute, hint) | {"distinct": distinct_values(data.frame, attribute.name)}
         try:
             row.update(_cells(data, attribute))
         except DataError as problem:  # a bad column is what one looks for here, so it must not end the description
@@ -146,6 +144,25 @@ def describe_attributes(data: Microdata) -> list[dict[str, Any]]:
                 row["looks_like"], row["hint"] = row["looks_like"] or "problem", said
         rows.append(row)
     return rows
+
+
+def row_of(attribute: Attribute, hint: Hint | None = None) -> dict[str, Any]:
+    """What is known of an attribute before its cells are looked at."""
+    return {
+        "name": attribute.name,
+        "kind": attribute.kind,
+        "roles": list(attribute.roles),
+        "label": attribute.label,
+        "distinct": None,
+        "missing": None,
+        "missing_share": None,
+        "missing_codes": None,
+        "missing_policy": attribute.missing,
+        "mean": None,
+        "standard_deviation": None,
+        "looks_like": None if hint is None else hint.looks_like,
+        "hint": None if hint is None else hint.text,
+    }
 
 
 def _members(data: Microdata, attribute: Attribute) -> str:
@@ -171,20 +188,9 @@ def _variable(data: Microdata, variable: str) -> dict[str, Any]:
     assert panel is not None
     columns = tuple(panel.columns[variable])
     first = data[columns[0]]
-    row: dict[str, Any] = {
+    row = row_of(first) | {
         "name": variable,
         "kind": f"series of {len(columns):,}",
-        "roles": list(first.roles),
-        "label": first.label,
-        "distinct": None,
-        "missing": None,
-        "missing_share": None,
-        "missing_codes": None,
-        "missing_policy": first.missing,
-        "mean": None,
-        "standard_deviation": None,
-        "looks_like": None,
-        "hint": None,
         "times": [str(time) for time in panel.times.to_pylist()] if panel.times is not None else [],
     }
     try:
@@ -209,15 +215,16 @@ def _variable(data: Microdata, variable: str) -> dict[str, Any]:
 def _cells(data: Microdata, attribute: Attribute) -> dict[str, Any]:
     states = data.missing_states(attribute.name)
     missing = int((states > 0).sum())
-    found: dict[str, Any] = {
-        "missing": missing,
-        "missing_share": 100 * missing / max(1, len(data)),
-        "missing_codes": int((states > 1).sum()),
-    }
+    found = missing_cells(len(data), missing, int((states > 1).sum()))
     if attribute.kind == "numeric" and missing < len(data):
         values = data.numbers(attribute.name).values
         found["mean"], found["standard_deviation"] = float(np.nanmean(values)), float(np.nanstd(values))
     return found
+
+
+def missing_cells(records: int, missing: int, by_codes: int) -> dict[str, Any]:
+    """How many cells are missing, and how many of them by a code that says so."""
+    return {"missing": missing, "missing_share": 100 * missing / max(1, records), "missing_codes": by_codes}
 
 
 def with_domains(data: Microdata) -> Schema:

@@ -41,13 +41,18 @@ class EquivalenceClasses:
 
     @classmethod
     def of(
-        cls, attributes: Sequence[str], columns: Sequence[IntArray], masses: FloatArray | None = None
+        cls,
+        attributes: Sequence[str],
+        columns: Sequence[IntArray],
+        masses: FloatArray | None = None,
+        repeats: IntArray | None = None,
     ) -> EquivalenceClasses:
-        """From the codes of each attribute, -1 for a wildcard, and what each record weighs, by default 1."""
+        """From the codes of each attribute, -1 for a wildcard, what each record weighs, by default 1, and for how many
+        records it stands."""
         of_record, first = number_rows(
             [codes + 1 for codes in columns], [int(codes.max(initial=-1)) + 2 for codes in columns]
         )
-        counts = np.bincount(of_record, minlength=len(first)).astype(np.int64)
+        counts = np.bincount(of_record, weights=repeats, minlength=len(first)).astype(np.int64)
         weights = counts.astype(np.float64)
         if masses is not None:
             weights = np.bincount(of_record, weights=masses, minlength=len(first)).astype(np.float64)
@@ -110,7 +115,8 @@ def equivalence_classes_of(
         raise DataError("name at least one attribute whose combinations to count")
     columns = [key_codes(data, name) for name in reported(attributes, progress, "counting combinations")]
     if data.schema.weight is None:
-        return EquivalenceClasses.of(attributes, columns)
+        repeats = None if data.part is None else data.part.counts
+        return EquivalenceClasses.of(attributes, columns, repeats=repeats)
     return EquivalenceClasses.of(attributes, columns, weights_of(data, data.schema.weight))
 
 

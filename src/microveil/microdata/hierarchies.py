@@ -76,8 +76,13 @@ def equal_frequency(numbers: npt.ArrayLike, groups: Sequence[int]) -> Intervals:
 
 def frequency_cuts(ordered: FloatArray, groups: int) -> list[float]:
     """The cut points that divide ascending numbers into groups as equal as ties allow."""
-    positions = [len(ordered) * g // groups for g in range(1, groups)]
-    return sorted({float(ordered[position]) for position in positions if ordered[position] > ordered[0]})
+    cuts = ordered[cut_ranks(len(ordered), groups)]
+    return sorted({float(value) for value in cuts if value > ordered[0]})
+
+
+def cut_ranks(values: int, groups: int) -> list[int]:
+    """The ranks, from 0, of the values at which groups of so many numbers begin, but for the first."""
+    return [values * g // groups for g in range(1, groups)]
 
 
 def from_bounds(levels: Iterable[Sequence[Sequence[float]]]) -> Intervals:

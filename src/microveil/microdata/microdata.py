@@ -35,10 +35,12 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.microdata.edges import Edges
+    from microveil.microdata.facts import Facts, Part
     from microveil.microdata.files import Origin
 
 
 PRESENT, SYSTEM_MISSING, FIRST_CODE = 0, 1, 2
+BLOCK = 2**20  # records of a long table whose digest is taken at a time, so that parts can be worked on side by side
 _EXACT_IN_DOUBLE = 2**53
 _LARGEST_TO_SQUARE = 1e150
 _KEPT_RECORDS = 100_000  # up to which columns are read once, for memory is no matter there
@@ -81,7 +83,7 @@ class Categories:
 @dataclass(frozen=True, eq=False)
 class Microdata:
     """A table with a schema. Nothing that is done with it changes it, or the frame it came from. With `edges` between
-    its records it is a graph.
+    its records it is a graph. As a `part` of a longer table it knows which records of that it has.
 
     >>> people = Microdata.of({"age": [31, 45, 62], "job": ["cook", "nurse", "cook"]}, keys=["age", "job"])
     >>> people.schema.keys, people["age"].kind, people.domain("job")
@@ -92,6 +94,7 @@ class Microdata:
     schema: Schema
     origin: Origin | None = None
     edges: Edges | None = None
+    part: Part | None = None
 
     @classmethod
     def of(
@@ -205,7 +208,11 @@ class Microdata:
 
     def _ask_for_an_order(self, attribute: Attribute) -> None:
         """Refuse an ordinal attribute whose categories have no order that is declared or that they show themselves."""
-        if attribute.kind == "ordinal" and attribute.domain is None and in_order(self._found(attribute)) is None:
+        if (
+            attribute.kind == "ordinal"
+            and attribute.domain is None
+            and in_order(self.occurring(attribute.name)) is None
+        ):
             name = attribute.name
             raise SchemaError(
                 f"attribute '{name}' is ordinal, but the order of its categories is not known; list them from the "
@@ -213,12 +220,37 @@ class Microdata:
                 "Python or as its domain in the schema"
             )
 
-    def _found(self, attribute: Attribute) -> list[Category]:
-        """The categories that occur, as they come; missing codes are none."""
-        occurring: list[Category] = pc.unique(as_categories(self.arrow(attribute.name)).drop_null()).to_pylist()
+    @property
+    def places(self) -> range:
+        """The places of its records in the whole table, by which random numbers are drawn."""
+        return range(len(self)) if self.part is None else self.part.places
+
+    @property
+    def counts(self) -> IntArray:
+        """How many records of the whole table each record stands for: itself, as a rule."""
+        counts = None if self.part is None else self.part.counts
+        return np.ones(len(self), dtype=np.int64) if counts is None else counts
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of all records of the table."""
+        if self.part is not None:
+            return self.part.facts
+        from microveil.microdata.facts import FactsAtHand
+
+        return FactsAtHand(self)
+
+    def occurring(self, name: str) -> list[Category]:
+        """The categories that occur in these records, as they come; missing codes are none."""
+        attribute = self.schema[name]
+        held: list[Category] = pc.unique(as_categories(self.arrow(name)).drop_null()).to_pylist()
         if not _has_codes(attribute):
-            return occurring
-        return [value for value in occurring if not _category_state(attribute, value)]
+            return held
+        return [value for value in held if not _category_state(attribute, value)]
+
+    def has_empty(self, name: str) -> bool:
+        """Whether any of these records has an empty cell in a column of categories."""
+        return bool(as_categories(self.arrow(name)).null_count)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -387,16 +419,15 @@ class Microdata:
     def _domain(self, name: str) -> tuple[Category | None, ...]:
         attribute = self.schema[name]
         self._refuse_numeric(attribute)
-        column = as_categories(self.arrow(name))
         if attribute.domain is not None:
             valid: list[Category | None] = list(attribute.domain)
         else:
-            found = sorted(self._found(attribute), key=category_key)
+            found = sorted(self.facts.occurring(name), key=category_key)
             # a released table may have labels without a position in the order; they are read by the original's
             valid = list((in_order(found) if attribute.kind == "ordinal" else None) or found)
         if attribute.missing == "own category":
             valid += list(attribute.missing_codes)
-            if column.null_count:
+            if self.facts.has_empty(name):
                 valid.append(None)
         return tuple(valid)
 
@@ -457,6 +488,8 @@ class Microdata:
 
     def take(self, rows: IntArray) -> Microdata:
         """Only these records, in this order, and the links among them."""
+        if self.part is not None:
+            raise ParameterError("of a part of a table no records are taken: they would lose their places in the whole")
         edges = None if self.edges is None else self.edges.take(rows)
         return replace(self, frame=self.frame[rows.tolist()], edges=edges)
 
@@ -532,6 +565,12 @@ class Microdata:
 
     @cached_property
     def _digest(self) -> str:  # nothing changes the table, and every attack asks for it
+        if len(self) > BLOCK:
+            blocks = range(0, len(self), BLOCK)
+            whole = digest_of_blocks(
+                [replace(self, frame=self.frame[i : i + BLOCK], edges=None).digest() for i in blocks]
+            )
+            return whole if self.edges is None else hashlib.sha256((whole + self.edges.digest()).encode()).hexdigest()
         seal = hashlib.sha256()
         for name in self.names:
             seal.update(f"{len(name)}:{name}:{len(self)}".encode())
@@ -546,6 +585,11 @@ class Microdata:
             return _canonical(self.arrow(name))
         except DataError:  # a column that Arrow cannot hold passes through, and counts by how its cells are shown
             return [repr(cell).encode("utf-8", "backslashreplace") for cell in self.frame[name].to_list()]
+
+
+def digest_of_blocks(digests: Sequence[str]) -> str:
+    """The digest of a table of more than one block of records, from those of its blocks."""
+    return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 def _with_domain(frame: Frame, attribute: Attribute, domain: Sequence[Category]) -> Attribute:

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from microveil.microdata.microdata import Categories, Microdata, Numbers
+from microveil.progress import Progress, silent
+
+
+class Addable(Protocol):
+    """What is found of a part of the records, and can be added to what is found of another."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+
+
+Sum = TypeVar("Sum", bound=Addable)
+
+
+@dataclass(frozen=True)
+class Several:
+    """Several such findings, each of its own kind."""
+
+    found: tuple[Any, ...]
+
+    def __add__(self, other: Self) -> Several:
+        return Several(tuple(one + more for one, more in zip(self.found, other.found, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -16,6 +38,15 @@ class Tables:
     masked: Microdata
     attributes: tuple[str, ...]
     recoded: tuple[str, ...] = ()
+    # whether the records come in parts, so that nothing but sums over all of them can be asked
+    in_parts: ClassVar[bool] = False
+
+    def summed(self, find: Callable[[Tables], Sum], progress: Progress = silent, label: str = "") -> Sum:
+        """What is found of all records: at once, or of tables longer than memory part by part and added up.
+
+        What is done to a part must not hold the tables themselves, for it may be sent to other machines.
+        """
+        return find(self)
 
     def __len__(self) -> int:
         return len(self.original)

@@ -106,7 +106,7 @@ def assess_pair(
         known_pair = known_by(known_pair, rule)
     first_half, second_half, last = Part(progress, 0.0, 0.45), Part(progress, 0.45, 0.9), Part(progress, 0.9, 1.0)
     named = losses is not None and losses != "all"
-    loss_by_label, own_losses = _losses(pair, _chosen_losses(losses, pair), named, rule.losses(pair), first_half)
+    loss_by_label, own_losses = _losses(pair, chosen_losses(losses, pair), named, rule.losses(pair), first_half)
     scenarios = rule.scenarios(pair, known_pair)
     battery = None
     chosen: Mapping[str, Attack] = {}
@@ -117,10 +117,7 @@ def assess_pair(
         risk_by_label = {**battery.risks, **_apart(risk_by_label, battery.risks)}
         chosen = battery.attacks
     else:
-        if attacks is None or attacks == "informed":
-            chosen = _usual_attacks(pair)
-        else:
-            chosen = _labelled(_made("attack", attacks))
+        chosen = chosen_attacks(None if attacks == "informed" else attacks, pair)
         informed = informed_attacks(pair) if attacks == "informed" else ()
         until = 0.5 if informed else 1.0
         risk_by_label, own_risks = _risks(known_pair, chosen, scenarios, Part(second_half, 0.0, until))
@@ -261,13 +258,18 @@ def _made(kind: str, wanted: Sequence[Any]) -> list[Any]:
     return [make(kind, item) if isinstance(item, str) else item for item in wanted]
 
 
-def _chosen_losses(wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[LossMeasure]:
+def chosen_losses(wanted: Sequence[Any] | Literal["all"] | None, pair: Pair) -> list[LossMeasure]:
     """The losses asked for; without a wish the usual ones that have an attribute to work on, with "all" every one. What
     is a value of a series is for losses of series, unless another one is asked for."""
     if wanted is not None and wanted != "all":
         return _made("loss", wanted)
     chosen = names("loss") if wanted == "all" else usual_names("loss")
     return [make("loss", name) for name in chosen if find("loss", name).suited(find("loss", name).facing(pair))]
+
+
+def chosen_attacks(wanted: Sequence[Attack | str] | None, pair: Pair) -> dict[str, Attack]:
+    """The attacks asked for, by their labels; without a wish the usual ones."""
+    return _usual_attacks(pair) if wanted is None else _labelled(_made("attack", wanted))
 
 
 def _usual_attacks(pair: Pair) -> dict[str, Attack]:

@@ -41,11 +41,11 @@ from microveil.search.samplers import (
 from microveil.search.space import Pipeline, Space, key_of
 from microveil.study import Study
 from microveil.study.cells import Candidate, Cell, Measures, Named, cell_of, digest_of, planned_cell, shared_digest
-from microveil.study.design import MOST_WORKERS, check_whole
+from microveil.study.design import check_whole
 from microveil.study.measuring import Outcome, Seen, Tried, unseen
 from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE
-from microveil.study.runner import Crew, Line, Tally, processes
-from microveil.study.running import check_folder, study_of_cells, with_planned
+from microveil.study.runner import Crew, Line, Tally, Workers, workers_of
+from microveil.study.running import check_folder, checked_workers, study_of_cells, with_planned
 from microveil.study.store import Store
 
 UNDER_WAY = 12  # pipelines that are asked for before the first of them is told of, whatever the number of processes
@@ -81,7 +81,7 @@ def search(
     sampler: str = "sms-emoa",
     seed: int | None = None,
     out: str | Path | None = None,
-    workers: int | None = None,
+    workers: int | Workers | None = None,
     fresh: bool = False,
     progress: Progress = silent,
     seen: Seen = unseen,
@@ -111,7 +111,7 @@ def search(
     space = Space.of(table, chosen, only=only, without=without, insist=insist)
     _check_possible(aim, table)
     limits = Limits.of(budget, evaluations)
-    workers = None if workers is None else check_whole("workers", workers, 0, MOST_WORKERS)
+    workers = None if workers is None else checked_workers(workers)
     measures = Measures(chosen, None if known is None else tuple(known), _named(attacks), _named(losses), WORST)
     _check_measured(aim, measures)
     folder = None if out is None else Path(out)
@@ -122,7 +122,7 @@ def search(
         make_folder(folder)
     with Store(None if folder is None else folder / STORE, fresh=fresh) as store:
         key = store.secret if seed is None else check_seed(seed)
-        run = _Run(table, space, aim, measures, limits, store, key, processes(workers), Rising(progress), seen)
+        run = _Run(table, space, aim, measures, limits, store, key, workers_of(workers), Rising(progress), seen)
         try:
             found = run.carried_out(sampler_of(sampler, space, Streams(key).generator("search"), aim.risk_below))
         except DataError:
@@ -202,7 +202,7 @@ class _Run:
 
     def __init__(
         self, table: Microdata, space: Space, aim: Aim, measures: Measures, limits: Limits, store: Store, seed: int,
-        workers: int, progress: Progress, seen: Seen,
+        workers: Workers, progress: Progress, seen: Seen,
     ) -> None:  # fmt: skip
         self.table, self.space, self.aim, self.measures = table, space, aim, measures
         self.limits, self.store, self.seed, self.workers = limits, store, seed, workers
@@ -427,7 +427,7 @@ class _Run:
 
     def _count_as_used(self, known: Iterable[Outcome]) -> None:
         """The time that an earlier run has used counts."""
-        self.began -= sum(outcome.seconds for outcome in known) / max(1, self.workers)
+        self.began -= sum(outcome.seconds for outcome in known) / max(1, self.workers.count)
 
     def _report(self) -> None:
         done, volume = self.told, self.trajectory[-1][1] if self.trajectory else 0.0
@@ -476,7 +476,7 @@ class _Run:
         takes as long as it takes, the others not much longer than there was time for."""
         tried = {key_of(point.pipeline) for point in self.points}
         until = time.monotonic() + _PATIENCE
-        with Crew(self.table, 0, measure_trial) as crew:
+        with Crew(self.table, Workers(0), measure_trial) as crew:
             for pipeline in self._quickly_made():
                 if key_of(pipeline) not in tried:
                     has_any = any(isfinite(point.violation) for point in self.points)
@@ -511,7 +511,7 @@ class _Run:
         first = 0 if fixed or self.limits.seconds is None else 1
         for some, until in ((trials[:first], None), (trials[first:], self._end)):
             if some:
-                with Crew(self.table, min(self.workers, len(some)), measure_trial) as crew:
+                with Crew(self.table, self.workers.at_most(len(some)), measure_trial) as crew:
                     found = self._outcomes(some, crew, until)
                 measured += [(trial, found[trial.digest]) for trial in some if trial.digest in found]
         again = {trial.candidate.label for trial, _ in measured}
@@ -565,7 +565,7 @@ class _Run:
         return self._as_trial(cell, "plan")
 
     def _planned_outcome(self, cell: Cell) -> Outcome:
-        with Crew(self.table, 0, measure_trial) as crew:
+        with Crew(self.table, Workers(0), measure_trial) as crew:
             return self._outcomes([cell], crew, None)[cell.digest]
 
 

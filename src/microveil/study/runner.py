@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from microveil.errors import Cancelled, MicroveilError
@@ -35,8 +36,8 @@ Measure = Callable[[Microdata, Any, Progress], Outcome]
 
 
 def run_cells(
-    cells: Sequence[Cell], table: Microdata, store: Store, *, workers: int | None = None, progress: Progress = silent,
-    seen: Seen = unseen,
+    cells: Sequence[Cell], table: Microdata, store: Store, *, workers: int | Workers | None = None,
+    progress: Progress = silent, seen: Seen = unseen,
 ) -> None:  # fmt: skip
     """Carry out the cells that have no numbers yet, and keep each outcome as soon as it is there; all are shown.
 
@@ -50,16 +51,31 @@ def run_cells(
     waiting = [cell for cell in cells if cell.digest not in kept]
     tally = Tally(len(cells), len(cells) - len(waiting), Rising(progress))
     tally.report("")
-    with Crew(table, min(processes(workers), len(waiting))) as crew:
+    with Crew(table, workers_of(workers).at_most(len(waiting))) as crew:
         for cell, outcome in crew.outcomes(waiting, tally):
             store.keep(cell, outcome)
             seen(Tried.of(cell, outcome))
             tally.end(cell)
 
 
-def processes(workers: int | None) -> int:
-    """How many processes work: as many as were asked for, by default one for each processor."""
-    return threads() if workers is None else workers
+@dataclass(frozen=True)
+class Workers:
+    """Who carries out cells: so many processes of this machine, or what a subclass starts. Without any, this process
+    does."""
+
+    count: int
+
+    def started(self, content: bytes) -> CellWorker:
+        """One of them, given the table in its packed form."""
+        return Worker(content, max(1, threads() // self.count))
+
+    def at_most(self, most: int) -> Workers:
+        return replace(self, count=min(self.count, most))
+
+
+def workers_of(workers: int | Workers | None) -> Workers:
+    """Who works: as many processes as were asked for, by default one for each processor."""
+    return workers if isinstance(workers, Workers) else Workers(threads() if workers is None else workers)
 
 
 class Tally:
@@ -89,11 +105,12 @@ class Crew:
     `measure` makes the outcome of a cell; worker processes find it by its name, so it is a function of a module.
     """
 
-    def __init__(self, table: Microdata, workers: int, measure: Measure = measure_cell) -> None:
+    def __init__(self, table: Microdata, workers: Workers, measure: Measure = measure_cell) -> None:
         self.measure = measure
         content = packed(table)
-        self.table = None if workers else unpacked(content)  # in the same form as a process of its own would have it
-        self.workers = [Worker(content, max(1, threads() // workers)) for _ in range(workers)]
+        # in the same form as a process of its own would have it
+        self.table = None if workers.count else unpacked(content)
+        self.workers = [workers.started(content) for _ in range(workers.count)]
 
     def __enter__(self) -> Crew:
         return self
@@ -231,7 +248,7 @@ class _Watch:
 
 
 def _attend(
-    worker: Worker,
+    worker: CellWorker,
     measure: Measure,
     waiting: queue.SimpleQueue[Cell | None],
     reports: queue.SimpleQueue[tuple[Cell | None, Any]],
@@ -244,7 +261,25 @@ def _attend(
             return
 
 
-class Worker:
+class CellWorker(ABC):
+    """Who measures cells, one after the other."""
+
+    stopped: bool = False
+
+    @abstractmethod
+    def outcome(self, measure: Measure, cell: Cell, progress: Callable[[float], None]) -> Outcome:
+        """What came out of a cell; where the worker dies of it, that."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the work, whatever it is; whoever waits for its answer gets none."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what it used; nobody may wait for its answers any more."""
+
+
+class Worker(CellWorker):
     """A process that measures cells; if it dies, the cell it had fails, and the next one gets a new process."""
 
     def __init__(self, content: bytes, share_of_threads: int) -> None:
@@ -267,14 +302,12 @@ class Worker:
             progress(message)
 
     def stop(self) -> None:
-        """End the process, whatever it is doing; whoever waits for its answer gets none."""
         with self.lock:
             self.stopped = True
             if self.process is not None:
                 self.process.kill()
 
     def close(self) -> None:
-        """Give back what the process used; nobody may wait for its answers any more."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()

@@ -18,7 +18,7 @@ from microveil.study.cells import Candidate, Cell, Measures, bound_to, cells_of,
 from microveil.study.design import MOST_WORKERS, Design, check_whole, read_design
 from microveil.study.measuring import Outcome, Seen, unseen
 from microveil.study.results import PAGE, PLAN, STORE, SUMMARY, TABLE, Started, Study, study_of
-from microveil.study.runner import run_cells
+from microveil.study.runner import Workers, run_cells
 from microveil.study.store import Store, finished_in, secret_in
 
 
@@ -27,7 +27,7 @@ def run_study(
     data: Any = None,
     *,
     out: str | Path | None = None,
-    workers: int | None = None,
+    workers: int | Workers | None = None,
     fresh: bool = False,
     progress: Progress = silent,
     seen: Seen = unseen,
@@ -37,8 +37,9 @@ def run_study(
     With a folder `out`, every finished cell is kept there, and a study that is started again goes on where it was
     (unless `fresh`); tables, page and the plan of the best are written there at the end. The best is chosen by its
     means over the repeats and then measured once more, with a fresh secret seed, which its plan has. The numbers do not
-    depend on the number of `workers`; with 0 the work is done in this process. Whoever wants to look on is `seen` to:
-    it is called with every candidate as soon as it is measured.
+    depend on the number of `workers`; with 0 the work is done in this process, and on a cluster by
+    `engines.SparkWorkers`. Whoever wants to look on is `seen` to: it is called with every candidate as soon as it is
+    measured.
 
     >>> people = {"age": [20, 22, 41, 43, 61, 65], "height": [170, 180, 175, 190, 160, 165]}
     >>> study = run_study({"method": [{"name": "mdav", "grid": {"k": [2, 3]}}]}, people, workers=0)
@@ -46,7 +47,7 @@ def run_study(
     [('mdav k=2', 15.3), ('mdav k=3', 45.6)]
     """
     design = as_design(design)
-    workers = design.workers if workers is None else check_whole("workers", workers, 0, MOST_WORKERS)
+    workers = design.workers if workers is None else checked_workers(workers)
     folder = None if out is None else Path(out)
     if folder is not None:
         check_folder(folder)
@@ -73,6 +74,11 @@ def run_study(
     return study
 
 
+def checked_workers(workers: int | Workers) -> int | Workers:
+    """A number of worker processes, or workers of another kind."""
+    return workers if isinstance(workers, Workers) else check_whole("workers", workers, 0, MOST_WORKERS)
+
+
 @dataclass(frozen=True)
 class _Last:
     """How the release is measured that the plan of the best makes."""
@@ -80,7 +86,7 @@ class _Last:
     table: Microdata
     measures: Measures
     store: Store
-    workers: int | None
+    workers: int | Workers | None
     progress: Progress
 
     def cell(self, candidate: Candidate) -> Cell:

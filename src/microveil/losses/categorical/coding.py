@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from microveil.comparison.pairs import Pair
+from microveil.microdata.tables import Tables
 from microveil.typing import IntArray
 
 ADD_MISSING = "count one more category, for missing cells, in a domain that has none for them"
@@ -23,7 +23,7 @@ class Coded:
     size: int
 
 
-def coded(pair: Pair, name: str, *, add_missing_category: bool = False) -> Coded:
+def coded(pair: Tables, name: str, *, add_missing_category: bool = False) -> Coded:
     """Both columns of an attribute, with one more position for missing cells where they occur."""
     one, other = pair.categories(name)
     size = domain_size(pair, name, add_missing_category=add_missing_category)
@@ -34,7 +34,7 @@ def coded(pair: Pair, name: str, *, add_missing_category: bool = False) -> Coded
     return Coded(one.codes, other.codes, size)
 
 
-def domain_size(pair: Pair, name: str, *, add_missing_category: bool = False) -> int:
+def domain_size(pair: Tables, name: str, *, add_missing_category: bool = False) -> int:
     """How many categories there are; with one for missing cells, if that is wanted and there is none yet."""
     attribute, domain = pair.original[name], pair.categories(name)[0].domain
     has_one = attribute.missing == "own category" and (None in domain or len(attribute.missing_codes) > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +11,10 @@ from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
 from microveil.losses.categorical.coding import ADD_MISSING, domain_size
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, category_distance
+from microveil.microdata.facts import OverRecords
 from microveil.microdata.schema import CATEGORICAL
+from microveil.microdata.tables import Tables
+from microveil.numerics.statistics.moment_sums import ColumnSums
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
@@ -37,6 +41,7 @@ class DBIL(LossMeasure):
         "mean distance between original and released categories, in per cent of the largest; lower is better"
     )
     route: ClassVar[Route] = "data"
+    over_records: ClassVar[OverRecords] = "per record"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
         "a missing cell that is a category is at distance 1 from all others; other cells missing in the original are "
@@ -50,16 +55,21 @@ class DBIL(LossMeasure):
     add_missing_category: bool = parameter(default=False, help=ADD_MISSING)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        total, cells, per_attribute = 0.0, 0, {}
+        found = pair.summed(partial(self._distances, attributes), progress, self.name)
+        per_attribute = {name: 100 * float(mean) for name, mean in zip(attributes, found.means, strict=True)}
+        total, cells = float(found.totals.sum()), int(found.counts.sum())
+        details = {"distance": total}
+        return Loss.of(self.name, total / max(1, cells), attributes, per_attribute=per_attribute, details=details)
+
+    def _distances(self, attributes: tuple[str, ...], pair: Tables) -> ColumnSums:
+        """The distances of the cells of each attribute; those that do not count are NaN."""
+        columns = []
         for name in attributes:
             one, other = pair.categories(name)
             size = domain_size(pair, name, add_missing_category=self.add_missing_category)
             moved = category_distance(pair.original[name].kind, size, self.ordinal_distance)(one.codes, other.codes)
             # a missing cell has no position in the order of the categories
             missing = (pair.original.missing_states(name) > 0) | (pair.masked.missing_states(name) > 0)
-            moved = np.where(missing, one.codes != other.codes, moved)[one.codes >= 0]
-            per_attribute[name] = 100 * float(moved.mean()) if len(moved) else 0.0
-            total += float(moved.sum())
-            cells += len(moved)
-        details = {"distance": total}
-        return Loss.of(self.name, total / max(1, cells), attributes, per_attribute=per_attribute, details=details)
+            moved = np.where(missing, one.codes != other.codes, moved)
+            columns.append(np.where(one.codes >= 0, moved, np.nan))
+        return ColumnSums.of(np.column_stack(columns))

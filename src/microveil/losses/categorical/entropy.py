@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from math import log2
 from typing import ClassVar, Literal, NamedTuple
 
@@ -12,12 +13,14 @@ import numpy as np
 from microveil.comparison.pairs import Pair
 from microveil.comparison.transitions import Transitions, transitions_of
 from microveil.losses.base import Loss, LossMeasure, Route
-from microveil.losses.categorical.coding import ADD_MISSING, Coded, coded
+from microveil.losses.categorical.coding import ADD_MISSING, Coded, coded, domain_size
 from microveil.masking.randomising.matrices import GivenMatrices
+from microveil.microdata.facts import OverRecords
 from microveil.microdata.schema import CATEGORICAL
+from microveil.microdata.tables import Several, Tables
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
-from microveil.typing import FloatArray
+from microveil.typing import FloatArray, IntArray
 
 # the transitions that happened, or the transition matrices of the release
 Probabilities = Literal["empirical", "matrix"]
@@ -43,6 +46,7 @@ class _Bits(NamedTuple):
 @parameterised
 class _EntropyLoss(LossMeasure):
     family: ClassVar[str] = "categorical"
+    over_records: ClassVar[OverRecords] = "per combination"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = (
         "missing cells are counted as a category of their own; with matrices, cells that are missing in either file "
@@ -59,6 +63,10 @@ class _EntropyLoss(LossMeasure):
         "or a CSV file; unset: those of the release, else the transitions that happened",
     )
     add_missing_category: bool = parameter(default=False, help=ADD_MISSING)
+
+    @property
+    def works_over(self) -> OverRecords:
+        return self.over_records if self.mode == "empirical" else "whole table"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
         stretches = parts(progress, len(attributes))
@@ -78,9 +86,11 @@ class _EntropyLoss(LossMeasure):
 
     def _variables(self, pair: Pair, attributes: tuple[str, ...]) -> Iterator[tuple[str, _Bits]]:
         if self.mode == "empirical":
-            for name in attributes:
-                columns = coded(pair, name, add_missing_category=self.add_missing_category)
-                yield name, _Bits(self._happened(columns), len(pair), 0, columns.size)
+            happened = pair.summed(partial(self._happened, attributes))
+            for name, cells in zip(attributes, happened.found, strict=True):
+                size = domain_size(pair, name, add_missing_category=self.add_missing_category)
+                size = max(size, int(cells.codes.max()) + 1)  # missing cells come after all categories
+                yield name, _Bits(cells.conditional_bits, len(pair), 0, size)
         else:
             for variable in transitions_of(pair, attributes, self.given, self.name):
                 bits = variable.over(self._expected(variable))[variable.attacked]
@@ -88,9 +98,15 @@ class _EntropyLoss(LossMeasure):
                 size = len(variable.matrix) + int(self.add_missing_category)
                 yield variable.name, _Bits(float(bits[finite].sum()), len(bits), int((~finite).sum()), size)
 
-    @abstractmethod
-    def _happened(self, columns: Coded) -> float:
-        """The bits lost in all records, by the transitions that happened."""
+    def _happened(self, attributes: tuple[str, ...], pair: Tables) -> Several:
+        """For each attribute, how often its transitions happened."""
+        from microveil.numerics.counting.contingency import Cells
+
+        return Several(tuple(Cells.of([self._asked_and_given(coded(pair, name))]) for name in attributes))
+
+    def _asked_and_given(self, columns: Coded) -> tuple[IntArray, IntArray]:
+        """The column whose probabilities are sought, and the one that is known."""
+        return columns.before, columns.after
 
     @abstractmethod
     def _expected(self, variable: Transitions) -> FloatArray:
@@ -128,11 +144,6 @@ class EBIL(_EntropyLoss):
         "Kooiman, Willenborg and Gouweleeuw (1997); Marés (2013), section 2.4.1, Eq. 2.12 and 2.13; Fayyoumi (2008), "
         "section 2.4.2"
     )
-
-    def _happened(self, columns: Coded) -> float:
-        from microveil.numerics.counting.contingency import conditional_bits
-
-        return conditional_bits(columns.before, columns.after)
 
     def _expected(self, variable: Transitions) -> FloatArray:
         from microveil.numerics.perturbing.transition_matrices import bayes_inverse
@@ -176,12 +187,9 @@ class RecordEntropy(_EntropyLoss):
         help="the probability of the true category given the released one, or the other way as printed",
     )
 
-    def _happened(self, columns: Coded) -> float:
-        from microveil.numerics.counting.contingency import conditional_bits
-
-        if self.direction == "posterior":
-            return conditional_bits(columns.before, columns.after)
-        return conditional_bits(columns.after, columns.before)
+    def _asked_and_given(self, columns: Coded) -> tuple[IntArray, IntArray]:
+        asked, given = super()._asked_and_given(columns)
+        return (asked, given) if self.direction == "posterior" else (given, asked)
 
     def _expected(self, variable: Transitions) -> FloatArray:
         from microveil.numerics.perturbing.transition_matrices import bayes_inverse

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from math import prod
 from typing import ClassVar, Literal
 
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure
-from microveil.losses.categorical.coding import ADD_MISSING, coded
+from microveil.losses.categorical.coding import ADD_MISSING, coded, domain_size
+from microveil.microdata.facts import OverRecords
 from microveil.microdata.schema import CATEGORICAL
+from microveil.microdata.tables import Several, Tables
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 
@@ -34,6 +38,7 @@ class CTBIL(LossMeasure):
     summary: ClassVar[str] = "differences between the contingency tables of the original and of the release"
     public: ClassVar[bool] = True
     meaning: ClassVar[str] = "differences between the counts of contingency tables; lower is better"
+    over_records: ClassVar[OverRecords] = "per combination"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = "missing cells are counted in a cell of their own"
     source: ClassVar[str] = (
@@ -48,22 +53,22 @@ class CTBIL(LossMeasure):
     add_missing_category: bool = parameter(default=False, help=ADD_MISSING)
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        from microveil.numerics.counting.contingency import cell_counts
-
-        columns = {name: coded(pair, name, add_missing_category=self.add_missing_category) for name in attributes}
         subsets = [s for size in range(1, self.dimension + 1) for s in combinations(attributes, size)]
+        label = f"{self.name}: tables"
+        tables = dict(zip(subsets, pair.summed(partial(_tables, subsets), progress, label).found, strict=True))
+        sizes: dict[str, int] = {}
+        for name in attributes:
+            declared = domain_size(pair, name, add_missing_category=self.add_missing_category)
+            sizes[name] = max(declared, int(tables[name,].codes.max()) + 1)  # missing cells come after all categories
         moved, differing, cells = 0, 0, 0
         alone: dict[str, float] = {}
-        for number, subset in enumerate(subsets, start=1):
-            crossed = [columns[name] for name in subset]
-            sizes = [column.size for column in crossed]
-            before, after = cell_counts([c.before for c in crossed], [c.after for c in crossed], sizes)
+        for subset, table in tables.items():
+            before, after = table.counts
             difference, changed = int(abs(before - after).sum()), int((before != after).sum())
-            moved, differing, cells = moved + difference, differing + changed, cells + prod(sizes)
+            moved, differing, cells = moved + difference, differing + changed, cells + prod(sizes[n] for n in subset)
             if len(subset) == 1:
-                share = difference / (2 * len(pair)) if self.mode == "counts" else changed / sizes[0]
+                share = difference / (2 * len(pair)) if self.mode == "counts" else changed / sizes[subset[0]]
                 alone[subset[0]] = 100 * share
-            progress(number / len(subsets), f"{self.name}: tables")
         share = moved / (2 * len(pair) * len(subsets)) if self.mode == "counts" else differing / cells
         details = {
             "ctbil": float(moved),
@@ -72,3 +77,16 @@ class CTBIL(LossMeasure):
             "tables": float(len(subsets)),
         }
         return Loss.of(self.name, share, attributes, per_attribute=alone, details=details)
+
+
+def _tables(subsets: Sequence[tuple[str, ...]], pair: Tables) -> Several:
+    """The contingency tables of both files over some subsets of the attributes."""
+    from microveil.numerics.counting.contingency import Cells
+
+    columns = {name: coded(pair, name) for (name, *more) in subsets if not more}
+    return Several(
+        tuple(
+            Cells.of([[columns[n].before for n in s], [columns[n].after for n in s]], [columns[n].size for n in s])
+            for s in subsets
+        )
+    )

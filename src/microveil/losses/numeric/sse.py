@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from microveil.comparison.pairs import Pair
 from microveil.losses.base import Loss, LossMeasure, Route
-from microveil.numerics.grouping.sums_of_squares import squares, squares_lost
-from microveil.numerics.statistics.scaling import Scale, Scaling
+from microveil.microdata.facts import OverRecords
+from microveil.microdata.tables import Tables
+from microveil.numerics.grouping.sums_of_squares import changes_lost, squares
+from microveil.numerics.statistics.moment_sums import ColumnSums
+from microveil.numerics.statistics.scaling import Scale
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray
@@ -39,6 +43,7 @@ class SSE(LossMeasure):
     summary: ClassVar[str] = "sum of squared changes as a share of the total sum of squares (SSE/SST)"
     meaning: ClassVar[str] = "share of the variation of the original values that is lost; lower is better"
     route: ClassVar[Route] = "data"
+    over_records: ClassVar[OverRecords] = "per record"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = (
         "cells missing in the original are left out; a suppressed cell counts as replaced by the mean"
@@ -53,43 +58,48 @@ class SSE(LossMeasure):
     )
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        lost, total, kept, per_attribute = 0.0, 0.0, 0.0, {}
-        for name in attributes:
-            before, after = (column.values for column in pair.numbers(name))
-            centre, unit = self._centre_and_unit(before)
-            scaled, released = ((column - centre) / unit for column in (before, after))
-            sse, sst = squares_lost(scaled, released), float(np.nansum(scaled**2))
-            per_attribute[name] = 100 * ratio(sse, sst)
-            lost += sse
-            total += sst
-            kept += float(np.nansum(released[~np.isnan(scaled)] ** 2))
-        details = {"sse": lost, "ssa": kept, "sst": total, **self._analysis_of_variance(pair, attributes)}
-        return Loss.of(self.name, ratio(lost, total), attributes, per_attribute=per_attribute, details=details)
+        centres, units = self._centres_and_units(pair.summed(partial(_sums, attributes), progress, self.name))
+        found = pair.summed(partial(_squares, attributes, centres, units), progress, self.name)
+        lost, total, kept = found.totals.reshape(3, len(attributes))
+        by_attribute = zip(attributes, lost.tolist(), total.tolist(), strict=True)
+        per_attribute = {name: 100 * ratio(sse, sst) for name, sse, sst in by_attribute}
+        sums = {"sse": float(lost.sum()), "ssa": float(kept.sum()), "sst": float(total.sum())}
+        details = {**sums, **self._analysis_of_variance(pair, attributes, centres, units)}
+        return Loss.of(
+            self.name, ratio(sums["sse"], sums["sst"]), attributes, per_attribute=per_attribute, details=details
+        )
 
-    def _centre_and_unit(self, column: FloatArray) -> tuple[float, float]:
+    def _centres_and_units(self, original: ColumnSums) -> tuple[FloatArray, FloatArray]:
         """What is taken off the values and what they are divided by; a constant is only centred."""
-        scaling = Scaling.of(column[:, None])
-        centre, deviation = float(scaling.mean[0]), float(scaling.deviation[0])
-        if self.scale == "none" or deviation == 0:
-            return centre, 1.0
-        return centre, deviation if self.scale == "z" else float(np.nanmax(column) - np.nanmin(column))
+        deviations = original.deviations
+        units = {"z": deviations, "minmax": original.ranges, "none": np.ones(len(deviations))}[self.scale]
+        return original.means, np.where(deviations > 0, units, 1.0)
 
-    def _analysis_of_variance(self, pair: Pair, attributes: tuple[str, ...]) -> dict[str, float]:
+    def _analysis_of_variance(
+        self, pair: Pair, attributes: tuple[str, ...], centres: FloatArray, units: FloatArray
+    ) -> dict[str, float]:
         """The F ratio of the release's partition on scaled originals; none without exactly one partition."""
         partition = None if pair.release is None else pair.release.partition
         if partition is None or len(partition.labels) != len(pair):
             return {}
-        columns = []
-        for name in attributes:
-            values = pair.original.numbers(name).values
-            centre, unit = self._centre_and_unit(values)
-            columns.append(np.nan_to_num((values - centre) / unit))
-        made = squares(np.column_stack(columns), partition.labels)
+        columns = np.nan_to_num((pair.original.matrix(attributes) - centres) / units)
+        made = squares(columns, partition.labels)
         found = {"groups": float(len(partition)), "kept": 100 * (1 - made.ratio)}
         within, between = len(pair) - len(partition), len(partition) - 1
         if made.sse > 0 and within > 0 and between > 0:
             found["anova_f"] = (made.ssa / between) / (made.sse / within)
         return found
+
+
+def _sums(attributes: tuple[str, ...], pair: Tables) -> ColumnSums:
+    return ColumnSums.of(pair.original.matrix(attributes))
+
+
+def _squares(attributes: tuple[str, ...], centres: FloatArray, units: FloatArray, pair: Tables) -> ColumnSums:
+    """The squares of the changes, of the original's distances from its mean, and of the release's from the same."""
+    before, after = ((table.matrix(attributes) - centres) / units for table in (pair.original, pair.masked))
+    kept = np.where(np.isnan(before), np.nan, after)
+    return ColumnSums.of(np.hstack([changes_lost(before, after), before, kept]) ** 2)
 
 
 def ratio(lost: float, total: float) -> float:

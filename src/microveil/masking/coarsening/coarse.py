@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from microveil.errors import DataError
 from microveil.microdata import Attribute, Categories, Microdata
+from microveil.microdata.facts import Counted
 from microveil.microdata.hierarchy import node_text
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import category_key
@@ -91,8 +93,28 @@ def refuse_unlisted(data: Microdata, name: str, indices: IntArray, present: Bool
         )
 
 
+class CoarseWhole(NamedTuple):
+    """The coarser values of records that stand for the whole table, of which the others are a part."""
+
+    coarse: Coarse
+    counted: Counted
+
+
+def whole_of(data: Microdata, name: str, coarse_of: Callable[[Microdata], Coarse]) -> CoarseWhole | None:
+    """What a part of a table needs to know of the whole; nothing where the whole is at hand."""
+    if data.part is None:
+        return None
+    counted = data.facts.counted([name])
+    return CoarseWhole(coarse_of(counted.data), counted)
+
+
 def published(
-    data: Microdata, name: str, coarse: Coarse, publish: Publish, centre: Centre = "mean"
+    data: Microdata,
+    name: str,
+    coarse: Coarse,
+    publish: Publish,
+    centre: Centre = "mean",
+    whole: CoarseWhole | None = None,
 ) -> tuple[pa.Array, Attribute | None]:
     """The released column, and the attribute's new description where that changes.
 
@@ -102,19 +124,39 @@ def published(
     if publish == "label":
         return _labels(data, name, coarse)
     if data[name].kind == "numeric":
-        return data.number_column(name, centred(data, name, coarse, centre)), None
-    column = valid_categories(data, name)
-    grouped = np.where(coarse.indices < 0, -1, column.codes)
-    number = np.maximum(coarse.indices, 0)
+        return data.number_column(name, centred(data, name, coarse, centre, whole)), None
+    table, of_table, counts = (data, coarse, None) if whole is None else (whole.counted.data, *_weighed(whole))
+    column = valid_categories(table, name)
+    grouped = np.where(of_table.indices < 0, -1, column.codes)
+    number = np.maximum(of_table.indices, 0)
     in_common = median_by_group if data[name].kind == "ordinal" else plurality_by_group
-    codes = np.where(grouped >= 0, in_common(grouped, number), -1)
-    domain = data.categories(name).domain
-    return data.category_column(Categories(name, codes, domain)), _described(data[name], column, codes, coarse)
+    codes = np.where(grouped >= 0, in_common(grouped, number, counts), -1)
+    domain, described = data.categories(name).domain, _described(data[name], column, codes, of_table)
+    if whole is not None:
+        codes = _by_group(codes, of_table, -1)[coarse.indices]
+    return data.category_column(Categories(name, codes, domain)), described
 
 
-def centred(data: Microdata, name: str, coarse: Coarse, centre: Centre) -> FloatArray:
+def _weighed(whole: CoarseWhole) -> tuple[Coarse, FloatArray]:
+    return whole.coarse, whole.counted.counts.astype(np.float64)
+
+
+def _by_group(values: npt.NDArray[Any], coarse: Coarse, of_none: Any) -> npt.NDArray[Any]:
+    """The value that the records of each group have in common, and last that of records that stay as they are."""
+    found = np.full(len(coarse.labels) + 1, of_none, dtype=values.dtype)
+    inside = coarse.indices >= 0
+    found[coarse.indices[inside]] = values[inside]
+    return found
+
+
+def centred(data: Microdata, name: str, coarse: Coarse, centre: Centre, whole: CoarseWhole | None = None) -> FloatArray:
     """The centre of each record's interval; numbers without one stay."""
     values = data.numbers(name).values
+    if whole is not None:
+        of_all = np.where(whole.coarse.indices >= 0, whole.counted.data.numbers(name).values, np.nan)
+        number = np.maximum(whole.coarse.indices, 0)
+        means = means_by_group(of_all[:, None], number, whole.counted.counts.astype(np.float64))[:, 0]
+        return np.where(coarse.indices >= 0, _by_group(means, whole.coarse, np.nan)[coarse.indices], values)
     inside = coarse.indices >= 0
     if not inside.any():
         return values

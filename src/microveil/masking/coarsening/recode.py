@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pydantic
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.base import Masked, Method, OfHouseholds
+from microveil.masking.base import Masked, Method, OfHouseholds, OverRecords
 from microveil.masking.coarsening.coarse import (
     Centre,
     Coarse,
@@ -20,12 +21,13 @@ from microveil.masking.coarsening.coarse import (
     published,
     refuse_unlisted,
     valid_categories,
+    whole_of,
 )
 from microveil.masking.notes import VALUES_MERGED, VALUES_MERGED_FOR_COMBINATIONS, VALUES_OF_ATTRIBUTE, Note
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, Whole, ranges
 from microveil.microdata import Attribute, Categories, Microdata
 from microveil.microdata.combinations import canonical, combinations_of, population_weights
-from microveil.microdata.hierarchies import check_width, equal_width, frequency_cuts
+from microveil.microdata.hierarchies import check_width, cut_ranks, equal_width, frequency_cuts
 from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, node_text
 from microveil.microdata.microdata import check_records, count
 from microveil.microdata.schema import KINDS
@@ -82,6 +84,7 @@ class Recode(Method):
     random: ClassVar[bool] = False
     of_households: ClassVar[OfHouseholds] = "itself"  # the same value becomes the same everywhere
     quick: ClassVar = {"k": 2, "leave": 0.5}
+    over_records: ClassVar[OverRecords] = "per record"
 
     by: By = parameter(default="automatic", help="how values are merged")
     k: int = parameter(default=5, help="automatic: fewest records that share every combination", ge=1, le=MOST_RECORDS)
@@ -129,6 +132,12 @@ class Recode(Method):
         if any(a >= b for a, b in pairwise(cuts)):
             raise ParameterError(f"recode: cuts = {self.cuts!r} is not allowed; cuts must ascend")
 
+    @property
+    def works_over(self) -> OverRecords:
+        if self.by == "automatic":
+            return "whole table"
+        return "per record" if self.publish == "label" or self.centre == "mean" else "whole table"
+
     def _cuts(self) -> tuple[float, ...]:
         return self.cuts if isinstance(self.cuts, tuple) else () if self.cuts is None else (self.cuts,)
 
@@ -139,18 +148,19 @@ class Recode(Method):
                 check_records(data, self.k, f"recode with k = {self.k}")
             coarse, notes = self._automatic(data, attributes, Part(progress, 0.0, 0.8))
         else:
-            coarse = {}
-            for name in reported(attributes, Part(progress, 0.0, 0.8), self.name):
-                coarse[name] = (
-                    self._numbers(data, name) if data[name].kind == "numeric" else self._categories(data, name)
-                )
+            names = reported(attributes, Part(progress, 0.0, 0.8), self.name)
+            coarse = {name: self._coarse(data, name) for name in names}
         columns: dict[str, pa.Array] = {}
         changed: list[Attribute] = []
         for name in attributes:
-            columns[name], attribute = published(data, name, coarse[name], self.publish, self.centre)
+            whole = whole_of(data, name, partial(self._coarse, name=name)) if self.publish != "label" else None
+            columns[name], attribute = published(data, name, coarse[name], self.publish, self.centre, whole)
             changed += [] if attribute is None else [attribute]
         progress(0.95, f"{self.name}: values brought together")
         return Masked(columns, notes=notes, attributes=tuple(changed))
+
+    def _coarse(self, data: Microdata, name: str) -> Coarse:
+        return self._numbers(data, name) if data[name].kind == "numeric" else self._categories(data, name)
 
     def _refuse_kind(self, data: Microdata, name: str) -> None:
         numeric = data[name].kind == "numeric"
@@ -175,17 +185,19 @@ class Recode(Method):
                 refuse_unlisted(data, name, indices, numbers.present)
                 return Coarse(indices, hierarchy.categories(self.level))
             return _in_intervals(numbers.values, hierarchy, self.level)
-        return _in_intervals(numbers.values, self._intervals(data[name], numbers.values))
+        return _in_intervals(numbers.values, self._intervals(data, name))
 
-    def _intervals(self, attribute: Attribute, values: FloatArray) -> Intervals:
+    def _intervals(self, data: Microdata, name: str) -> Intervals:
         if self.by == "cuts":
             return Intervals.of([self._cuts()])
-        present = np.sort(values[~np.isnan(values)])
-        if not len(present) or present[0] == present[-1]:
+        moments = data.facts.moments([name])
+        least, largest, present = float(moments.low[0]), float(moments.high[0]), int(moments.records[0])
+        if least >= largest:
             return Intervals.of([()])
         if self.by == "frequency":
-            return Intervals.of([frequency_cuts(present, self.groups)])
-        low, high = attribute.range or (float(present[0]), float(present[-1]))
+            at_cuts = data.facts.order_statistics(name, cut_ranks(present, self.groups))
+            return Intervals.of([sorted({float(value) for value in at_cuts if value > least})])
+        low, high = data[name].range or (least, largest)
         if self.width is None:
             return equal_width(low, high, [(high - low) / self.groups])
         check_width(high - low, self.width)
@@ -203,7 +215,10 @@ class Recode(Method):
             return merged(column, indices, hierarchy.categories(self.level), ordered=ordered)
         if self.by == "map":
             return self._mapped(column, ordered)
-        return merged(column, rare_groups(column.frequencies, self.p), ordered=ordered)
+        counted = data.facts.counted([name])
+        codes = valid_categories(counted.data, name).codes
+        held = np.bincount(codes[codes >= 0], weights=counted.counts[codes >= 0], minlength=len(column.domain))
+        return merged(column, rare_groups(held.astype(np.int64), self.p), ordered=ordered)
 
     def _mapped(self, column: Categories, ordered: bool) -> Coarse:
         index = {node_text(category): number for number, category in enumerate(column.domain)}

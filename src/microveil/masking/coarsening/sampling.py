@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from microveil.errors import ParameterError
-from microveil.masking.base import Masked, Method, OfHouseholds
+from microveil.errors import DataError, ParameterError
+from microveil.masking.base import Masked, Method, OfHouseholds, OverRecords
 from microveil.masking.households import household_of
 from microveil.masking.notes import HOUSEHOLDS_DRAWN, RELEASED_AS_THEY_ARE, Note
 from microveil.masking.preparation.strata import stratum_numbers
@@ -20,6 +20,39 @@ from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
 from microveil.typing import IntArray
+
+_DRAWN_AT_A_TIME = 2**22
+
+
+class Limit(NamedTuple):
+    """The largest of the numbers drawn for the records that are released, and the place of the last that has it."""
+
+    value: float
+    place: int
+
+
+def limit_of_smallest(records: int, wanted: int, streams: Streams, *labels: str) -> Limit:
+    """Where the smallest of the numbers drawn for so many records end. No more are kept than lie around that.
+
+    >>> drawn = Streams(7).uniforms(range(1000), "records")
+    >>> limit_of_smallest(1000, 10, Streams(7), "records").value == sorted(drawn)[9]
+    True
+    """
+    share = wanted / records
+    around = 8.0 * math.sqrt(share * (1.0 - share) / records) + 8.0 / records  # never missed, as far as chances go
+    below, kept, places = 0, [], []
+    for start in range(0, records, _DRAWN_AT_A_TIME):
+        part = range(start, min(records, start + _DRAWN_AT_A_TIME))
+        drawn = streams.uniforms(part, *labels)
+        below += int((drawn < share - around).sum())
+        near = np.flatnonzero(np.abs(drawn - share) <= around)
+        kept.append(drawn[near])
+        places.append(start + near)
+    values, at = np.concatenate(kept), np.concatenate(places)
+    if not below < wanted <= below + len(values):
+        raise DataError("the random numbers of this seed cannot be told apart; choose another seed")
+    last = np.lexsort((at, values))[wanted - below - 1]
+    return Limit(float(values[last]), int(at[last]))
 
 
 @parameterised
@@ -46,6 +79,7 @@ class Sampling(Method):
     weights: ClassVar[str] = "divided by the probability of being in the sample, unless `adjust` says no"
     changes_values: ClassVar[bool] = False
     of_households: ClassVar[OfHouseholds] = "itself"
+    over_records: ClassVar[OverRecords] = "per record"
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
 
     share: float = parameter(default=0.5, help="share of the records to release, rounded up", gt=0, le=1)
@@ -62,6 +96,8 @@ class Sampling(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         for name in attributes:
             key_codes(data, name)  # refuses what the schema does not allow
+        if data.part is not None:
+            return self._of_part(data, attributes, streams)
         unit, first = self._units(data)
         strata = self._strata(data)[first]
         sizes = np.bincount(strata)
@@ -85,6 +121,29 @@ class Sampling(Method):
         if len(first) < len(data):
             notes += (HOUSEHOLDS_DRAWN(method=self.name, drawn=int(drawn.sum()), of=len(first)),)
         return Masked(columns, notes=notes, attributes=tuple(changed), rows=rows)
+
+    @property
+    def works_over(self) -> OverRecords:
+        return "whole table" if self.stratified else "per record"
+
+    def _of_part(self, data: Microdata, attributes: tuple[str, ...], streams: Streams) -> Masked:
+        """The records of a part that are in a simple sample of the whole table."""
+        records = data.facts.records
+        (wanted,) = self._wanted(np.array([records]), "records").tolist()
+        limit: Limit = data.facts.once("sampling", lambda: limit_of_smallest(records, wanted, streams, "records"))
+        drawn = streams.uniforms(data.places, "records")
+        places = np.arange(data.places.start, data.places.stop)
+        rows = np.flatnonzero((drawn < limit.value) | ((drawn == limit.value) & (places <= limit.place)))
+        columns, changed = {}, []
+        weight = data.schema.weight
+        if weight is not None and self.adjust and wanted < records:
+            share = max(wanted / records, 1e-300)
+            limits = data[weight].range
+            if limits is not None and data.facts.moments([weight]).high[0] / share > limits[1]:
+                changed.append(data[weight].changed(range=None))
+            unlimited = replace(data, schema=data.schema.replacing(*changed))
+            columns[weight] = unlimited.number_column(weight, data.numbers(weight).values / share)
+        return Masked(columns, notes=self._notes(data, attributes), attributes=tuple(changed), rows=rows)
 
     @staticmethod
     def _units(data: Microdata) -> tuple[IntArray, IntArray]:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pydantic
 
-from microveil.errors import DataError, GuaranteeError, ParameterError
-from microveil.masking.base import Masked, Method, OfHouseholds
+from microveil.errors import DataError, GuaranteeError, ParameterError, TooFewRecordsError
+from microveil.masking.base import Masked, Method, OfHouseholds, OverRecords
 from microveil.masking.guarantees import Guarantees
 from microveil.masking.households import household_of, units_of
 from microveil.masking.notes import (
@@ -35,7 +35,7 @@ from microveil.microdata.combinations import (
     population_weights,
 )
 from microveil.microdata.equivalence_classes import EquivalenceClasses, equivalence_classes_of, key_codes, weights_of
-from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, check_records, count
+from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress
@@ -97,6 +97,7 @@ class Suppress(Method):
     searched: ClassVar[Ranges] = ranges(k=Whole(2, 10))
     random: ClassVar[bool] = False
     of_households: ClassVar[OfHouseholds] = "itself"
+    over_records: ClassVar[OverRecords] = "per combination"
     quick: ClassVar = {"k": 2, "most_values": 1000}
 
     k: int = parameter(default=3, help="fewest records that share every combination of keys", ge=1, le=MOST_RECORDS)
@@ -216,8 +217,9 @@ class Suppress(Method):
     def _asked(self, data: Microdata) -> tuple[FloatArray, FloatArray]:
         """What each record counts for, and how much must agree with every one: records, and where asked persons."""
         k = self.k if self.risk is None or self.weighted else max(self.k, math.ceil(1.0 / self.risk - 1e-9))
-        check_records(data, k, f"suppress with at least {k} records for every combination")
-        masses, targets = [np.ones(len(data))], [float(k)]
+        masses, targets = [data.counts.astype(np.float64)], [float(k)]
+        if masses[0].sum() < k:
+            raise TooFewRecordsError(len(data), k, f"suppress with at least {k} records for every combination")
         if self.weighted and self.risk is not None:
             if data.schema.weight is None:
                 raise DataError("suppress is to weigh records, but the table has no attribute with the role weight")

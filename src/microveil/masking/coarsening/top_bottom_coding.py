@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.base import Masked, Method
-from microveil.masking.coarsening.coarse import Coarse, Publish, centred, merged, published, valid_categories
+from microveil.masking.base import Masked, Method, OverRecords
+from microveil.masking.coarsening.coarse import Coarse, Publish, centred, merged, published, valid_categories, whole_of
 from microveil.masking.notes import VALUES_CODED, VALUES_CODED_AS_THRESHOLD, Note
 from microveil.masking.ranges import Interval, Ranges, Whole, ranges
 from microveil.microdata import Attribute, Microdata
+from microveil.microdata.facts import Facts
 from microveil.microdata.microdata import count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, reported
 from microveil.randomness import Streams
-from microveil.typing import FloatArray
 
 _FEW = 3  # the mean or median of fewer values would tell one of them
 
@@ -34,6 +35,7 @@ class TopBottomCoding(Method):
     searched: ClassVar[Ranges] = ranges(percent=Interval(0.5, 20.0, logarithmic=True), p=Whole(1, 5))
     random: ClassVar[bool] = False
     needs_order: ClassVar[bool] = True
+    over_records: ClassVar[OverRecords] = "per record"
     top: ClassVar[bool]
 
     by: Literal["percent", "value", "count"] = parameter(
@@ -74,6 +76,10 @@ class TopBottomCoding(Method):
             raise ParameterError(f"{self.name}: threshold must be given where by = 'value'")
 
     @property
+    def works_over(self) -> OverRecords:
+        return "per record" if self.code == "threshold" else "whole table"
+
+    @property
     def high(self) -> bool:
         """Whether the high end is coded."""
         return self.top == (self.naming == "common")
@@ -94,7 +100,7 @@ class TopBottomCoding(Method):
     def _coded_numbers(self, data: Microdata, name: str) -> tuple[pa.Array, Note]:
         values = data.numbers(name).values
         sign = 1.0 if self.high else -1.0  # the low end of the values is the high end of their negatives
-        threshold = sign * self._threshold(sign * values, name)
+        threshold = self._threshold(data.facts, name)
         beyond = np.nan_to_num(sign * values, nan=-np.inf) > sign * threshold
         coded = int(beyond.sum())
         note = VALUES_CODED(method=self.name, values=coded, attribute=name)
@@ -105,25 +111,27 @@ class TopBottomCoding(Method):
         coarse = Coarse(np.where(beyond, 0, -1), ("",))
         return data.number_column(name, centred(data, name, coarse, self.code)), note
 
-    def _threshold(self, values: FloatArray, name: str) -> float:
-        """Where the high end of these values begins."""
-        present = np.sort(values[~np.isnan(values)])
+    def _threshold(self, facts: Facts, name: str) -> float:
+        """Where the end to be coded begins."""
         if self.by == "value" and self.threshold is not None:
-            return self.threshold if self.high else -self.threshold
-        if not len(present):
-            return np.inf
+            return self.threshold
+        present = int(facts.moments([name]).records[0])
+        if not present:
+            return np.inf if self.high else -np.inf
         if self.by == "percent":
-            return float(np.quantile(present, 1.0 - self.percent / 100.0))
-        if len(present) < self.k:
+            share = self.percent / 100.0
+            return facts.quantile(name, 1.0 - share if self.high else share)
+        if present < self.k:
             raise DataError(
-                f"attribute '{name}' has {count(len(present), 'value')}, but {self.name} is to code at least {self.k}"
+                f"attribute '{name}' has {count(present, 'value')}, but {self.name} is to code at least {self.k}"
             )
-        below = present[present < present[-self.k]]
-        if not len(below):
+        (last,) = facts.order_statistics(name, [present - self.k if self.high else self.k - 1])
+        inner = facts.next_value(name, float(last), up=not self.high)
+        if inner is None:
             raise DataError(
                 f"attribute '{name}' has no value below those {self.name} would code to reach {self.k} records; lower k"
             )
-        return float(below[-1])
+        return inner
 
     def _coded_categories(self, data: Microdata, name: str) -> tuple[pa.Array, Attribute | None]:
         attribute = data[name]
@@ -132,12 +140,17 @@ class TopBottomCoding(Method):
                 f"attribute '{name}' is {attribute.kind} and its categories have no declared order, so {self.name} "
                 "cannot tell their ends; declare its domain in the schema"
             )
+        coarse_of = partial(self._merged, name=name)
+        whole = whole_of(data, name, coarse_of) if self.publish != "label" else None
+        return published(data, name, coarse_of(data), self.publish, whole=whole)
+
+    def _merged(self, data: Microdata, name: str) -> Coarse:
         column = valid_categories(data, name)
         groups = np.arange(len(column.domain))
         if self.p > 1:
             end = groups[-self.p :] if self.high else groups[: self.p]
             groups[end] = end[0] if len(end) else 0
-        return published(data, name, merged(column, groups, ordered=True), self.publish)
+        return merged(column, groups, ordered=True)
 
 
 @parameterised

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.base import OverRecords
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.preparation import OneAttributeAtATime, Preparation
@@ -37,6 +38,7 @@ class OneByOne(Microaggregation):
     """A method that puts the values of one attribute in order and groups neighbours; attributes do not meet."""
 
     traits: ClassVar[Traits] = Traits("univariate", "data-oriented", "heuristic")
+    over_records: ClassVar[OverRecords] = "ordered"
 
     preparation: Preparation = parameter(default=OneAttributeAtATime(), help="what happens before records are grouped")
 

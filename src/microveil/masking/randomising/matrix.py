@@ -68,7 +68,7 @@ class Matrix(Method):
             mixing = _square("mixing", self.mixing, size)
             mixed = np.where(np.isnan(values), Scaling.of(values).mean, values) @ mixing
             mixed = np.where(np.isnan(values), np.nan, mixed)
-        drawn = standard_normals(attributes, len(data), streams, progress, self.name)
+        drawn = standard_normals(data, attributes, streams, progress, self.name)
         return Masked(columns_of(data, attributes, mixed + self._shift(size) + self._noise(mixed, drawn)))
 
     def _shift(self, size: int) -> FloatArray:

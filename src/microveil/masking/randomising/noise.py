@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.errors import ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OverRecords
 from microveil.masking.columns import columns_of, restored_moments
 from microveil.masking.likelihood import Normal, Statement
 from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
@@ -55,6 +55,7 @@ class Noise(Method):
     missing: ClassVar[str] = (
         "missing cells and missing codes stay as they are; a covariance is taken over the records that have both values"
     )
+    over_records: ClassVar[OverRecords] = "per record"
     source: ClassVar[str] = "Kim (1986), Sullivan and Fuller (1989), Tendick (1991); Fayyoumi (2008), section 2.5.1"
     searched: ClassVar[Ranges] = ranges(
         alpha=Interval(0.005, 4.0, logarithmic=True), form=OneOf(("uncorrelated", "correlated"))
@@ -79,13 +80,17 @@ class Noise(Method):
             )
 
     @property
+    def works_over(self) -> OverRecords:
+        return "whole table" if self.exact or self.form == "non-linear" else "per record"
+
+    @property
     def is_joint(self) -> bool:
         return self.exact or self.form in ("correlated", "linear", "non-linear")
 
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         values = data.matrix(attributes)
-        drawn = standard_normals(attributes, len(data), streams, progress, self.name)
-        masked = self._changed(values, drawn, attributes, streams)
+        drawn = standard_normals(data, attributes, streams, progress, self.name)
+        masked = self._changed(data, values, drawn, attributes, streams)
         if not self.exact:
             return Masked(columns_of(data, attributes, masked))
         restored, notes = restored_moments(data, attributes, values, masked, self.name)
@@ -96,24 +101,24 @@ class Noise(Method):
     ) -> Mapping[tuple[str, ...], Statement]:
         if self.exact or self.form in ("multiplicative", "non-linear"):
             return {}
-        covariance = self.alpha * paired_covariance(data.matrix(attributes))
+        covariance = self.alpha * data.facts.moments(attributes).covariance
         if self.form == "uncorrelated":
             covariance = np.diag(np.diag(covariance))
         drawn_by = 1.0 + self.alpha if self.form == "linear" else 1.0
         return {attributes: Normal(drawn_by**-0.5, covariance / drawn_by)}
 
     def _changed(
-        self, values: FloatArray, drawn: FloatArray, attributes: tuple[str, ...], streams: Streams
+        self, data: Microdata, values: FloatArray, drawn: FloatArray, attributes: tuple[str, ...], streams: Streams
     ) -> FloatArray:
-        if self.form == "uncorrelated":
-            return values + independent_noise(values, self.alpha, drawn)
-        scaling = Scaling.of(values)
-        if self.form == "multiplicative":
-            return np.where(scaling.deviation > 0, values * lognormal(self.alpha, drawn), values)
         if self.form == "non-linear":
             return self._on_scores(values, drawn, attributes, streams)
-        noisy = values + correlated_noise(values, self.alpha, drawn)
-        return noisy if self.form == "correlated" else drawn_in(noisy, scaling.mean, self.alpha)
+        moments = data.facts.moments(attributes)
+        if self.form == "uncorrelated":
+            return np.asarray(values + self.alpha**0.5 * moments.deviation * drawn)
+        if self.form == "multiplicative":
+            return np.where(moments.constant, values, values * lognormal(self.alpha, drawn))
+        noisy = values + noise_of_covariance(moments.covariance, self.alpha, drawn)
+        return noisy if self.form == "correlated" else drawn_in(noisy, moments.mean, self.alpha)
 
     def _on_scores(
         self, values: FloatArray, drawn: FloatArray, attributes: tuple[str, ...], streams: Streams
@@ -126,11 +131,11 @@ class Noise(Method):
 
 
 def standard_normals(
-    attributes: Sequence[str], records: int, streams: Streams, progress: Progress, label: str
+    data: Microdata, attributes: Sequence[str], streams: Streams, progress: Progress, label: str
 ) -> FloatArray:
-    """Standard normal numbers, those of each attribute from a stream of its own."""
+    """Standard normal numbers for the records, by their places, those of each attribute from a stream of its own."""
     names = reported(attributes, Part(progress, 0.0, 0.9), label)
-    return np.column_stack([streams.generator(name).standard_normal(records) for name in names])
+    return np.column_stack([streams.normals(data.places, name) for name in names])
 
 
 def independent_noise(values: FloatArray, alpha: float, drawn: FloatArray) -> FloatArray:
@@ -144,7 +149,19 @@ def independent_noise(values: FloatArray, alpha: float, drawn: FloatArray) -> Fl
 
 def correlated_noise(values: FloatArray, alpha: float, drawn: FloatArray) -> FloatArray:
     """Standard normal rows turned into noise with alpha times the covariance of the values."""
-    return np.asarray(alpha**0.5 * (drawn @ covariance_root(paired_covariance(values))))
+    return noise_of_covariance(paired_covariance(values), alpha, drawn)
+
+
+def noise_of_covariance(covariance: FloatArray, alpha: float, drawn: FloatArray) -> FloatArray:
+    """Standard normal rows turned into noise with alpha times a covariance.
+
+    Added up column by column, so that what a record gets does not depend on how many others are treated with it.
+    """
+    root = alpha**0.5 * covariance_root(covariance)
+    noise = np.zeros_like(drawn)
+    for j, row in enumerate(root):
+        noise += drawn[:, j : j + 1] * row
+    return noise
 
 
 def drawn_in(noisy: FloatArray, mean: FloatArray, alpha: float) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from microveil.errors import DataError, ParameterError, nearest_name
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OverRecords
 from microveil.masking.likelihood import Statement, Transition
 from microveil.masking.notes import DIAGONAL_NOT_KEPT, DIAGONAL_OUT_OF_RANGE, FREQUENCIES_NOT_KEPT, Note
 from microveil.masking.randomising.evolution import Evolution, what_evolved
@@ -34,11 +34,13 @@ class Variable:
     """What one matrix works on: an attribute, or several joined to one whose categories are their combinations.
 
     `members` holds for each category its codes in the columns; `codes` is -1 for a record that is left alone.
+    `frequencies` are those in the whole table.
     """
 
     columns: tuple[Categories, ...]
     codes: IntArray
     members: IntArray
+    frequencies: IntArray
 
     @property
     def name(self) -> str:
@@ -52,10 +54,6 @@ class Variable:
             for row in self.members
         ]
 
-    @property
-    def frequencies(self) -> IntArray:
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.members)).astype(np.int64)
-
     def drawn(self, codes: IntArray) -> list[Categories]:
         """The columns when the records have these categories instead."""
         if len(self.members) == 0:
@@ -68,17 +66,41 @@ class Variable:
 
 def variable_of(data: Microdata, attributes: tuple[str, ...], *, exclude_missing: bool = False) -> Variable:
     """An attribute with its domain, or several with the combinations that occur, in the order of their domains."""
+    counted = data.facts.counted(attributes)
+    columns, held = (
+        tuple(_categories(table, name, exclude_missing) for name in attributes) for table in (data, counted.data)
+    )
+    members = _members(held)
+    codes, of_counted = (_codes_in(members, table) for table in (columns, held))
+    present = of_counted >= 0
+    frequencies = np.bincount(of_counted[present], weights=counted.counts[present], minlength=len(members))
+    return Variable(columns, codes, members, frequencies.astype(np.int64))
+
+
+def _members(columns: Sequence[Categories]) -> IntArray:
+    """The categories of a variable, each by its codes in the columns: a domain, or the combinations that occur."""
+    if len(columns) == 1:
+        return np.arange(len(columns[0].domain))[:, None]
     from microveil.numerics.counting.distinct_rows import number_rows
 
-    columns = tuple(_categories(data, name, exclude_missing) for name in attributes)
-    if len(columns) == 1:
-        return Variable(columns, columns[0].codes, np.arange(len(columns[0].domain))[:, None])
-    complete = np.flatnonzero(np.all([column.present for column in columns], axis=0))
+    complete = np.all([column.present for column in columns], axis=0)
     within = [column.codes[complete] for column in columns]
-    rows, first = number_rows(within, [len(column.domain) for column in columns])
-    codes = np.full(len(data), -1, dtype=np.int64)
-    codes[complete] = rows
-    return Variable(columns, codes, np.column_stack([column[first] for column in within]))
+    _, first = number_rows(within, [len(column.domain) for column in columns])
+    return np.column_stack([codes[first] for codes in within])
+
+
+def _codes_in(members: IntArray, columns: Sequence[Categories]) -> IntArray:
+    """Which category of a variable each record has; -1 where a cell is missing."""
+    if len(columns) == 1:
+        return columns[0].codes
+    from microveil.numerics.counting.distinct_rows import number_rows
+
+    complete = np.all([column.present for column in columns], axis=0)
+    codes = np.full(len(complete), -1, dtype=np.int64)
+    # members come first and have all combinations, in their order, so a combination has the number of its member
+    beside = [np.concatenate([of, column.codes[complete]]) for of, column in zip(members.T, columns, strict=True)]
+    codes[complete] = number_rows(beside, [len(column.domain) for column in columns])[0][len(members) :]
+    return codes
 
 
 def _categories(data: Microdata, name: str, exclude_missing: bool) -> Categories:
@@ -138,6 +160,7 @@ class PRAM(Method):
         "cells stay as they are and are not counted (in a compound: records with any)"
     )
     weights: ClassVar[str] = "sampling weights are not used: frequencies count records"
+    over_records: ClassVar[OverRecords] = "per record"
     source: ClassVar[str] = (
         "Gouweleeuw et al. (1998); Marés (2013), sections 2.3.1, 4.1 and 4.2, Algorithm 6; corrects its Eq. 4.7"
     )
@@ -204,6 +227,10 @@ class PRAM(Method):
         self._check_formula()
 
     @property
+    def works_over(self) -> OverRecords:
+        return "whole table" if self.matrix == "evolved" else "per record"
+
+    @property
     def is_joint(self) -> bool:
         """Matrices evolve together."""
         return self.matrix == "evolved"
@@ -232,7 +259,7 @@ class PRAM(Method):
         for (block, variable), part in zip(variables.items(), parts(drawing, len(blocks)), strict=True):
             drawn = variable.codes
             if block in matrices:
-                drawn = draw_categories(variable.codes, matrices[block], streams.generator(*block))
+                drawn = draw_categories(variable.codes, matrices[block], streams.generator_at(data.places, *block))
             columns |= {column.name: data.category_column(column) for column in variable.drawn(drawn)}
             part(1.0, f"{self.name}: {variable.name}")
         return Masked(columns, matrices=matrices, notes=tuple(notes))

@@ -7,12 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OverRecords
 from microveil.masking.notes import BASE_OF_ATTRIBUTE, BASES_CHOSEN
 from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
 from microveil.numerics.perturbing.rounding import Mode
+from microveil.numerics.statistics.moment_sums import MomentSums
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, reported
 from microveil.randomness import Streams
@@ -46,6 +47,7 @@ class Rounding(Method):
     summary: ClassVar[str] = "values are rounded to multiples of a base, to the nearest or at random"
     kinds: ClassVar[tuple[str, ...]] = ("numeric",)
     missing: ClassVar[str] = "missing cells and missing codes stay as they are"
+    over_records: ClassVar[OverRecords] = "per record"
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.1"
     searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
@@ -71,6 +73,10 @@ class Rounding(Method):
     def draws(self) -> bool:
         return self.mode != "nearest"
 
+    @property
+    def works_over(self) -> OverRecords:
+        return "whole table" if self.mode == "controlled" or self.k is not None else "per record"
+
     def __post_init__(self) -> None:
         if self.points is not None and (self.base is not None or self.k is not None):
             raise ParameterError("rounding: points are not allowed together with a base or with k")
@@ -84,28 +90,33 @@ class Rounding(Method):
 
         columns, chosen = {}, []
         for name in reported(attributes, progress, self.name):
-            values, rng = data.numbers(name).values, streams.generator(name)
+            values, moments = data.numbers(name).values, data.facts.moments([name])
+            rng = streams.generator_at(data.places, name)
             if self.points is not None:
                 rounded = round_to_points(values, self._points(data, name), self.mode, rng)
             else:
-                base = self._base(data, name, values)
+                base = self._base(data, name, values, moments)
                 chosen.append(BASE_OF_ATTRIBUTE(base=base, attribute=name))
                 rounded = round_to_base(values, base, self.mode, data[name].range, rng)
-            columns[name] = data.number_column(name, _constant_kept(values, rounded))
+            columns[name] = data.number_column(name, values if moments.constant[0] else rounded)
         of_its_own = self.base is None and self.points is None
         return Masked(columns, notes=(BASES_CHOSEN(method=self.name, bases=tuple(chosen)),) if of_its_own else ())
 
-    def _base(self, data: Microdata, name: str, values: FloatArray) -> float:
+    def _base(self, data: Microdata, name: str, values: FloatArray, moments: MomentSums) -> float:
         from microveil.numerics.perturbing.rounding import base_by_spread, base_for_sharing, multiples_within
 
         base = self.base
         if base is None:
-            base = base_by_spread(values) if self.k is None else base_for_sharing(values, self.k, data[name].range)
+            base = (
+                base_by_spread(float(moments.deviation[0]))
+                if self.k is None
+                else base_for_sharing(values, self.k, data[name].range)
+            )
         if base is None:
             held = int((~np.isnan(values)).sum())
             raise DataError(f"attribute '{name}' has {count(held, 'value')}, but rounding with k = {self.k} needs more")
         lowest, highest = multiples_within(base, data[name].range)
-        if lowest > highest and _varies(values):
+        if lowest > highest and not moments.constant[0]:
             raise DataError(
                 f"the declared range of attribute '{name}' holds no multiple of {base:g}; round it to another base or "
                 "to points inside the range"
@@ -119,11 +130,3 @@ class Rounding(Method):
         if not len(inside):
             raise DataError(f"none of the points of rounding lies in the declared range of attribute '{name}'")
         return inside
-
-
-def _constant_kept(values: FloatArray, rounded: FloatArray) -> FloatArray:
-    return rounded if _varies(values) else values
-
-
-def _varies(values: FloatArray) -> bool:
-    return bool(np.nanmax(values, initial=-np.inf) > np.nanmin(values, initial=np.inf))

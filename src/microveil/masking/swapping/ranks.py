@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OverRecords
 from microveil.masking.likelihood import Shift, Statement
 from microveil.microdata import Microdata
 from microveil.numerics.perturbing.rank_shift import Weights
@@ -71,6 +71,7 @@ class SwapByRank(Method):
     missing: ClassVar[str] = MISSING
     weights: ClassVar[str] = WEIGHTS
     needs_order: ClassVar[bool] = True
+    over_records: ClassVar[OverRecords] = "ordered"
     ties: Ties
 
     @abstractmethod

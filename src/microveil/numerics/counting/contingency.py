@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +11,51 @@ from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.typing import IntArray
 
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells that occur in tables over the same columns of codes, in the order of their codes.
+
+    `codes` has a row for each cell, and `counts` a row for each table.
+    """
+
+    codes: IntArray
+    counts: IntArray
+
+    @classmethod
+    def of(cls, tables: Sequence[Sequence[IntArray]], sizes: Sequence[int] | None = None) -> Cells:
+        """Of tables given by their columns.
+
+        >>> found = Cells.of([[np.array([0, 0, 1])], [np.array([0, 1, 1])]])
+        >>> found.codes.tolist(), found.counts.tolist()
+        ([[0], [1]], [[2, 1], [1, 2]])
+        """
+        rows, codes = _numbered([np.concatenate(parts) for parts in zip(*tables, strict=True)], sizes)
+        ends = np.cumsum([len(table[0]) for table in tables])[:-1]
+        counts = [np.bincount(own, minlength=len(codes)) for own in np.split(rows, ends)]
+        return cls(codes, np.stack(counts).astype(np.int64))
+
+    def __add__(self, other: Cells) -> Cells:
+        """The tables of two parts of the records together."""
+        rows, codes = _numbered([*np.concatenate([self.codes, other.codes]).T])
+        masses = np.concatenate([self.counts, other.counts], axis=1)
+        counts = [np.bincount(rows, weights=mass, minlength=len(codes)) for mass in masses]
+        return Cells(codes, np.stack(counts).astype(np.int64))
+
+    @property
+    def conditional_bits(self) -> float:
+        """Of one table over two columns: the sum over its rows of -log2 of the share that the code in the first column
+        has among the rows with the same code in the second."""
+        counts, given = self.counts[0], self.codes[:, 1]
+        of_given = np.bincount(given, weights=counts)[given]
+        return float((counts * np.log2(of_given / counts)).sum())
+
+
+def _numbered(columns: Sequence[IntArray], sizes: Sequence[int] | None = None) -> tuple[IntArray, IntArray]:
+    """The number of each row's combination, and the codes of all combinations."""
+    rows, first = number_rows(columns, sizes)
+    return rows, np.column_stack([column[first] for column in columns])
 
 
 def cell_counts(
@@ -21,12 +67,8 @@ def cell_counts(
     >>> before.tolist(), after.tolist()
     ([2, 1], [1, 2])
     """
-    rows, first = number_rows([np.concatenate(both) for both in zip(before, after, strict=True)], sizes)
-    half = len(before[0])
-    return (
-        np.bincount(rows[:half], minlength=len(first)).astype(np.int64),
-        np.bincount(rows[half:], minlength=len(first)).astype(np.int64),
-    )
+    one, other = Cells.of([before, after], sizes).counts
+    return one, other
 
 
 def chi_square(one: IntArray, other: IntArray) -> float:
@@ -51,6 +93,4 @@ def conditional_bits(asked: IntArray, given: IntArray) -> float:
     >>> conditional_bits(np.array([0, 1, 1, 1]), np.array([0, 0, 1, 1]))
     2.0
     """
-    rows, first = number_rows([asked, given])
-    found, of_given = np.bincount(rows), np.bincount(given)[given[first]]
-    return float((found * np.log2(of_given / found)).sum())
+    return Cells.of([[asked, given]]).conditional_bits

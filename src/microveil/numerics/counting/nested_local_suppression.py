@@ -108,6 +108,11 @@ def levels(records: int, *, short: bool) -> list[int]:
     return found
 
 
+def highest_level(k: int) -> int:
+    """A number of records above which no combination loses a cell when it is searched for k."""
+    return max(_TOP, 2 * k)
+
+
 def suppress_nested(keys: Keys, targets: FloatArray, progress: Progress = silent) -> BoolArray:
     """The cells to suppress, for each record, so that at least `targets` agree with it; the first of them is k.
 
@@ -119,7 +124,7 @@ def suppress_nested(keys: Keys, targets: FloatArray, progress: Progress = silent
     if keys.alone and not keys.own.any():
         return keys.searched(targets, progress)  # every record by itself loses more for a larger k
     short = len(keys.codes) << min(len(keys.own), 30) <= _SHORT
-    ladder = levels(len(keys.of_record), short=short)
+    ladder = levels(round(keys.masses[:, 0].sum()), short=short)
     wanted = next(level for level in ladder if level >= targets[0])
     top = min(_TOP, ladder[-1])
     way = list(range(top, wanted - 1, -1)) or [top, *(level for level in ladder if top < level <= wanted)]

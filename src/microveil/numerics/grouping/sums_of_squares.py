@@ -50,4 +50,9 @@ def squares_lost(before: FloatArray, after: FloatArray) -> float:
     >>> squares_lost(np.array([-1.0, 1.0, 3.0, np.nan]), np.array([0.0, 1.5, np.nan, np.nan]))
     10.25
     """
-    return float(np.nansum((before - np.where(np.isnan(after), 0.0, after)) ** 2))
+    return float(np.nansum(changes_lost(before, after) ** 2))
+
+
+def changes_lost(before: FloatArray, after: FloatArray) -> FloatArray:
+    """The changes of centred values: NaN where one was missing, and where one is now as if it were the mean."""
+    return np.asarray(before - np.where(np.isnan(after), 0.0, after))

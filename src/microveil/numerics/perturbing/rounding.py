@@ -107,16 +107,13 @@ def round_to_points(values: FloatArray, points: FloatArray, mode: Mode, rng: np.
     return np.where(np.isnan(values), np.nan, np.where(up > 0, high, low))
 
 
-def base_by_spread(values: FloatArray) -> float:
+def base_by_spread(deviation: float) -> float:
     """The largest of 1, 2 and 5 times a power of ten that is at most half the deviation; 1 for a constant.
 
-    >>> base_by_spread(np.array([0.0, 10.0, 20.0, 30.0]))
+    >>> base_by_spread(11.2)
     5.0
     """
-    present = values[~np.isnan(values)]
-    spread = float(np.ptp(present)) if present.size else 0.0
-    # in units of the spread, so that the squares of very small numbers do not vanish
-    half = max(float(((present - present[0]) / spread).std()) * spread / 2.0, _LEAST) if spread > 0 else 1.0
+    half = max(deviation / 2.0, _LEAST) if deviation > 0 else 1.0
     return max(base for base in _bases(half / 10.0, half) if base <= half)
 
 

@@ -1,0 +1,123 @@
+"""Commands on tables that are longer than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from microveil.cli.printing import bar_for, note, print_json, say
+from microveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from microveil.cli.options import TableOptions
+    from microveil.engines import LargeMicrodata
+    from microveil.engines.describing import LargeDescription
+    from microveil.masking import Plan
+    from microveil.microdata import Schema
+
+_TAKEN = ("schema", "keys", "confidential", "identifiers", "weight", "strata")
+
+
+def opened(engine: str, path: Path, table: TableOptions, schema: Schema | None = None) -> LargeMicrodata:
+    """The table of a command, opened by an engine."""
+    from microveil.engines.opening import ENGINES
+    from microveil.engines.opening import open as open_table
+    from microveil.microdata import Schema
+
+    if engine not in ENGINES:
+        raise ParameterError(f"--engine {engine} is not allowed; it is {' or '.join(ENGINES)}")
+    for name, value in vars(table).items():
+        if value not in (None, False) and name not in _TAKEN:
+            raise ParameterError(f"--{name.replace('_', '-')} is for tables in memory; leave it out, or --engine")
+    declared = schema if table.schema is None else Schema.read(table.schema)
+    described = {name: value for name, value in table.described.items() if name in _TAKEN and value is not None}
+    return open_table(str(path), engine, declared, **described)
+
+
+def described_by_engine(
+    engine: str, path: Path, table: TableOptions, apart: Mapping[str, object], schema_out: Path | None
+) -> LargeDescription:
+    """What the columns of a table that may be longer than memory are."""
+    _refuse(apart)
+    with opened(engine, path, table) as data, bar_for(f"reading {path.name}") as bar:
+        found = data.describe(progress=bar)
+        if schema_out is not None:
+            data.schema.write(schema_out, force=True)
+    return found
+
+
+def assess_by_engine(
+    engine: str,
+    original: Path,
+    masked: Path,
+    losses: Sequence[str] | None,
+    attacks: Sequence[str] | None,
+    table: TableOptions,
+    apart: Mapping[str, object],
+    *,
+    as_json: bool,
+) -> None:
+    """Measure a release of a table that may be longer than memory."""
+    from microveil.masking.plan import read_plan
+    from microveil.masking.release import manifest_path
+
+    _refuse(apart)
+    beside = manifest_path(masked)
+    schema = read_plan(beside)[0].schema if beside.is_file() else None
+    with opened(engine, original, table, schema) as data, bar_for(f"assessing {masked.name}") as bar:
+        found = data.assess(masked, losses=losses, attacks=attacks, progress=bar)
+    if as_json:
+        print_json(found.to_plain())
+        return
+    for line in str(found).splitlines():
+        say(line)
+
+
+def _refuse(apart: Mapping[str, object]) -> None:
+    """Refuse options that need the table in memory."""
+    for option, value in apart.items():
+        if value not in (None, False):
+            raise ParameterError(f"{option} is for tables in memory; leave it out, or --engine")
+
+
+def protect_by_engine(
+    engine: str,
+    path: Path,
+    out: Path,
+    plan: Plan,
+    seed: int | None,
+    table: TableOptions,
+    apart: Mapping[str, object],
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Mask a table that may be longer than memory, and say what was done."""
+    from dataclasses import replace
+
+    from microveil.parameters import shown
+
+    _refuse(apart)
+    with opened(engine, path, table, plan.schema) as data, bar_for(f"protecting {path.name}") as bar:
+        release = data.protect(replace(plan, schema=None), out, seed=seed, force=force, progress=bar)
+    provenance, classes = release.provenance, release.classes
+    if provenance.seed_is_guessable:
+        note("the seed is easily guessed, and with it much of the masking undone; without --seed one is drawn")
+    if as_json:
+        plain = provenance.to_plain()
+        plain["plan"].pop("seed", None)  # a secret; what is printed ends in logs, and the manifest keeps it
+        counted = {} if classes is None else {"k": classes.k, "unique": classes.unique}
+        print_json(
+            {"release": str(out), "manifest": str(release.manifest), "records": len(release), **counted, **plain}
+        )
+        return
+    for step in provenance.steps:
+        settings = ", ".join(f"{k}={shown(v)}" for k, v in step.parameters.items() if v is not None)
+        say(f"{step.method} ({settings}) on {', '.join(step.attributes or ())}")
+    if classes is not None:
+        say(f"at least {classes.k:,} records share every combination of the keys; {classes.unique:,} are unique")
+    for remark in provenance.notes:
+        say(remark)
+    say(f"{len(release):,} records written to {out}")
+    say(f"manifest written to {release.manifest}; keep it private, because its seed helps to undo the masking")

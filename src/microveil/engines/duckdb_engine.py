@@ -1,0 +1,82 @@
+"""DuckDB: one machine, tables longer than memory. It counts combinations; the parts are worked on by threads."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from microveil.engines.base import COUNT, Engine, Result
+from microveil.errors import ParameterError
+from microveil.numerics.core.compiled import threads
+from microveil.progress import Progress
+
+if TYPE_CHECKING:
+    from microveil.engines.stored import StoredTable
+
+_MEMORY = "1500MB"  # beyond this DuckDB writes what it counts to the disk
+
+
+class DuckDBEngine(Engine):
+    """One machine: as many parts at a time as there are processors."""
+
+    name = "duckdb"
+
+    def __init__(self) -> None:
+        try:
+            import duckdb
+        except ImportError:
+            raise ParameterError("the engine duckdb is an extra: pip install 'microveil[duckdb]'") from None
+        self._spill = tempfile.TemporaryDirectory(prefix="microveil-")
+        self._connection: Any = duckdb.connect(
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "threads": str(threads()),
+                "memory_limit": _MEMORY,
+                "temp_directory": self._spill.name,
+                "preserve_insertion_order": "false",
+            }
+        )
+
+    def map(self, work: Callable[[int], Result], parts: int, progress: Progress, label: str) -> list[Result]:
+        results: list[Result] = []
+        with ThreadPoolExecutor(max_workers=threads()) as pool:
+            waiting = [pool.submit(work, part) for part in range(parts)]
+            try:
+                for done, one in enumerate(waiting, start=1):
+                    results.append(one.result())
+                    progress(done / parts, label)
+            finally:
+                for one in waiting:
+                    one.cancel()
+        return results
+
+    def each(self, work: Callable[[int], Result], pieces: int, progress: Progress, label: str) -> list[Result]:
+        results = []
+        for piece in range(pieces):
+            results.append(work(piece))
+            progress((piece + 1) / pieces, label)
+        return results
+
+    def counted(self, table: StoredTable, names: Sequence[str]) -> pa.Table | None:
+        if any(name in table.newer for name in names) or not table.is_of_whole_files:
+            return None
+        listed = ", ".join(_quoted(name) for name in names)
+        query = f"SELECT {listed}, count(*) AS {_quoted(COUNT)} FROM read_parquet($files) GROUP BY {listed}"
+        found = self._connection.sql(query, params={"files": list(table.files)}).to_arrow_table()
+        types = [*(table.types[name] for name in names), pa.int64()]
+        return pa.table(
+            [column.cast(kind) for column, kind in zip(found.columns, types, strict=True)], names=[*names, COUNT]
+        )
+
+    def close(self) -> None:
+        self._connection.close()
+        self._spill.cleanup()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,270 @@
+"""Tables that may be longer than memory, with the words of those that are not: protect, and what is released."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from microveil.attacks import Attack
+from microveil.engines.assessing import LargeAssessment, assessed
+from microveil.engines.base import Engine
+from microveil.engines.describing import LargeDescription, described
+from microveil.engines.masking import Job, carried_out
+from microveil.engines.scratch import moved_into_place, scratch_beside
+from microveil.engines.stored import StoredTable
+from microveil.engines.stored_facts import StoredFacts
+from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
+from microveil.losses import LossMeasure
+from microveil.masking import Method, Plan
+from microveil.masking.guarantees import check_requirements
+from microveil.masking.plan import PRIVATE
+from microveil.masking.release import Provenance, file_digest, manifest_path
+from microveil.microdata import Microdata, Schema
+from microveil.microdata.equivalence_classes import equivalence_classes_of
+from microveil.microdata.frames import open_frame
+from microveil.microdata.microdata import digest_of_blocks
+from microveil.progress import Progress, parts, silent
+from microveil.randomness import draw_seed
+from microveil.registry import make
+
+
+@dataclass(frozen=True)
+class LargeMicrodata:
+    """A table in files, read part by part. It has the words of `Microdata`: `schema`, `describe()`, `protect(...)`.
+
+    It is made by `microveil.open`, and should be closed, or used in a `with` statement, for its engine holds processes
+    and, of CSV files, a copy in a temporary folder.
+    """
+
+    table: StoredTable = field(repr=False)
+    schema: Schema
+    engine: Engine = field(repr=False)
+    held: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __enter__(self) -> LargeMicrodata:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the engine, and remove what was copied."""
+        self.held.close()
+
+    @property
+    def facts(self) -> StoredFacts:
+        return StoredFacts(self.table, self.schema, self.engine)
+
+    def digest(self, progress: Progress = silent) -> str:
+        """The digest that the same table has in memory."""
+        table, schema = self.table, self.schema
+
+        def of_part(part: int) -> str:
+            return Microdata(open_frame(table.read(part, schema.names)), schema).digest()
+
+        return digest_of_blocks(self.engine.map(of_part, len(table.pieces), progress, "reading the table"))
+
+    def equivalence_classes(self, attributes: Sequence[str] | None = None) -> Classes:
+        """How many records share the combinations of the keys, or of other attributes."""
+        names = tuple(attributes or self.schema.keys)
+        if not names:
+            raise SchemaError("no attribute is a key; name the attributes whose combinations to count")
+        classes = equivalence_classes_of(self.facts.counted(names).data, names)
+        return Classes(classes.frequencies, classes.counts)
+
+    def protect(
+        self,
+        plan: Plan,
+        out: str | Path,
+        *,
+        seed: int | None = None,
+        force: bool = False,
+        progress: Progress = silent,
+    ) -> LargeRelease:
+        """Mask the table as the plan says and write it to a folder of Parquet files, with its manifest beside it.
+
+        The release is that of the table in memory, cell by cell. The folder appears when it is complete.
+        """
+        return protected(self, plan, Path(out), seed=seed, force=force, progress=progress)
+
+    def describe(self, progress: Progress = silent) -> LargeDescription:
+        """What the columns are, as `describe` says it of a table in memory, found in one pass over the parts."""
+        return described(self, progress)
+
+    def assess(
+        self,
+        release: LargeRelease | str | Path,
+        *,
+        losses: Sequence[LossMeasure | str] | None = None,
+        attacks: Sequence[Attack | str] | None = None,
+        sample: int = 20_000,
+        seed: int = 0,
+        progress: Progress = silent,
+    ) -> LargeAssessment:
+        """Measure a release of this table: one that `protect` gave, or the folder of one.
+
+        Combinations of the keys are counted, and losses that are sums over records are measured, over all records.
+        Other losses and the attacks are measured on a `sample` of so many records, the same in both tables, drawn with
+        the `seed`. By default these are the usual losses and attacks; an empty list asks for none.
+        """
+        return assessed(self, release, losses=losses, attacks=attacks, sample=sample, seed=seed, progress=progress)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The distinct combinations of some attributes: how many records agree with each, and how many have it."""
+
+    frequencies: np.ndarray[Any, np.dtype[np.int64]]
+    counts: np.ndarray[Any, np.dtype[np.int64]]
+
+    @property
+    def k(self) -> int:
+        """The fewest records that share a combination."""
+        return int(self.frequencies.min(initial=np.iinfo(np.int64).max))
+
+    def records_below(self, k: int) -> int:
+        """How many records share their combination with fewer than k, themselves included."""
+        return int(self.counts[self.frequencies < k].sum())
+
+    @property
+    def unique(self) -> int:
+        """How many records are alone in their combination."""
+        return self.records_below(2)
+
+
+@dataclass(frozen=True)
+class LargeRelease:
+    """A release in a folder of Parquet files, with its provenance."""
+
+    folder: Path
+    manifest: Path
+    provenance: Provenance
+    schema: Schema
+    records: int
+    classes: Classes | None
+
+    def __len__(self) -> int:
+        return self.records
+
+    @property
+    def plan(self) -> Plan:
+        return self.provenance.plan
+
+
+def protected(
+    data: LargeMicrodata, plan: Plan, out: Path, *, seed: int | None, force: bool, progress: Progress
+) -> LargeRelease:
+    """Carry out a plan on a stored table."""
+    _check_output(out, force=force)
+    if plan.shuffle or plan.new_ids:
+        raise ParameterError("records in random order and new identifiers need the whole table in memory")
+    require = check_requirements(plan.require)
+    for name in require:
+        if name != "k":
+            raise ParameterError(f"'{name}' can be required of tables in memory only; with an engine, k can")
+    methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
+    schema = data.schema if plan.schema is None else plan.schema.read_as(data.schema)
+    chosen = next((s for s in (seed, plan.seed) if s is not None), None)
+    table, engine = data.table, data.engine
+    stages = iter(parts(progress, len(methods) + 2))
+    digest = data.digest(next(stages))
+    identifiers = schema.identifiers
+    provenance = Provenance(
+        (), draw_seed() if chosen is None else chosen, digest, len(table), schema, versions={},
+        left_out=identifiers,
+    )  # fmt: skip
+    with scratch_beside(out) as scratch:
+        for number, (method, step) in enumerate(zip(methods, plan.steps, strict=True)):
+            empty = Microdata(open_frame(table.read(0, schema.names).slice(0, 0)), schema)
+            attributes = method._chosen(empty, step.attributes)
+            schema = schema.select([name for name in schema.names if name not in identifiers])
+            provenance = method.next_step(provenance, attributes)
+            streams = provenance.streams_of_step(empty, joint=method.is_joint)
+            job = Job(method, attributes, table, schema, streams, engine, scratch / f"step-{number}", next(stages))
+            done = carried_out(job)
+            table, schema = done.table, schema.replacing(*done.attributes)
+            provenance = replace(provenance, step_notes=(*provenance.step_notes, *done.notes))
+        classes = None
+        if schema.keys:
+            classes = LargeMicrodata(table, schema, engine).equivalence_classes()
+        if "k" in require:
+            if classes is None:
+                raise ParameterError("k is required, but no attribute is a key")
+            if classes.k < require["k"]:
+                below = classes.records_below(int(require["k"]))
+                raise GuaranteeError(
+                    f"the release falls short of k = {require['k']:g}: {below:,} records share their combination with "
+                    f"fewer; the least is {classes.k:,}"
+                )
+            provenance = replace(provenance, require=require)
+        made = _write(table, schema, engine, scratch / "release", next(stages))
+        manifest = _manifest(provenance, schema, made, len(table))
+        with moved_into_place(manifest_path(out)) as unfinished:
+            unfinished.touch(mode=0o600)
+            unfinished.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            _put_in_place(scratch / "release", out)
+    return LargeRelease(out, manifest_path(out), provenance, schema, len(table), classes)
+
+
+@dataclass(frozen=True)
+class _Written:
+    digests: tuple[str, ...]
+    files: Mapping[str, str]
+
+
+def _write(table: StoredTable, schema: Schema, engine: Engine, folder: Path, progress: Progress) -> _Written:
+    """The released columns, a Parquet file for each part."""
+    folder.mkdir(mode=0o755)
+    names = schema.names
+
+    def of_part(part: int) -> tuple[str, str, str]:
+        cells = table.read(part, names)
+        file = folder / f"part-{part:06d}.parquet"
+        with moved_into_place(file) as unfinished:
+            pq.write_table(cells, unfinished, compression="zstd")
+        return Microdata(open_frame(cells), schema).digest(), file.name, file_digest(file)
+
+    made = engine.map(of_part, len(table.pieces), progress, "writing the release")
+    return _Written(tuple(d for d, _, _ in made), {name: sha for _, name, sha in made})
+
+
+def _manifest(provenance: Provenance, schema: Schema, made: _Written, records: int) -> dict[str, Any]:
+    before = provenance.schema
+    output: dict[str, Any] = {"records": records, "digest": digest_of_blocks(made.digests), "files": dict(made.files)}
+    changed = [a for a in schema if a.name not in before or a != before[a.name]]
+    if changed:
+        output["schema"] = Schema(changed).to_plain()
+    version = provenance.versions.get("microveil", "unknown")
+    return {"microveil": version, "private": PRIVATE, **provenance.to_plain(), "output": output}
+
+
+def _check_output(out: Path, *, force: bool) -> None:
+    if out.exists() and not force:
+        raise OutputExistsError(out)
+    if out.exists() and not out.is_dir():
+        raise FileError(out, "this is a file; a table that is longer than memory is written to a folder")
+    if not out.parent.is_dir():
+        raise FileError(out, f"the folder '{out.parent}' does not exist")
+
+
+def _put_in_place(made: Path, out: Path) -> None:
+    """Move the folder to its place; one that is there already goes when the new one has come."""
+    if out.exists():
+        old = made.parent / "replaced"
+        os.replace(out, old)
+        os.replace(made, out)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(made, out)

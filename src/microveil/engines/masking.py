@@ -1,0 +1,243 @@
+"""The ways in which methods work over records, each done once for all methods: record by record, combination by
+combination, and attribute by attribute in the order of its values.
+
+What is done to a part is the method's own work, the same that it does to a table in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microveil.engines.base import Engine
+from microveil.engines.stored import StoredTable, file_of, row_numbers, write_part
+from microveil.engines.stored_facts import StoredFacts, refuse_what_differs_by_part
+from microveil.errors import DataError, ParameterError
+from microveil.masking import Method
+from microveil.masking.base import Masked
+from microveil.masking.coarsening.suppress import Suppress
+from microveil.masking.notes import Note, added_up
+from microveil.microdata import Attribute, Microdata, Schema
+from microveil.microdata.equivalence_classes import key_codes
+from microveil.microdata.facts import Part
+from microveil.microdata.frames import open_frame
+from microveil.numerics.counting.equivalence_classes import agreeing_sums
+from microveil.numerics.counting.nested_local_suppression import highest_level
+from microveil.progress import Progress, silent
+from microveil.randomness import Streams
+from microveil.typing import IntArray
+
+
+@dataclass(frozen=True)
+class Job:
+    """A step of a plan on a stored table: who masks which attributes of what, and where the new columns go."""
+
+    method: Method
+    attributes: tuple[str, ...]
+    table: StoredTable
+    schema: Schema
+    streams: Streams
+    engine: Engine
+    folder: Path
+    progress: Progress
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the method may look at: the attributes, the weight and the strata."""
+        weight = () if self.schema.weight is None else (self.schema.weight,)
+        return tuple(dict.fromkeys((*self.attributes, *weight, *self.schema.having("stratum"))))
+
+
+class Done(NamedTuple):
+    """The table after a step, the descriptions of attributes that changed, and what the method has to say."""
+
+    table: StoredTable
+    attributes: tuple[Attribute, ...]
+    notes: tuple[Note, ...]
+
+
+class _OfPart(NamedTuple):
+    """What became of a part: the types of its new columns, and how many of its records are released."""
+
+    types: Mapping[str, pa.DataType]
+    attributes: tuple[Attribute, ...]
+    notes: tuple[Note, ...]
+    released: int
+
+
+def carried_out(job: Job) -> Done:
+    """Mask a stored table; a method that has to see all records at once is refused."""
+    ways: dict[str, Callable[[Job], Done]] = {
+        "per record": per_record,
+        "per combination": per_combination,
+        "ordered": in_order,
+    }
+    way = ways.get(job.method.works_over)
+    if way is None:
+        raise ParameterError(
+            f"{job.method.name} with these parameters has to see all records at once, so it cannot mask a table "
+            "longer than memory; protect it without an engine, or use a method that masks record by record"
+        )
+    refuse_what_differs_by_part(job.table, job.schema, job.attributes)
+    job.folder.mkdir()
+    return way(job)
+
+
+def per_record(job: Job) -> Done:
+    """Every part by itself, with what is known of the whole table."""
+    table, columns, folder, method, streams = job.table, job.columns, job.folder, job.method, job.streams
+    schema, attributes = job.schema.select(columns), job.attributes
+    facts = StoredFacts(table, job.schema, job.engine)
+    method._mask(table.part(0, schema, facts), attributes, streams, silent)  # asks for all facts that are needed
+    known, names = facts.known, table.names
+
+    def of_part(number: int) -> _OfPart:
+        part = table.part(number, schema, known)
+        masked = method._mask(part, attributes, streams, silent)
+        made = dict(masked.columns)
+        if masked.rows is not None:
+            rest = table.read(number, names)
+            every = pa.table({name: made.get(name, rest[name]) for name in names}).take(pa.array(masked.rows))
+            made = {name: every[name] for name in names}
+        write_part(folder, number, pa.table(made))
+        released = len(part) if masked.rows is None else len(masked.rows)
+        return _OfPart({n: c.type for n, c in made.items()}, masked.attributes, masked.notes, released)
+
+    done = job.engine.map(of_part, len(table.pieces), job.progress, method.name)
+    types = _common_types([part.types for part in done])
+    changed = {attribute.name: attribute for part in done for attribute in part.attributes}
+    notes = added_up([part.notes for part in done])
+    if sum(part.released for part in done) == len(table):
+        return Done(table.with_newer(folder, types), tuple(changed.values()), notes)
+    left = [file_of(folder, number) for number, part in enumerate(done) if part.released]
+    return Done(replace(StoredTable.of_files(left), types=types), tuple(changed.values()), notes)
+
+
+def in_order(job: Job) -> Done:
+    """Every attribute by itself, all of its values at once."""
+    table, folder, method, streams = job.table, job.folder, job.method, job.streams
+    others = tuple(name for name in job.columns if name not in job.attributes)
+    attributes, whole = job.attributes, job.schema
+
+    def of_attribute(number: int) -> _OfPart:
+        name = attributes[number]
+        names = (name, *others)
+        data = Microdata(open_frame(pa.table({one: table.column(one) for one in names})), whole.select(names))
+        masked = method._mask(data, (name,), streams, silent)
+        column = masked.columns[name]
+        own = folder / f"{number:06d}"
+        own.mkdir(exist_ok=True)
+        for part in range(len(table.pieces)):
+            places = table.places(part)
+            write_part(own, part, pa.table({name: column.slice(places.start, len(places))}))
+        return _OfPart({name: column.type}, masked.attributes, masked.notes, len(data))
+
+    done = job.engine.each(of_attribute, len(attributes), job.progress, method.name)
+    for number, made in enumerate(done):
+        table = table.with_newer(folder / f"{number:06d}", made.types)
+    return Done(
+        table,
+        tuple(attribute for made in done for attribute in made.attributes),
+        added_up([made.notes for made in done]),
+    )
+
+
+class _Rare(NamedTuple):
+    """Records of rare combinations: their places, and their cells."""
+
+    places: IntArray
+    cells: pa.Table
+
+
+def per_combination(job: Job) -> Done:
+    """The records of rare combinations one by one, and those of each frequent one as a single record that counts for
+    all of them; what the method does to the latter would be done to all, and is refused where it is anything."""
+    table, method, attributes = job.table, job.method, job.attributes
+    if (
+        not isinstance(method, Suppress)
+        or method.weighted
+        or method.combinations is not None
+        or method.count == "original"
+    ):
+        raise ParameterError(
+            f"{method.name} with sampling weights, listed combinations or counts in the original is for tables in "
+            "memory; leave these out, or protect the table without an engine"
+        )
+    facts = StoredFacts(table, job.schema, job.engine)
+    schema = job.schema.select(attributes)
+    counted = facts.counted(attributes)
+    k = method.k if method.risk is None else max(method.k, int(np.ceil(1.0 / method.risk - 1e-9)))
+    codes = np.column_stack([key_codes(counted.data, name) for name in attributes])
+    agreeing = agreeing_sums(codes, counted.counts[:, None].astype(np.float64))[:, 0]
+    is_rare = agreeing < highest_level(k)
+    combinations = pa.table({name: counted.data.arrow(name) for name in attributes})
+    rare = combinations.filter(pa.array(is_rare))
+
+    def of_part(number: int) -> _Rare:
+        cells = table.read(number, attributes)
+        found = row_numbers(cells, rare, attributes).is_valid().to_numpy(zero_copy_only=False)
+        return _Rare(table.places(number).start + np.flatnonzero(found), cells.filter(pa.array(found)))
+
+    records = job.engine.map(of_part, len(table.pieces), silent, f"{method.name}: rare combinations")
+    places = np.concatenate([one.places for one in records])
+    frequent = combinations.filter(pa.array(~is_rare))
+    stands_for = np.concatenate([np.ones(len(places), np.int64), counted.counts[~is_rare]])
+    together = pa.concat_tables([*(one.cells for one in records), frequent]).combine_chunks()
+    part = Part(range(len(together)), facts, stands_for)
+    data = Microdata(open_frame(together), schema, part=part)
+    masked = method._mask(data, attributes, job.streams, job.progress)
+    changed = _cells_of_rare(masked, data, len(places))
+    folder = job.folder
+
+    def put(number: int) -> None:
+        within = table.places(number)
+        first, last = np.searchsorted(places, [within.start, within.stop])
+        at = pa.array(places[first:last] - within.start)
+        cells = table.read(number, attributes)
+        write_part(folder, number, pa.table({n: _replaced(cells[n], at, changed[n][first:last]) for n in attributes}))
+
+    job.engine.map(put, len(table.pieces), job.progress, method.name)
+    types = {name: table.types[name] for name in attributes}
+    return Done(table.with_newer(folder, types), masked.attributes, masked.notes)
+
+
+def _cells_of_rare(masked: Masked, data: Microdata, rare: int) -> dict[str, pa.Array]:
+    """The released cells of the records of rare combinations; those of the others must be what they were."""
+    for name, column in masked.columns.items():
+        before = data.arrow(name)
+        same = column.cast(before.type, safe=False).slice(rare).equals(before.slice(rare))
+        if not same:
+            raise DataError(
+                f"attribute '{name}' would lose cells of frequent combinations, too, since its missing values count as "
+                "a value of their own; use suppressed=wildcard, or protect the table without an engine"
+            )
+    return {
+        name: column.cast(data.arrow(name).type, safe=False).slice(0, rare) for name, column in masked.columns.items()
+    }
+
+
+def _replaced(column: pa.ChunkedArray, at: pa.Array, cells: pa.Array) -> pa.Array:
+    """A column with other cells at some places."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not len(at):
+        return whole
+    taken = np.zeros(len(whole), dtype=np.bool_)
+    taken[at.to_numpy()] = True
+    return pc.replace_with_mask(whole, pa.array(taken), cells)
+
+
+def _common_types(of_parts: Sequence[Mapping[str, pa.DataType]]) -> dict[str, pa.DataType]:
+    """The type of each column that has room for what all parts have."""
+    found = dict(of_parts[0])
+    for types in of_parts[1:]:
+        for name, kind in types.items():
+            if kind != found[name] and not pa.types.is_null(kind):
+                floating = pa.types.is_floating(kind) or pa.types.is_null(found[name])
+                found[name] = kind if floating else found[name]
+    return found

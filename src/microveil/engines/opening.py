@@ -1,0 +1,100 @@
+"""Opening a table that may be longer than memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from microveil.engines.base import Engine
+from microveil.engines.large import LargeMicrodata
+from microveil.engines.stored import DELIMITED, StoredTable, files_in
+from microveil.errors import FileError, ParameterError, SchemaError
+from microveil.microdata import Microdata, Schema
+
+EngineName = Literal["duckdb", "spark"]
+ENGINES: tuple[EngineName, ...] = ("duckdb", "spark")
+_ROLES_IN_MEMORY = ("household", "series", "node")  # whose numbers a release has anew, which needs all of them at once
+
+
+def open(  # noqa: A001 - the name that a user types
+    paths: str | Path | Sequence[str | Path],
+    engine: EngineName = "duckdb",
+    schema: Schema | None = None,
+    *,
+    session: Any = None,
+    keys: Sequence[str] | None = None,
+    confidential: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    weight: str | None = None,
+    strata: Sequence[str] | None = None,
+) -> LargeMicrodata:
+    """A table that may be longer than memory: a folder or pattern of Parquet or CSV files with the same columns.
+
+    The order of the records is that of the files by name. Where the schema is silent, kinds are guessed by the first
+    part of the records. `session` is the Spark session of a cluster; without one, Spark runs on this machine.
+    """
+    if engine not in ENGINES:
+        raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
+    files = files_in(paths)
+    with ExitStack() as undone:
+        temporary = None
+        if files[0].suffix.lower() in DELIMITED:
+            temporary = undone.enter_context(tempfile.TemporaryDirectory(prefix="microveil-"))
+            files = _as_parquet(files, Path(temporary))
+        table = StoredTable.of_files(files)
+        if not len(table):
+            raise FileError(files[0], "the table has no records")
+        first = Microdata.of(
+            table.read(0, table.names), schema, keys=keys, confidential=confidential, identifiers=identifiers,
+            weight=weight, strata=strata,
+        )  # fmt: skip
+        _refuse_roles(first.schema)
+        made = undone.enter_context(_started(engine, session))
+        return LargeMicrodata(table, first.schema, made, undone.pop_all())
+
+
+def _started(engine: EngineName, session: Any) -> Engine:
+    if engine == "spark":
+        from microveil.engines.spark_engine import SparkEngine
+
+        return SparkEngine(session)
+    from microveil.engines.duckdb_engine import DuckDBEngine
+
+    return DuckDBEngine()
+
+
+def _refuse_roles(schema: Schema) -> None:
+    for role in _ROLES_IN_MEMORY:
+        for name in schema.having(role):
+            raise SchemaError(
+                f"attribute '{name}' has the role {role}, whose numbers a release has anew; such tables are protected "
+                "in memory, without an engine"
+            )
+
+
+def _as_parquet(files: Sequence[Path], folder: Path) -> list[Path]:
+    """CSV files read one by one, each as `read` reads it, and written as Parquet with the types of the first."""
+    from microveil.microdata.files import read
+
+    written: list[Path] = []
+    types: pa.Schema | None = None
+    for number, file in enumerate(files):
+        data = read(file)
+        table = pa.table({name: data.arrow(name) for name in data.names})
+        if types is not None and table.schema != types:
+            if table.column_names != types.names:
+                raise FileError(file, f"has other columns than '{files[0].name}'")
+            try:
+                table = table.cast(types)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                raise FileError(file, f"has columns of other types than '{files[0].name}'") from None
+        types = table.schema
+        written.append(folder / f"{number:06d}.parquet")
+        pq.write_table(table, written[-1])
+    return written

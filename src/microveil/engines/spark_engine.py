@@ -1,0 +1,75 @@
+"""Spark: the parts of a table are tasks of a cluster, whose workers read and write them in a folder that all can reach.
+
+A task that is lost with its worker is done again by another. What it writes is moved into place when it is complete,
+and is the same bytes whoever writes it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from microveil.engines.base import Engine, Result
+from microveil.errors import MicroveilError, ParameterError
+from microveil.progress import Progress
+
+_RESULT = "part long, failed boolean, result binary"
+
+
+class SparkEngine(Engine):
+    """A cluster: a session that the caller has, or one of this machine."""
+
+    name = "spark"
+
+    def __init__(self, session: Any = None) -> None:
+        try:
+            from pyspark.sql import SparkSession
+        except ImportError:
+            raise ParameterError(
+                "the engine spark is an extra: pip install 'microveil[spark]'; it needs Java"
+            ) from None
+        self._own = session is None
+        if session is None:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            builder: Any = SparkSession.builder
+            quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+            session = builder.master("local[*]").appName("microveil").config(map=quiet).getOrCreate()
+        self._session = session
+
+    def map(self, work: Callable[[int], Result], parts: int, progress: Progress, label: str) -> list[Result]:
+        from pyspark import cloudpickle
+
+        pickling: Any = cloudpickle
+        carried = pickling.dumps(work)
+
+        def tasks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            done = pickling.loads(carried)
+            for batch in batches:
+                for part in batch.column(0).to_pylist():
+                    failed, result = False, b""
+                    try:
+                        result = pickling.dumps(done(part))
+                    except MicroveilError as problem:  # said in one sentence to whoever asked, and not tried again
+                        failed, result = True, pickling.dumps(problem)
+                    yield pa.RecordBatch.from_pydict(
+                        {"part": [part], "failed": [failed], "result": [result]},
+                        schema=pa.schema([("part", pa.int64()), ("failed", pa.bool_()), ("result", pa.binary())]),
+                    )
+
+        rows = self._session.range(0, parts, 1, parts).mapInArrow(tasks, _RESULT).collect()
+        results: list[Any] = [None] * parts
+        for row in sorted(rows, key=lambda row: int(row["part"])):
+            result = pickling.loads(bytes(row["result"]))
+            if row["failed"]:
+                raise result
+            results[row["part"]] = result
+        progress(1.0, label)
+        return results
+
+    def close(self) -> None:
+        if self._own:
+            self._session.stop()

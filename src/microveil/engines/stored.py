@@ -1,0 +1,218 @@
+"""A table in files, in parts of so many records, of which some columns may have been replaced by later ones.
+
+What was read is never changed: a step of masking writes the columns that it masks beside it, and a part is put together
+from the newest columns when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from glob import glob
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from microveil.engines.base import COUNT
+from microveil.errors import DataError, FileError, ParameterError
+from microveil.microdata import Microdata, Schema
+from microveil.microdata.facts import Facts, Part
+from microveil.microdata.frames import open_frame
+from microveil.microdata.microdata import BLOCK
+
+PARQUET, DELIMITED = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
+
+
+class Piece(NamedTuple):
+    """Some records of a file, one after the other."""
+
+    file: str
+    first: int
+    records: int
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """Columns in Parquet files, and newer ones in folders with a file for each part.
+
+    `types` are those of all columns as they are now, by name and in order.
+    """
+
+    pieces: tuple[tuple[Piece, ...], ...]
+    types: Mapping[str, pa.DataType]
+    newer: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_files(cls, files: Sequence[Path], records_of_part: int | None = None) -> StoredTable:
+        """A table whose records are those of some Parquet files with the same columns, one after the other."""
+        types: dict[str, pa.DataType] = {}
+        sizes: list[int] = []
+        for file in files:
+            try:
+                content = pq.ParquetFile(file)
+            except (pa.ArrowInvalid, OSError):
+                raise FileError(file, "is no Parquet file that can be read") from None
+            found = {one.name: _plain(one.type) for one in content.schema_arrow}
+            if types and list(found.items()) != list(types.items()):
+                raise FileError(file, f"has other columns, or columns of other types, than '{files[0].name}'")
+            types = found
+            sizes.append(content.metadata.num_rows)
+        return cls(tuple(_parts(files, sizes, records_of_part or BLOCK)), types)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.types)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The place of the first record of each part, and the number of all."""
+        return (0, *accumulate(sum(piece.records for piece in part) for part in self.pieces))
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it is made of, in their order."""
+        return tuple(dict.fromkeys(piece.file for part in self.pieces for piece in part))
+
+    @property
+    def is_of_whole_files(self) -> bool:
+        """Whether it has all records of its files."""
+        return bool(len(self) == sum(pq.ParquetFile(file).metadata.num_rows for file in self.files))
+
+    def places(self, part: int) -> range:
+        starts = self.starts
+        return range(starts[part], starts[part + 1])
+
+    def read(self, part: int, names: Sequence[str]) -> pa.Table:
+        """Some columns of one part, as they are now."""
+        old = [name for name in names if name not in self.newer]
+        columns: dict[str, pa.ChunkedArray] = {}
+        if old:
+            read = pa.concat_tables([_read_piece(piece, old) for piece in self.pieces[part]])
+            columns = {name: read[name] for name in old}
+        for folder in dict.fromkeys(self.newer[name] for name in names if name in self.newer):
+            found = read_part(Path(folder), part)
+            columns |= {name: found[name] for name in names if self.newer.get(name) == folder}
+        made = {name: columns[name].cast(self.types[name], safe=False).combine_chunks() for name in names}
+        return pa.table(made)
+
+    def part(self, part: int, schema: Schema, facts: Facts) -> Microdata:
+        """One part with the columns that the schema lists."""
+        return Microdata(open_frame(self.read(part, schema.names)), schema, part=Part(self.places(part), facts))
+
+    def with_newer(self, folder: Path, types: Mapping[str, pa.DataType]) -> StoredTable:
+        """The table in which these columns are replaced by those in a folder."""
+        return replace(self, types={**self.types, **types}, newer={**self.newer, **dict.fromkeys(types, str(folder))})
+
+    def column(self, name: str) -> pa.Array:
+        """A whole column."""
+        parts = [self.read(part, [name])[name] for part in range(len(self.pieces))]
+        chunks = [chunk for part in parts for chunk in part.chunks]
+        return pa.chunked_array(chunks, self.types[name]).combine_chunks()
+
+
+def files_in(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The files that are meant: one, those of a folder, or those that a pattern such as 'folder/*.parquet' fits."""
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    found: list[Path] = []
+    for one in map(str, given):
+        if Path(one).is_dir():
+            inside = sorted(path for path in Path(one).iterdir() if path.suffix.lower() in (*PARQUET, *DELIMITED))
+            found += inside
+        else:
+            found += [Path(one)] if Path(one).is_file() else sorted(map(Path, glob(one)))
+    if not found:
+        raise FileError(str(given[0]) if given else "", "there is no such file or folder with Parquet or CSV files")
+    kinds = {path.suffix.lower() in PARQUET for path in found}
+    if len(kinds) > 1:
+        raise ParameterError("the files of one table are all Parquet or all CSV")
+    return found
+
+
+def write_part(folder: Path, part: int, columns: pa.Table) -> None:
+    """Write the newer columns of a part: beside their place, then moved, for another worker may write the same."""
+    from microveil.engines.scratch import moved_into_place
+
+    with moved_into_place(file_of(folder, part)) as unfinished:
+        pq.write_table(columns, unfinished, compression="lz4", use_dictionary=False, write_statistics=False)
+
+
+def read_part(folder: Path, part: int) -> pa.Table:
+    return pq.read_table(file_of(folder, part))
+
+
+def combined(tables: Sequence[pa.Table], names: Sequence[str]) -> pa.Table:
+    """Tables of combinations and their counts as one, in which every combination comes once."""
+    found = pa.concat_tables(tables).group_by(list(names), use_threads=False).aggregate([(COUNT, "sum")])
+    return found.select([*names, f"{COUNT}_sum"]).rename_columns([*names, COUNT])
+
+
+def combinations_of_part(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The combinations of some columns that occur in a part, with their counts."""
+    found = table.select(list(names)).group_by(list(names), use_threads=False).aggregate([([], "count_all")])
+    return found.select([*names, "count_all"]).rename_columns([*names, COUNT])
+
+
+def row_numbers(table: pa.Table, among: pa.Table, names: Sequence[str]) -> pa.Array:
+    """Which row of a table of combinations each record has; null where it has none of them. Empty cells are alike."""
+    key, keys = np.zeros(len(table), np.int64), np.zeros(len(among), np.int64)
+    size = 1
+    for name in names:
+        values = pc.unique(among[name])
+        codes = pc.index_in(table[name], value_set=values, skip_nulls=False).fill_null(len(values))
+        own = pc.index_in(among[name], value_set=values, skip_nulls=False)
+        width = len(values) + 1
+        if size > (2**62) // width:
+            raise DataError("these attributes have too many combinations to tell them apart")
+        key = key * width + codes.to_numpy().astype(np.int64)
+        keys = keys * width + own.to_numpy().astype(np.int64)
+        size *= width
+    order = np.argsort(keys, kind="stable")
+    at = np.minimum(np.searchsorted(keys[order], key), max(0, len(keys) - 1))
+    found = order[at] if len(keys) else np.zeros(len(key), np.int64)
+    known = keys[found] == key if len(keys) else np.zeros(len(key), bool)
+    return pa.array(found, mask=~known)
+
+
+def file_of(folder: Path, part: int) -> Path:
+    return folder / f"part-{part:06d}.parquet"
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, where a file holds them by numbers in a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _parts(files: Sequence[Path], sizes: Sequence[int], records_of_part: int) -> Iterator[tuple[Piece, ...]]:
+    part: list[Piece] = []
+    room = records_of_part
+    for file, size in zip(files, sizes, strict=True):
+        first = 0
+        while first < size:
+            taken = min(room, size - first)
+            part.append(Piece(str(file), first, taken))
+            first, room = first + taken, room - taken
+            if not room:
+                yield tuple(part)
+                part, room = [], records_of_part
+    if part:
+        yield tuple(part)
+
+
+def _read_piece(piece: Piece, names: Sequence[str]) -> pa.Table:
+    content = pq.ParquetFile(piece.file)
+    sizes = [content.metadata.row_group(group).num_rows for group in range(content.num_row_groups)]
+    starts = (0, *accumulate(sizes))
+    last = piece.first + piece.records
+    wanted = [g for g, size in enumerate(sizes) if starts[g] < last and starts[g] + size > piece.first]
+    read = content.read_row_groups(wanted, columns=list(names), use_threads=False)
+    read = read.slice(piece.first - starts[wanted[0]], piece.records)
+    plain = [read[name].cast(_plain(read[name].type)) for name in names]
+    return pa.table(plain, names=list(names))

@@ -1,0 +1,340 @@
+"""The release of a table in parts is that of the table in memory, cell by cell, whoever works on it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import microveil as mv
+from microveil.engines.spark_engine import SparkEngine
+from microveil.registry import find, names
+
+pytestmark = [
+    pytest.mark.usefixtures("small_parts"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+SEED = 2**100 + 7
+NUMBERS, CATEGORIES = ("age", "income", "wealth"), ("region", "sex", "education", "occupation")
+PLANS: Mapping[str, tuple[mv.Step, ...]] = {
+    "noise": (mv.Step("noise", {}, NUMBERS),),
+    "correlated noise": (mv.Step("noise", {"form": "correlated"}, NUMBERS),),
+    "linear noise": (mv.Step("noise", {"form": "linear"}, NUMBERS),),
+    "multiplicative noise": (mv.Step("noise", {"form": "multiplicative"}, NUMBERS),),
+    "pram": (mv.Step("pram", {}, CATEGORIES),),
+    "compound pram": (mv.Step("pram", {"compound": True, "invariant": True}, CATEGORIES[:2]),),
+    "rounding": (mv.Step("rounding", {}, NUMBERS),),
+    "random rounding": (mv.Step("rounding", {"mode": "random", "base": 50.0}, NUMBERS),),
+    "rounding to points": (mv.Step("rounding", {"points": (0.0, 20.0, 40.0, 1000.0), "mode": "random"}, NUMBERS),),
+    "top-code": (mv.Step("top-code", {}, (*NUMBERS, "education")),),
+    "bottom-code by count": (mv.Step("bottom-code", {"by": "count", "k": 40}, NUMBERS),),
+    "recode to intervals": (mv.Step("recode", {"by": "width"}, NUMBERS),),
+    "recode to labels": (mv.Step("recode", {"by": "frequency", "publish": "label"}, NUMBERS[:2]),),
+    "recode rare categories": (mv.Step("recode", {"by": "rare", "p": 3}, CATEGORIES),),
+    "sampling": (mv.Step("sampling", {"share": 0.3}, CATEGORIES),),
+    "rank-swapping": (mv.Step("rank-swapping", {}, (*NUMBERS, "education")),),
+    "rank-swapping in buckets": (mv.Step("rank-swapping-buckets", {}, NUMBERS),),
+    "individual-ranking": (mv.Step("individual-ranking", {"k": 5}, NUMBERS),),
+    "optimal-univariate": (mv.Step("optimal-univariate", {"k": 4}, NUMBERS[:2]),),
+    "suppress": (mv.Step("suppress", {"k": 3, "suppressed": "wildcard"}, CATEGORIES),),
+    "one after the other": (
+        mv.Step("recode", {"by": "rare", "p": 3}, CATEGORIES[:1]),
+        mv.Step("pram", {}, CATEGORIES),
+        mv.Step("sampling", {"share": 0.6}, CATEGORIES),
+        mv.Step("noise", {}, NUMBERS),
+        mv.Step("rank-swapping", {}, NUMBERS),
+        mv.Step("suppress", {"k": 3, "suppressed": "wildcard"}, CATEGORIES),
+    ),
+}
+
+
+def survey_without_households(records: int, seed: int = 3) -> mv.Microdata:
+    """The sample survey with missing cells and codes, without its household number."""
+    data = mv.datasets.survey(records, seed=seed)
+    names = [name for name in data.names if name != "household"]
+    schema = mv.Schema([data[name].changed(level="record") for name in names])
+    return mv.Microdata.of(pa.table({name: data.arrow(name) for name in names}), schema)
+
+
+def write_in_files(data: mv.Microdata, folder: Path, cuts: tuple[float, ...] = (0.3, 0.55)) -> Path:
+    """The records of a table in several Parquet files."""
+    folder.mkdir(exist_ok=True)
+    table = pa.table({name: data.arrow(name) for name in data.names})
+    ends = [0, *(int(cut * len(data)) for cut in cuts), len(data)]
+    for number, (first, last) in enumerate(itertools.pairwise(ends)):
+        pq.write_table(table.slice(first, last - first), folder / f"{number}.parquet", row_group_size=411)
+    return folder
+
+
+def assert_same_cells(release: mv.Release, folder: Path) -> None:
+    written = pq.read_table(folder)
+    assert written.column_names == list(release.data.names)
+    for name in release.data.names:
+        expected, found = release.data.arrow(name), written[name].combine_chunks()
+        assert found.type == expected.type, name
+        if pa.types.is_floating(expected.type):
+            pair = (column.to_numpy(zero_copy_only=False) for column in (found, expected))
+            np.testing.assert_allclose(*pair, rtol=1e-12, atol=0, err_msg=name)
+        else:
+            assert found.equals(expected), name
+
+
+@pytest.fixture(scope="module")
+def people() -> mv.Microdata:
+    return survey_without_households(3_000)
+
+
+@pytest.fixture(scope="module")
+def folder(people: mv.Microdata, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_in_files(people, tmp_path_factory.mktemp("in") / "people")
+
+
+@pytest.mark.parametrize("label", PLANS)
+def test_duckdb_releases_what_memory_releases(label: str, people: mv.Microdata, folder: Path, tmp_path: Path) -> None:
+    plan = mv.Plan(PLANS[label], seed=SEED)
+    expected = mv.protect(people, plan)
+    with mv.open(folder, "duckdb", people.schema) as large:
+        release = large.protect(plan, tmp_path / "out")
+    assert_same_cells(expected, tmp_path / "out")
+    assert release.provenance.notes == expected.provenance.notes
+    assert release.provenance.input_digest == expected.provenance.input_digest
+    manifest = json.loads(release.manifest.read_text(encoding="utf-8"))
+    assert manifest["output"]["digest"] == expected.data.digest()
+
+
+def test_every_method_that_says_so_is_released_alike() -> None:
+    """So that a method that is declared to work in parts is among the plans above."""
+    planned = {step.method for steps in PLANS.values() for step in steps}
+    declared = {
+        name for name in names("method") if find("method", name).over_records in ("per record", "per combination")
+    }
+    assert declared <= planned
+    in_order = {name for name in names("method") if find("method", name).over_records == "ordered"}
+    assert {"rank-swapping", "individual-ranking", "optimal-univariate"} <= in_order
+
+
+def test_the_number_of_files_and_records_of_a_part_change_nothing(
+    people: mv.Microdata, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from microveil.engines import stored
+
+    plan = mv.Plan(PLANS["one after the other"], seed=SEED)
+    written = []
+    for number, (cuts, records) in enumerate([((0.5,), 700), ((0.1, 0.2, 0.9), 700), ((), 350)]):
+        monkeypatch.setattr(stored, "BLOCK", records)
+        source = write_in_files(people, tmp_path / f"in-{number}", cuts)
+        with mv.open(source, "duckdb", people.schema) as large:
+            monkeypatch.setattr(type(large), "digest", lambda *_: people.digest())
+            large.protect(plan, tmp_path / f"out-{number}")
+            monkeypatch.undo()
+        written.append(pq.read_table(tmp_path / f"out-{number}"))
+    assert written[0].equals(written[1])
+    assert written[0].equals(written[2])
+
+
+def test_spark_releases_what_memory_releases(spark: Any, people: mv.Microdata, folder: Path, tmp_path: Path) -> None:
+    large = mv.open(folder, "spark", people.schema, session=spark)
+    for number, label in enumerate(("correlated noise", "one after the other")):
+        plan = mv.Plan(PLANS[label], seed=SEED)
+        large.protect(plan, tmp_path / str(number))
+        assert_same_cells(mv.protect(people, plan), tmp_path / str(number))
+
+
+def test_a_study_and_a_search_on_spark_find_what_processes_find(spark: Any, tmp_path: Path) -> None:
+    people = mv.datasets.survey(200, seed=1)
+    design = {
+        "keys": list(NUMBERS),
+        "seed": 5,
+        "method": [{"name": "mdav", "grid": {"k": [3, 5]}}, {"name": "noise", "grid": {"alpha": [0.1]}}],
+        "losses": ["il"],
+        "attacks": ["distance-linkage"],
+    }
+    workers = mv.engines.SparkWorkers(2, spark)
+    found = [mv.run_study(design, people, out=tmp_path / str(n), workers=w) for n, w in enumerate((workers, 0))]
+    of_spark, of_process = ([[r.candidate.label, r.value("il")] for r in one.results] for one in found)
+    assert of_spark == of_process
+    fronts = [
+        mv.search(people, attributes=NUMBERS, only=["mdav", "noise"], evaluations=4, seed=3, workers=w)
+        for w in (workers, 0)
+    ]
+    first, second = ([(one.loss, one.risk) for one in found.front] for found in fronts)
+    assert first == second
+
+
+class KillingEngine(SparkEngine):
+    """Kills the worker that is at a part for the first time, with all of its processes."""
+
+    def __init__(self, session: Any, marker: Path) -> None:
+        super().__init__(session)
+        self.marker = marker
+
+    def map(self, work: Callable[[int], Any], parts: int, progress: Any, label: str) -> list[Any]:
+        marker, deadly = self.marker, label == "noise"
+
+        def worker_of(process: int) -> int:  # in here, because it goes to the worker with the function below
+            while b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{process}/cmdline").read_bytes():
+                process = int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])
+            return process
+
+        def killed_once(part: int) -> Any:
+            if deadly and part == 1 and not marker.exists():
+                marker.touch()
+                os.kill(worker_of(os.getpid()), signal.SIGKILL)
+                time.sleep(60)
+            return work(part)
+
+        return super().map(killed_once, parts, progress, label)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the worker in /proc")
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
+    spark: Any, people: mv.Microdata, folder: Path, tmp_path: Path
+) -> None:
+    from dataclasses import replace
+
+    plan = mv.Plan(PLANS["noise"], seed=SEED)
+    large = mv.open(folder, "spark", people.schema, session=spark)
+    killing = replace(large, engine=KillingEngine(spark, tmp_path / "killed"))
+    killing.protect(plan, tmp_path / "out")
+    assert (tmp_path / "killed").exists()
+    assert_same_cells(mv.protect(people, plan), tmp_path / "out")
+    assert not list(tmp_path.glob(".*")), "nothing is left behind"
+
+
+def test_a_process_that_is_killed_leaves_nothing_half_written(
+    people: mv.Microdata, folder: Path, tmp_path: Path
+) -> None:
+    people.schema.write(tmp_path / "people.toml")
+    (tmp_path / "plan.toml").write_text(mv.Plan(PLANS["one after the other"], seed=SEED).to_toml(), encoding="utf-8")
+    arguments = ["protect", str(folder), "--engine", "duckdb", "--schema", str(tmp_path / "people.toml"), "--plan",
+                 str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out")]  # fmt: skip
+    started = subprocess.Popen([sys.executable, "-m", "microveil.cli", *arguments], stderr=subprocess.DEVNULL)
+    while started.poll() is None and not list(tmp_path.glob(".microveil-scratch-*/step-*")):
+        time.sleep(0.02)
+    started.kill()
+    started.wait()
+    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.glob(".microveil-scratch-*"))
+    with mv.open(folder, "duckdb", people.schema) as large:
+        large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "out")
+    assert (tmp_path / "out").is_dir()
+    assert not list(tmp_path.glob(".microveil-scratch-*"))
+
+
+def test_the_command_line_takes_a_pattern_and_an_engine(
+    people: mv.Microdata, folder: Path, tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    schema, plan, out = tmp_path / "people.toml", tmp_path / "plan.toml", tmp_path / "out"
+    people.schema.write(schema)
+    plan.write_text(mv.Plan(PLANS["pram"], seed=SEED).to_toml(), encoding="utf-8")
+    words = ["protect", f"{folder}/*.parquet", "--engine", "duckdb", "--schema", str(schema), "--out", str(out)]
+    told = json.loads(run(*words, "--plan", str(plan), "--json").stdout)
+    assert told["records"] == len(people)
+    assert "seed" not in told["plan"]
+    assert_same_cells(mv.protect(people, mv.Plan(PLANS["pram"], seed=SEED)), out)
+    measured = run("assess", f"{folder}/*.parquet", str(out), "--engine", "duckdb", "--losses", "ctbil", "--json")
+    assert json.loads(measured.stdout)["records"] == len(people)
+    described = run("describe", f"{folder}/*.parquet", "--engine", "duckdb", "--schema", str(schema))
+    assert "3,000 records" in described.stdout
+    again = run(*words, "--plan", f"{out}.manifest.json", "--force")
+    assert again.status == 0
+    assert "records written to" in again.stdout
+    assert_same_cells(mv.protect(people, mv.Plan(PLANS["pram"], seed=SEED)), out)
+    for wrong, sentence in (
+        (["--engine", "hadoop"], "duckdb or spark"),
+        (["--household", "sex"], "--household is for tables in memory"),
+        (["--neutralise-formulas"], "--neutralise-formulas is for tables in memory"),
+    ):
+        refused = run(*words, "--plan", str(plan), "--force", *wrong)
+        assert refused.status == 2
+        assert sentence in refused.stderr
+
+
+def test_csv_files_are_read_as_the_reader_reads_them(tmp_path: Path) -> None:
+    table = {"age": [20, 31, 45, 62], "job": ["cook", "nurse", "cook", ""]}
+    source = tmp_path / "in"
+    source.mkdir()
+    for number in range(3):
+        mv.write(mv.Microdata.of(table), source / f"{number}.csv")
+    plan = mv.Plan((mv.Step("noise", {}, ("age",)),), seed=SEED)
+    with mv.open(source / "*.csv", "duckdb") as large:
+        assert len(large) == 12
+        large.protect(plan, tmp_path / "out")
+    whole = mv.Microdata.of({name: cells * 3 for name, cells in table.items()})
+    assert pq.read_table(tmp_path / "out")["age"].to_pylist() == mv.protect(whole, plan).frame["age"].to_pylist()
+
+
+def test_what_needs_all_records_at_once_is_refused_in_a_sentence(
+    people: mv.Microdata, folder: Path, tmp_path: Path
+) -> None:
+    with mv.open(folder, "duckdb", people.schema) as large:
+        for step, words in (
+            (mv.Step("synthetic", {}, NUMBERS), "has to see all records at once"),
+            (mv.Step("noise", {"exact": True}, NUMBERS), "has to see all records at once"),
+            (mv.Step("suppress", {"k": 3, "suppressed": "own category"}, CATEGORIES), "protect the table without"),
+        ):
+            with pytest.raises(mv.MicroveilError, match=words):
+                large.protect(mv.Plan((step,), seed=SEED), tmp_path / "out")
+        with pytest.raises(mv.MicroveilError, match="falls short of k = 3"):
+            large.protect(mv.Plan(PLANS["pram"], seed=SEED, require={"k": 3}), tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_input_is_refused_in_a_sentence(people: mv.Microdata, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(mv.MicroveilError, match="no such file or folder"):
+        mv.open(tmp_path / "nothing", "duckdb")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 but not really")
+    with pytest.raises(mv.MicroveilError, match="is no Parquet file"):
+        mv.open(tmp_path / "broken.parquet", "duckdb")
+    with pytest.raises(mv.MicroveilError, match="'duckdb' or 'spark'"):
+        mv.open(folder, "hadoop", people.schema)  # type: ignore[arg-type]
+    other = write_in_files(people, tmp_path / "other")
+    pq.write_table(pa.table({"age": [1]}), other / "9.parquet")
+    with pytest.raises(mv.MicroveilError, match="has other columns"):
+        mv.open(other, "duckdb")
+    household = mv.datasets.survey(50, seed=1)
+    pq.write_table(pa.table({n: household.arrow(n) for n in household.names}), tmp_path / "household.parquet")
+    with pytest.raises(mv.MicroveilError, match="role household"):
+        mv.open(tmp_path / "household.parquet", "duckdb", household.schema)
+    (tmp_path / "out").mkdir()
+    with mv.open(folder, "duckdb", people.schema) as large, pytest.raises(mv.MicroveilError, match="exists"):
+        large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "out")
+
+
+def test_combinations_are_counted_as_in_memory(people: mv.Microdata, folder: Path) -> None:
+    from microveil.microdata.equivalence_classes import equivalence_classes_of
+
+    with mv.open(folder, "duckdb", people.schema) as large:
+        for attributes in (CATEGORIES, ("age", "sex"), ("education", "health")):
+            found, expected = large.equivalence_classes(attributes), equivalence_classes_of(people, attributes)
+            assert found.k == expected.frequencies.min()
+            assert found.unique == int((expected.per_record == 1).sum())
+            assert sorted(found.frequencies) == sorted(expected.frequencies)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_a_hundred_thousand_records_are_released_as_in_memory(
+    engine: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    people = survey_without_households(100_000)
+    folder = write_in_files(people, tmp_path / "in")
+    session = request.getfixturevalue("spark") if engine == "spark" else None
+    with mv.open(folder, engine, people.schema, session=session) as large:
+        for number, steps in enumerate(PLANS.values()):
+            plan = mv.Plan(steps, seed=SEED)
+            large.protect(plan, tmp_path / str(number))
+            assert_same_cells(mv.protect(people, plan), tmp_path / str(number))
