@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,12 @@ def stored(tmp_path: Path) -> Iterator[Stored]:
     opened: list[LargeMicrodata] = []
 
     def write_and_open(
-        data: Microdata, *, records_of_part: int = 256, files: int = 2, engine: EngineName = "duckdb"
+        data: Microdata,
+        *,
+        records_of_part: int = 256,
+        files: int = 2,
+        engine: EngineName = "duckdb",
+        session: Any = None,
     ) -> LargeMicrodata:
         folder = tmp_path / f"in-{len(opened)}"
         folder.mkdir()
@@ -53,7 +59,7 @@ def stored(tmp_path: Path) -> Iterator[Stored]:
         edges = np.linspace(0, len(data), files + 1).astype(int).tolist()
         for number, (first, last) in enumerate(pairwise(edges)):
             pq.write_table(table.slice(first, last - first), folder / f"{number}.parquet", row_group_size=100)
-        large = open_table(folder, engine, data.schema)
+        large = open_table(folder, engine, data.schema, session=session)
         opened.append(large)
         return replace(large, table=StoredTable.of_files(files_in(folder), records_of_part))
 
@@ -262,14 +268,31 @@ def test_neither_parts_nor_files_nor_the_seed_change_the_release(stored: Stored,
     assert first.notes == other.notes
 
 
-@pytest.mark.usefixtures("small_blocks")
-@pytest.mark.skipif(find_spec("pyspark") is None or shutil.which("java") is None, reason="Spark or Java is missing")
-def test_spark_makes_the_same_release(stored: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Spark on this machine: the session that is there already, or one of its own."""
+    pytest.importorskip("pyspark", reason="Spark tests need pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark tests need Java")
+    from pyspark.sql import SparkSession
+
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    before = SparkSession.getActiveSession()
+    made = before or SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    yield made
+    if before is None:
+        made.stop()
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_spark_makes_the_same_release(session: Any, stored: Stored, tmp_path: Path) -> None:
     data = table_of(with_gaps(normal(600), 0.05))
     plan = plan_of(data, k=4)
     alone = Released(stored(data), plan, tmp_path)
-    together = Released(stored(data, engine="spark", records_of_part=350), plan, tmp_path)
+    together = Released(stored(data, engine="spark", session=session, records_of_part=350), plan, tmp_path)
     assert alone.table.equals(together.table)
     assert alone.notes == together.notes
 
@@ -345,7 +368,7 @@ def test_a_part_has_the_coordinates_that_its_records_have_in_the_whole(scale: Sc
     [
         {"strata": True},
         {"publish": "perturb"},
-        {"publishing": {"name": "span"}},
+        {"publishing": "span"},
         {"polish": 10},
         {"remainder": "literal"},
         {"arrange": "correlated", "block": 2},
@@ -361,7 +384,10 @@ def test_what_needs_all_records_at_once_is_refused(parameters: dict[str, Any], s
 
 
 class _Pairs(MDAV):
-    """Groups of two, whatever k is."""
+    """Groups of two, whatever k is, that publish their means."""
+
+    def _fewest(self) -> int:
+        return 1
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         return np.arange(len(columns)) // 2
