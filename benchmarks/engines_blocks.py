@@ -1,9 +1,9 @@
 """Microaggregation of a long table in blocks: time, peak memory, and what the blocks cost.
 
-Run with `python benchmarks/engines_blocks.py 1000000 [--data normal|lognormal] [--unblocked]`. Five attributes are written
-as Parquet, part by part, and masked by mdav with k = 5 through DuckDB in a process of its own, whose peak memory is told.
-With `--unblocked` the table is masked in memory, too, and the extra loss is compared with the one that the release tells;
-this is for at most a million records. What it prints is kept in benchmarks/RESULTS.md.
+Run with `python benchmarks/engines_blocks.py 1000000 [--data normal|lognormal] [--unblocked]`. Five attributes are
+written as Parquet, part by part, and masked by mdav with k = 5 through DuckDB in a process of its own, whose peak
+memory is told. With `--unblocked` the table is masked in memory, too, and the extra loss is compared with the one that
+the release tells; this is for at most a million records. What it prints is kept in benchmarks/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def main() -> None:
         if asked.unblocked and asked.records <= MOST_UNBLOCKED:
             true = extra_loss(folder / "in", folder / "out")
             print(
-                f"unblocked: {true['unblocked processor']:.0f} s of processor, loss {true['loss']:.6f}; the blocks lose "
-                f"{true['true extra']:.2f} % more"
+                f"unblocked: {true['unblocked processor']:.0f} s of processor, loss {true['loss']:.6f}; the blocks "
+                f"lose {true['true extra']:.2f} % more"
             )
 
 
