@@ -237,9 +237,9 @@ def test_records_that_are_all_alike_are_cut_too_and_stay_as_they_are(stored: Sto
 def test_attributes_that_are_not_masked_together_have_blocks_of_their_own(stored: Stored, tmp_path: Path) -> None:
     data = table_of(normal(700, 4))
     released = Released(stored(data), plan_of(data, k=3, block=2), tmp_path)
-    said = [note.values["attributes"] for note in released.notes if note.kind.name == "in-blocks"]
-    assert said == [("x0", "x1"), ("x2", "x3")]
-    for names in said:
+    pairs = [("x0", "x1"), ("x2", "x3")]
+    assert [note.values["attributes"] for note in released.notes if note.kind.name == "in-blocks"] == pairs
+    for names in pairs:
         assert np.unique(released.data.matrix(names), axis=0, return_counts=True)[1].min() >= 3
     assert np.unique(released.matrix(), axis=0, return_counts=True)[1].min() == 1
 
