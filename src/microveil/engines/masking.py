@@ -73,10 +73,13 @@ class _OfPart(NamedTuple):
 
 def carried_out(job: Job) -> Done:
     """Mask a stored table; a method that has to see all records at once is refused."""
+    from microveil.engines.in_blocks import in_blocks  # which needs what is here
+
     ways: dict[str, Callable[[Job], Done]] = {
         "per record": per_record,
         "per combination": per_combination,
         "ordered": in_order,
+        "neighbours": in_blocks,
     }
     way = ways.get(job.method.works_over)
     if way is None:
@@ -110,7 +113,7 @@ def per_record(job: Job) -> Done:
         return _OfPart({n: c.type for n, c in made.items()}, masked.attributes, masked.notes, released)
 
     done = job.engine.map(of_part, len(table.pieces), job.progress, method.name)
-    types = _common_types([part.types for part in done])
+    types = common_types([part.types for part in done])
     changed = {attribute.name: attribute for part in done for attribute in part.attributes}
     notes = added_up([part.notes for part in done])
     if sum(part.released for part in done) == len(table):
@@ -133,9 +136,7 @@ def in_order(job: Job) -> Done:
         column = masked.columns[name]
         own = folder / f"{number:06d}"
         own.mkdir(exist_ok=True)
-        for part in range(len(table.pieces)):
-            places = table.places(part)
-            write_part(own, part, pa.table({name: column.slice(places.start, len(places))}))
+        write_in_parts(own, table, {name: column})
         return _OfPart({name: column.type}, masked.attributes, masked.notes, len(data))
 
     done = job.engine.each(of_attribute, len(attributes), job.progress, method.name)
@@ -146,6 +147,14 @@ def in_order(job: Job) -> Done:
         tuple(attribute for made in done for attribute in made.attributes),
         added_up([made.notes for made in done]),
     )
+
+
+def write_in_parts(folder: Path, table: StoredTable, columns: Mapping[str, pa.Array]) -> None:
+    """Write whole columns as newer ones of all parts."""
+    for part in range(len(table.pieces)):
+        places = table.places(part)
+        cells = {name: column.slice(places.start, len(places)) for name, column in columns.items()}
+        write_part(folder, part, pa.table(cells))
 
 
 class _Rare(NamedTuple):
@@ -232,7 +241,7 @@ def _replaced(column: pa.ChunkedArray, at: pa.Array, cells: pa.Array) -> pa.Arra
     return pc.replace_with_mask(whole, pa.array(taken), cells)
 
 
-def _common_types(of_parts: Sequence[Mapping[str, pa.DataType]]) -> dict[str, pa.DataType]:
+def common_types(of_parts: Sequence[Mapping[str, pa.DataType]]) -> dict[str, pa.DataType]:
     """The type of each column that has room for what all parts have."""
     found = dict(of_parts[0])
     for types in of_parts[1:]:

@@ -421,6 +421,12 @@ CELLS_SUPPRESSED = Kind(
     "cells-suppressed",
     "{cells:cell} suppressed because of missing values[, {codes:missing code} among them]",
 )
+IN_BLOCKS = Kind(
+    "in-blocks",
+    "{method}: {attributes} masked in {blocks:block} of similar records, the smallest of {smallest:record}; the loss "
+    "is larger by about {extra:.2f} % than without blocks, as a sample of {compared:record} shows that was masked both "
+    "ways",
+)
 SHARED_NOISE = Kind(
     "shared-noise",
     "{groups:group} too small for a covariance of their own, or with missing cells: these got the noise that all "

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from microveil.masking.base import Masked, Method
+from microveil.masking.base import Masked, Method, OverRecords
 from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.notes import Note
 from microveil.masking.partition import Partition
@@ -78,6 +78,21 @@ class Microaggregation(Method):
     @property
     def draws(self) -> bool:
         return self.random or self.publishing.draws
+
+    @property
+    def works_over(self) -> OverRecords:
+        """Those that group by distances can do so in blocks of similar records where a group publishes an aggregate,
+        and nothing else depends on which records are at hand."""
+        if self.over_records != "neighbours":
+            return self.over_records
+        publishes_alike = isinstance(self.publishing, Aggregate) and not self.draws
+        is_possible = publishes_alike and self.polish == 0 and self.preparation.is_of_any_records and self._keeps_k
+        return "neighbours" if is_possible else "whole table"
+
+    @property
+    def _keeps_k(self) -> bool:
+        """Whether every group has k records or more."""
+        return True
 
     @abstractmethod
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

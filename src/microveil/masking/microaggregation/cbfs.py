@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.base import OverRecords
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.classification import Traits
 from microveil.parameters import parameter, parameterised
@@ -19,6 +20,7 @@ class FarthestFirst(Microaggregation):
     """A method whose groups grow one at a time, each from the record farthest from a centroid."""
 
     traits: ClassVar[Traits] = Traits("multivariate", "fixed", "heuristic")
+    over_records: ClassVar[OverRecords] = "neighbours"
 
     centroid: Literal["recomputed", "fixed"] = parameter(
         default="recomputed",

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.base import OverRecords
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.classification import Traits
 from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
@@ -34,6 +35,7 @@ class MDAV(Microaggregation):
     source: ClassVar[str] = (
         "Domingo-Ferrer and Torra (2005); Nin (2008), section 2.4.2, Algorithm 3; Fayyoumi (2008), section 2.6.3.2"
     )
+    over_records: ClassVar[OverRecords] = "neighbours"
     searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES)
 
     remainder: Literal["standard", "literal"] = parameter(
@@ -42,8 +44,12 @@ class MDAV(Microaggregation):
         "fewer",
     )
 
+    @property
+    def _keeps_k(self) -> bool:
+        return self.remainder == "standard"
+
     def _fewest(self) -> int:
-        return self.k if self.remainder == "standard" else 1
+        return self.k if self._keeps_k else 1
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.mdav import mdav_groups

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.base import OverRecords
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
@@ -29,6 +30,7 @@ class MST(Microaggregation):
     name: ClassVar[str] = "mst"
     summary: ClassVar[str] = "groups are what is left of the minimum spanning tree when its longest edges are cut"
     source: ClassVar[str] = "Laszlo and Mukherjee (2005); Fayyoumi (2008), section 2.6.3.2"
+    over_records: ClassVar[OverRecords] = "neighbours"
 
     post: Literal["mdav", "md", "none"] = parameter(default="mdav", help="how groups of 2k records or more are divided")
 

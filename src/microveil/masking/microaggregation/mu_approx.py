@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from microveil.masking.base import OverRecords
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.parameters import parameterised
 from microveil.progress import Progress
@@ -30,6 +31,7 @@ class MuApprox(Microaggregation):
     name: ClassVar[str] = "mu-approx"
     summary: ClassVar[str] = "groups are parts of a forest in which records point at their nearest neighbours"
     source: ClassVar[str] = "Domingo-Ferrer, Sebé and Solanas (2008); Fayyoumi (2008), section 2.6.3.2"
+    over_records: ClassVar[OverRecords] = "neighbours"
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.mu_approximation import forest_groups

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from microveil.errors import DataError, ParameterError
+from microveil.masking.base import OverRecords
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.preparation import Preparation
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
@@ -34,6 +35,7 @@ class TwoApprox(Microaggregation):
     name: ClassVar[str] = "two-approx"
     summary: ClassVar[str] = "groups of two or three records from an edge cover of least cost, for k = 2"
     source: ClassVar[str] = "Domingo-Ferrer and Sebé (2006); Fayyoumi (2008), section 2.6.3.2"
+    over_records: ClassVar[OverRecords] = "neighbours"
 
     k: int = parameter(
         default=2, help="smallest size of a group; this method is made for 2 only", ge=2, le=MOST_RECORDS

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.base import OverRecords
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.ranges import GROUP_SIZES, Interval, Ranges, ranges
 from microveil.parameters import parameter, parameterised
@@ -33,6 +34,7 @@ class VMDAV(Microaggregation):
         "mdav with groups of variable size, k to 2k-1 records, that follow the clusters in the data"
     )
     source: ClassVar[str] = "Solanas and Martínez-Ballesté (2006); Fayyoumi (2008), section 2.6.3.2"
+    over_records: ClassVar[OverRecords] = "neighbours"
     searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, gamma=Interval(0.1, 1.5))
 
     gamma: float = parameter(

@@ -9,7 +9,7 @@ import numpy as np
 from microveil.errors import DataError
 from microveil.masking.preparation.series_coordinates import Distance, series_points
 from microveil.microdata import Microdata
-from microveil.numerics.statistics.scaling import Scale, min_max, standardise
+from microveil.numerics.statistics.scaling import Scale, Scaling, min_max, standardise
 from microveil.progress import Progress, silent
 from microveil.typing import FloatArray
 
@@ -35,7 +35,7 @@ def coordinates(
     pieces = _series_columns(data, names, scale, distance, band, progress)
     numeric = [name for name in names if name not in pieces and data[name].kind == "numeric"]
     if numeric:
-        columns = scaled(data.matrix(numeric), scale)
+        columns = scaled_as_the_table(data, numeric, scale)
         pieces |= {name: columns[:, [j]] for j, name in enumerate(numeric)}
     pieces |= {name: _category_columns(data, name, scale) for name in names if name not in pieces}
     ends = np.cumsum([pieces[name].shape[1] for name in names]).tolist()
@@ -87,6 +87,17 @@ def _category_columns(data: Microdata, name: str, scale: Scale) -> FloatArray:
         return 0.0 * columns  # one category at most does not vary, and z would enlarge the rounding of its mean to 1
     centred = scaled(columns, "none")
     return centred / np.sqrt(np.nanmean((centred**2).sum(axis=1))) if scale == "z" else centred
+
+
+def scaled_as_the_table(data: Microdata, names: Sequence[str], scale: Scale) -> FloatArray:
+    """Columns of numbers on a scale, with their means at 0; those of a part on the scale of the whole table."""
+    columns = data.matrix(names)
+    if data.part is None:
+        return scaled(columns, scale)
+    moments = data.facts.moments(names)
+    span = np.where(moments.constant, 0.0, moments.high - moments.low)
+    unit = {"z": moments.deviation, "minmax": span, "none": np.ones(len(span))}[scale]
+    return Scaling(moments.mean, unit).apply(columns)
 
 
 def scaled(columns: FloatArray, scale: Scale) -> FloatArray:

@@ -114,6 +114,11 @@ class Preparation(Settings):
         """Whether distances are computed on whole series, not on each attribute."""
         return self.distance in ("sts", "dtw")
 
+    @property
+    def is_of_any_records(self) -> bool:
+        """Whether attributes are chosen alike for some records and for all, and strata do not tell records apart."""
+        return self.arrange == "given" and self.select == "all" and not self.compares_series and not self.strata
+
     def blocks(self, data: Microdata, attributes: tuple[str, ...], label: str) -> list[tuple[str, ...]]:
         """Which attributes are masked together."""
         if self.arrange == "series":
