@@ -41,9 +41,8 @@ def write(folder: Path, records: int, kind: str) -> None:
 def mask(folder: Path, out: Path) -> dict[str, Any]:
     """In blocks, in this process."""
     import microveil as mv
-    from microveil.engines import open_table
 
-    with open_table(folder) as large:
+    with mv.open(folder) as large:
         wall, processor = time.perf_counter(), time.process_time()
         release = large.protect(mv.Plan((mv.Step("mdav", {"k": 5}, NAMES),), seed=1), out)
         used = {"wall": time.perf_counter() - wall, "processor": time.process_time() - processor}

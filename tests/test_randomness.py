@@ -208,3 +208,22 @@ def test_a_method_says_when_its_setting_draws(name: str, parameters: dict[str, A
     assert method.draws
     digests = {method.mask(PEOPLE, ["income", "age"], seed=seed).data.digest() for seed in range(4)}
     assert len(digests) > 1
+
+
+@pytest.mark.parametrize("streams", [Streams(5), PublicStreams(5)])
+@pytest.mark.parametrize(("first", "last"), [(0, 100), (1, 2), (3, 9), (4, 8), (97, 100)])
+def test_the_numbers_of_a_record_depend_on_its_place_alone(streams: Streams, first: int, last: int) -> None:
+    whole = streams.generator("income").random(100)
+    assert streams.uniforms(range(first, last), "income").tolist() == whole[first:last].tolist()
+    assert (
+        streams.normals(range(first, last), "income").tolist()
+        == streams.normals(range(100), "income")[first:last].tolist()
+    )
+
+
+def test_normal_numbers_of_places_are_normal() -> None:
+    from scipy import stats
+
+    drawn = Streams(11).normals(range(200_000), "income")
+    assert stats.kstest(drawn, "norm").pvalue > 0.001
+    assert np.isfinite(drawn).all()

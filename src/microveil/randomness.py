@@ -16,7 +16,7 @@ import hashlib
 import json
 import secrets
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,6 @@ GUESSABLE = 1_000_000  # seeds below are tried first by whoever looks for one
 _DRAWN_BITS = 128
 _LARGEST_EXACT = 2**53 - 1  # in JSON as most programs read it; TOML promises a little more
 _DIGITS = len(str(2**SEED_BITS))
-_NUMBERS_OF_A_COUNT = 4  # a counter-based generator of the Philox family makes four numbers of each count
 _HALF_STEP = 2.0**-54  # half the distance between two uniform numbers
 _RULE = f"a whole number from 0 to 2^{SEED_BITS} - 1, such as 20071 or '0x4e67'"
 
@@ -122,6 +121,7 @@ class Streams:
 
     seed: int
     step: int = 0
+    _numbers_of_a_step: ClassVar[int] = 4  # that a generator of the Philox family makes each time it counts
 
     def generator(self, *labels: str) -> np.random.Generator:
         """The stream that belongs to these labels, whatever was drawn from other streams before."""
@@ -130,7 +130,7 @@ class Streams:
     def generator_at(self, places: range, *labels: str) -> np.random.Generator:
         """The stream that belongs to these labels, where the numbers from 0 to 1 of some records begin in it."""
         rng = self.generator(*labels)
-        jump, rest = divmod(places.start, _NUMBERS_OF_A_COUNT)
+        jump, rest = divmod(places.start, self._numbers_of_a_step)
         if jump:
             rng.bit_generator.advance(jump)  # type: ignore[attr-defined]
         rng.random(rest)
@@ -169,6 +169,8 @@ class PublicStreams(Streams):
 
     They never coincide with those of a release, whatever its seed.
     """
+
+    _numbers_of_a_step: ClassVar[int] = 1
 
     def generator(self, *labels: str) -> np.random.Generator:
         digest = hashlib.sha256("\x1f".join(labels).encode()).digest()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import find_spec
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -300,34 +297,13 @@ def test_a_bad_column_is_said_and_the_others_described(original: Microdata, engi
     assert rows["income"]["mean"] > 0
 
 
-@pytest.fixture
-def session() -> Iterator[Any]:
-    """A Spark session: the one that other tests have opened, else one of our own."""
-    if find_spec("pyspark") is None:
-        pytest.skip("Spark tests need pyspark")
-    if shutil.which("java") is None:
-        pytest.skip("Spark tests need Java")
-    from pyspark.sql import SparkSession
-
-    opened = SparkSession.getActiveSession()
-    if opened is not None:
-        yield opened
-        return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder: Any = SparkSession.builder
-    made = builder.master("local[1]").appName("microveil").config("spark.ui.enabled", "false").getOrCreate()
-    yield made
-    made.stop()
-
-
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_measures_the_same(
-    session: Any, original: Microdata, large: LargeMicrodata, release: LargeRelease, tmp_path: Path
+    spark: Any, original: Microdata, large: LargeMicrodata, release: LargeRelease, tmp_path: Path
 ) -> None:
     from microveil.engines.spark_engine import SparkEngine
 
-    data = stored(original, tmp_path / "spark", SparkEngine(session), 800)
+    data = stored(original, tmp_path / "spark", SparkEngine(spark), 800)
     asked: dict[str, Any] = {"losses": ["il", "ctbil", "distribution"], "attacks": [], "sample": 200}
     assert data.assess(release, **asked).to_plain() == large.assess(release, **asked).to_plain()
     assert data.describe().to_plain() == large.describe().to_plain()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import microveil as mv
-from microveil.engines import in_blocks, open_table
-from microveil.engines.large import EngineName, LargeMicrodata
+from microveil.engines import in_blocks
+from microveil.engines.large import LargeMicrodata
 from microveil.engines.masking import Job, carried_out
+from microveil.engines.opening import EngineName
 from microveil.engines.stored import StoredTable, files_in
 from microveil.errors import GuaranteeError, ParameterError, TooFewRecordsError
 from microveil.masking.microaggregation.base import Records
@@ -59,7 +58,7 @@ def stored(tmp_path: Path) -> Iterator[Stored]:
         edges = np.linspace(0, len(data), files + 1).astype(int).tolist()
         for number, (first, last) in enumerate(pairwise(edges)):
             pq.write_table(table.slice(first, last - first), folder / f"{number}.parquet", row_group_size=100)
-        large = open_table(folder, engine, data.schema, session=session)
+        large = mv.open(folder, engine, data.schema, session=session)
         opened.append(large)
         return replace(large, table=StoredTable.of_files(files_in(folder), records_of_part))
 
@@ -269,31 +268,13 @@ def test_neither_parts_nor_files_nor_the_seed_change_the_release(stored: Stored,
     assert first.notes == other.notes
 
 
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Spark on this machine: the session that is there already, or one of its own."""
-    pytest.importorskip("pyspark", reason="Spark tests need pyspark")
-    if shutil.which("java") is None:
-        pytest.skip("Spark tests need Java")
-    from pyspark.sql import SparkSession
-
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-    before = SparkSession.getActiveSession()
-    made = before or SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    yield made
-    if before is None:
-        made.stop()
-
-
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_spark_makes_the_same_release(session: Any, stored: Stored, tmp_path: Path) -> None:
+def test_spark_makes_the_same_release(spark: Any, stored: Stored, tmp_path: Path) -> None:
     data = table_of(with_gaps(normal(600), 0.05))
     plan = plan_of(data, k=4)
     alone = Released(stored(data), plan, tmp_path)
-    together = Released(stored(data, engine="spark", session=session, records_of_part=350), plan, tmp_path)
+    together = Released(stored(data, engine="spark", session=spark, records_of_part=350), plan, tmp_path)
     assert alone.table.equals(together.table)
     assert alone.notes == together.notes
 

@@ -217,8 +217,8 @@ class _InBlocks:
         """By how many per cent the loss is larger than without blocks, and in how many records that was seen.
 
         The records of a sample lie farther apart, so that more of them are near a border: with a share s of all
-        records, s^(-1/d) times as many in d dimensions. What the sample loses is brought back by that. Where records vary in
-        fewer dimensions than there are attributes, they lose less than this says.
+        records, s^(-1/d) times as many in d dimensions. What the sample loses is brought back by that. Where records
+        vary in fewer dimensions than there are attributes, they lose less than this says.
         """
         block_of_leaf = np.zeros(1 + max(map(max, blocks)), dtype=np.int64)
         for number, leaves in enumerate(blocks):
