@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import os
@@ -312,6 +313,53 @@ def test_bad_input_is_refused_in_a_sentence(people: mv.Microdata, folder: Path, 
     (tmp_path / "out").mkdir()
     with mv.open(folder, "duckdb", people.schema) as large, pytest.raises(mv.MicroveilError, match="exists"):
         large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "out")
+
+
+def test_neither_the_input_nor_a_folder_with_other_files_is_replaced(
+    people: mv.Microdata, folder: Path, tmp_path: Path
+) -> None:
+    plan = mv.Plan(PLANS["pram"], seed=SEED)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("dear", encoding="utf-8")
+    with mv.open(folder, "duckdb", people.schema) as large:
+        for out, words in (
+            (folder, "overwrite the input"),
+            (folder.parent, "overwrite the input"),
+            (other, "other files"),
+        ):
+            with pytest.raises(mv.MicroveilError, match=words):
+                large.protect(plan, out, force=True)
+        large.protect(plan, tmp_path / "out")
+        large.protect(plan, tmp_path / "out", force=True)
+    assert (other / "letter.txt").exists()
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(
+    people: mv.Microdata, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with mv.open(folder, "duckdb", people.schema) as large:
+        monkeypatch.setattr("microveil.engines.stored.pq.write_table", full)
+        with pytest.raises(mv.MicroveilError, match="no space left on the disk; nothing was released"):
+            large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_manifest_of_another_table_lends_its_plan_but_not_its_seed(
+    people: mv.Microdata, folder: Path, tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    people.schema.write(tmp_path / "people.toml")
+    with mv.open(folder, "duckdb", people.schema) as large:
+        large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "out")
+    fewer = write_in_files(people.take(np.arange(1_500)), tmp_path / "fewer")
+    words = ["--engine", "duckdb", "--plan", str(tmp_path / "out.manifest.json"), "--out", str(tmp_path / "again")]
+    done = run("protect", str(fewer), "--schema", str(tmp_path / "people.toml"), *words)
+    assert "with another seed" in done.stderr
+    assert json.loads((tmp_path / "again.manifest.json").read_text(encoding="utf-8"))["plan"]["seed"] != hex(SEED)
 
 
 def test_combinations_are_counted_as_in_memory(people: mv.Microdata, folder: Path) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from microveil.engines import LargeMicrodata
     from microveil.engines.describing import LargeDescription
     from microveil.masking import Plan
+    from microveil.masking.manifest import Manifest
     from microveil.microdata import Schema
 
 _TAKEN = ("schema", "keys", "confidential", "identifiers", "weight", "strata")
@@ -86,6 +87,7 @@ def protect_by_engine(
     path: Path,
     out: Path,
     plan: Plan,
+    manifest: Manifest | None,
     seed: int | None,
     table: TableOptions,
     apart: Mapping[str, object],
@@ -100,6 +102,9 @@ def protect_by_engine(
 
     _refuse(apart)
     with opened(engine, path, table, plan.schema) as data, bar_for(f"protecting {path.name}") as bar:
+        if manifest is not None and not manifest.was_made_from(data):
+            note("the input is not the one this manifest was made from, so the release is a new one, with another seed")
+            plan = replace(plan, seed=None)
         release = data.protect(replace(plan, schema=None), out, seed=seed, force=force, progress=bar)
     provenance, classes = release.provenance, release.classes
     if provenance.seed_is_guessable:

@@ -163,7 +163,7 @@ def protect(
         from microveil.cli.engines import protect_by_engine
 
         apart = {"--until": until, "--vary": vary, "--neutralise-formulas": neutralise_formulas}
-        protect_by_engine(engine, path, out, the_plan, given, table, apart, force=force, as_json=as_json)
+        protect_by_engine(engine, path, out, the_plan, manifest, given, table, apart, force=force, as_json=as_json)
         return
     check_destination(out, force=force, inputs=[path, plan, table.schema, table.graph], graph=holds_graph(path, table))
     wishes = table.reading

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from microveil.engines.base import COUNT, Engine, Result
-from microveil.errors import ParameterError
+from microveil.engines.scratch import temporary_folder
+from microveil.errors import DataError, ParameterError
 from microveil.numerics.core.compiled import threads
 from microveil.progress import Progress
 
@@ -30,14 +31,15 @@ class DuckDBEngine(Engine):
             import duckdb
         except ImportError:
             raise ParameterError("the engine duckdb is an extra: pip install 'microveil[duckdb]'") from None
-        self._spill = tempfile.TemporaryDirectory(prefix="microveil-")
+        self._held = ExitStack()
+        spill = self._held.enter_context(temporary_folder())
         self._connection: Any = duckdb.connect(
             config={
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
                 "threads": str(threads()),
                 "memory_limit": _MEMORY,
-                "temp_directory": self._spill.name,
+                "temp_directory": str(spill),
                 "preserve_insertion_order": "false",
             }
         )
@@ -67,7 +69,15 @@ class DuckDBEngine(Engine):
             return None
         listed = ", ".join(_quoted(name) for name in names)
         query = f"SELECT {listed}, count(*) AS {_quoted(COUNT)} FROM read_parquet($files) GROUP BY {listed}"
-        found = self._connection.sql(query, params={"files": list(table.files)}).to_arrow_table()
+        import duckdb
+
+        try:
+            found = self._connection.sql(query, params={"files": list(table.files)}).to_arrow_table()
+        except duckdb.Error as problem:  # its sentences may hold values
+            raise DataError(
+                f"the combinations of {', '.join(names)} could not be counted ({type(problem).__name__}): there are "
+                "too many of them for the memory and the disk, or a file cannot be read"
+            ) from None
         types = [*(table.types[name] for name in names), pa.int64()]
         return pa.table(
             [column.cast(kind) for column, kind in zip(found.columns, types, strict=True)], names=[*names, COUNT]
@@ -75,7 +85,7 @@ class DuckDBEngine(Engine):
 
     def close(self) -> None:
         self._connection.close()
-        self._spill.cleanup()
+        self._held.close()
 
 
 def _quoted(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -35,6 +36,8 @@ from microveil.microdata.microdata import digest_of_blocks
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import draw_seed
 from microveil.registry import make
+
+_PART = re.compile(r"part-\d{6,}\.parquet")
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ def protected(
     data: LargeMicrodata, plan: Plan, out: Path, *, seed: int | None, force: bool, progress: Progress
 ) -> LargeRelease:
     """Carry out a plan on a stored table."""
-    _check_output(out, force=force)
+    _check_output(out, data.table.files, force=force)
     if plan.shuffle or plan.new_ids:
         raise ParameterError("records in random order and new identifiers need the whole table in memory")
     require = check_requirements(plan.require)
@@ -211,10 +214,11 @@ def protected(
             provenance = replace(provenance, require=require)
         made = _write(table, schema, engine, scratch / "release", next(stages))
         manifest = _manifest(provenance, schema, made, len(table))
-        with moved_into_place(manifest_path(out)) as unfinished:
-            unfinished.touch(mode=0o600)
-            unfinished.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            _put_in_place(scratch / "release", out)
+        beside = scratch / "manifest"
+        beside.touch(mode=0o600)
+        beside.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        _put_in_place(scratch / "release", out)
+        os.replace(beside, manifest_path(out))
     return LargeRelease(out, manifest_path(out), provenance, schema, len(table), classes)
 
 
@@ -250,13 +254,19 @@ def _manifest(provenance: Provenance, schema: Schema, made: _Written, records: i
     return {"microveil": version, "private": PRIVATE, **provenance.to_plain(), "output": output}
 
 
-def _check_output(out: Path, *, force: bool) -> None:
+def _check_output(out: Path, inputs: Sequence[str], *, force: bool) -> None:
+    """Refuse an output that is there, unless it is an earlier release that may go; never one that holds the input."""
     if out.exists() and not force:
         raise OutputExistsError(out)
     if out.exists() and not out.is_dir():
         raise FileError(out, "this is a file; a table that is longer than memory is written to a folder")
     if not out.parent.is_dir():
         raise FileError(out, f"the folder '{out.parent}' does not exist")
+    place = out.resolve()
+    if any(place == one or place in one.parents for one in (Path(file).resolve() for file in inputs)):
+        raise ParameterError(f"the output {out} would overwrite the input; choose another name")
+    if out.exists() and not all(_PART.fullmatch(inside.name) for inside in out.iterdir()):
+        raise FileError(out, "this folder has other files than those of a release, so it is not replaced")
 
 
 def _put_in_place(made: Path, out: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 
 from microveil.engines.base import Engine
 from microveil.engines.large import LargeMicrodata
+from microveil.engines.scratch import temporary_folder
 from microveil.engines.stored import DELIMITED, StoredTable, files_in
 from microveil.errors import FileError, ParameterError, SchemaError
 from microveil.microdata import Microdata, Schema
@@ -43,10 +43,8 @@ def open(  # noqa: A001 - the name that a user types
         raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
     files = files_in(paths)
     with ExitStack() as undone:
-        temporary = None
         if files[0].suffix.lower() in DELIMITED:
-            temporary = undone.enter_context(tempfile.TemporaryDirectory(prefix="microveil-"))
-            files = _as_parquet(files, Path(temporary))
+            files = _as_parquet(files, undone.enter_context(temporary_folder()))
         table = StoredTable.of_files(files)
         if not len(table):
             raise FileError(files[0], "the table has no records")

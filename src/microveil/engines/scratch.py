@@ -9,6 +9,7 @@ import errno
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,12 +17,13 @@ from pathlib import Path
 from microveil.errors import FileError
 
 _MARK = ".microveil-scratch-"
+_TEMPORARY = "microveil-engine-"
 
 
 @contextmanager
 def scratch_beside(path: Path) -> Iterator[Path]:
     """An empty folder beside a path, for as long as the work takes."""
-    _remove_left_behind(path)
+    _remove_of_dead(path.parent, f"{_MARK}{path.name}-")
     folder = path.parent / f"{_MARK}{path.name}-{os.getpid()}-{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700)
@@ -46,17 +48,29 @@ def moved_into_place(path: Path) -> Iterator[Path]:
             unfinished.unlink(missing_ok=True)
 
 
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """An empty folder for copies of records and for what does not fit into memory, readable by its owner alone.
+
+    Those that killed processes have left are removed first.
+    """
+    _remove_of_dead(Path(tempfile.gettempdir()), _TEMPORARY)
+    with tempfile.TemporaryDirectory(prefix=f"{_TEMPORARY}{os.getpid()}-") as folder:
+        yield Path(folder)
+
+
 def _in_words(path: Path, problem: OSError) -> FileError:
     if problem.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(problem):
         return FileError(path, "there is no space left on the disk; nothing was released")
     return FileError(path, f"cannot be written ({problem.strerror or 'the disk does not answer'})")
 
 
-def _remove_left_behind(path: Path) -> None:
+def _remove_of_dead(folder: Path, beginning: str) -> None:
+    """Remove the folders of processes that are no more."""
     with suppress(OSError):
-        for left in path.parent.glob(f"{_MARK}{path.name}-*"):
-            process = left.name.removeprefix(f"{_MARK}{path.name}-").split("-")[0]
-            if process.isdigit() and not _is_alive(int(process)):
+        for left in folder.iterdir():
+            process = left.name.removeprefix(beginning).split("-")[0]
+            if left.name.startswith(beginning) and process.isdigit() and not _is_alive(int(process)):
                 shutil.rmtree(left, ignore_errors=True)
 
 

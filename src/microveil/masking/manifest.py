@@ -6,13 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os.path import isfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from microveil.errors import FileError, check_path
 from microveil.masking.plan import Plan, read_plan
 from microveil.masking.release import Release, file_digest, manifest_path
 from microveil.microdata import Microdata
 from microveil.microdata.files.atomic import recover
+
+
+class HasDigest(Protocol):
+    """A table, in memory or longer."""
+
+    def digest(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Manifest:
         """Whether it was written for a graph with this table of edges."""
         return bool(self._part("output").get("edges_sha256") == file_digest(Path(path)))
 
-    def was_made_from(self, data: Microdata) -> bool:
+    def was_made_from(self, data: HasDigest) -> bool:
         """Whether this table is the original of the release."""
         return bool(self._part("input").get("digest") == data.digest())
 
