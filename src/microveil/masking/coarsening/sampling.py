@@ -35,7 +35,7 @@ def limit_of_smallest(records: int, wanted: int, streams: Streams, *labels: str)
     """Where the smallest of the numbers drawn for so many records end. No more are kept than lie around that.
 
     >>> drawn = Streams(7).uniforms(range(1000), "records")
-    >>> limit_of_smallest(1000, 10, Streams(7), "records").value == sorted(drawn)[9]
+    >>> bool(limit_of_smallest(1000, 10, Streams(7), "records").value == sorted(drawn)[9])
     True
     """
     share = wanted / records
