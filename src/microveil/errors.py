@@ -35,6 +35,17 @@ class MicroveilError(Exception):
         told = re.sub(rf"\S{{{_LONGEST_PATH + 100},}}", lambda word: f"{word[0][:77]}...", super().__str__())
         return told if len(told) <= _LONGEST_MESSAGE else f"{told[:_LONGEST_MESSAGE]}..."
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that a worker can send it, whatever it was made of."""
+        return _as_it_was, (type(self), self.args, self.__dict__)
+
+
+def _as_it_was(kind: type[MicroveilError], told: tuple[Any, ...], state: dict[str, Any]) -> MicroveilError:
+    error = kind.__new__(kind)
+    error.args = told
+    error.__dict__.update(state)
+    return error
+
 
 class ParameterError(MicroveilError, ValueError):
     """A parameter of a method, attack or loss has a value that is not allowed."""

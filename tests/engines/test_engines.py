@@ -362,6 +362,121 @@ def test_a_manifest_of_another_table_lends_its_plan_but_not_its_seed(
     assert json.loads((tmp_path / "again.manifest.json").read_text(encoding="utf-8"))["plan"]["seed"] != hex(SEED)
 
 
+@pytest.mark.parametrize("place", ["b[1]", "job=cook", "a b's"])
+def test_only_the_files_that_are_meant_are_counted(place: str, tmp_path: Path) -> None:
+    """DuckDB reads patterns and names of folders in the names of files."""
+    table = {"job": ["cook"] * 9 + ["judge"], "sex": ["f", "m"] * 5}
+    people = mv.Microdata.of(table, keys=["job", "sex"])
+    decoy = mv.Microdata.of({"job": ["cook"] * 10, "sex": ["f", "m"] * 5})
+    (tmp_path / "b1").mkdir()
+    write_in_files(decoy, tmp_path / "b1" / "in", ())
+    (tmp_path / place).mkdir(exist_ok=True)
+    folder = write_in_files(people, tmp_path / place / "in", ())
+    with mv.open(folder, "duckdb", people.schema) as large:
+        assert large.equivalence_classes().k == 1
+        plan = mv.Plan((mv.Step("pram", {"p": 1.0}, ("sex",)),), seed=SEED, require={"k": 2})
+        with pytest.raises(mv.MicroveilError, match="falls short of k = 2"):
+            large.protect(plan, tmp_path / "out")
+
+
+def test_columns_that_differ_in_their_case_are_told_apart(tmp_path: Path) -> None:
+    people = mv.Microdata.of({"C": ["a"] * 10, "c": ["a"] * 9 + ["b"]}, keys=["c"])
+    folder = write_in_files(people, tmp_path / "in", ())
+    with mv.open(folder, "duckdb", people.schema) as large:
+        assert large.equivalence_classes().k == 1
+
+
+def test_a_plan_brings_its_schema_and_it_is_checked(people: mv.Microdata, folder: Path, tmp_path: Path) -> None:
+    step = mv.Step("noise", {}, NUMBERS)
+    household = mv.Schema([people["region"].changed(roles=("household",)), *(people[name] for name in NUMBERS)])
+    some = mv.Schema([people[name] for name in NUMBERS])
+    with mv.open(folder, "duckdb", people.schema) as large:
+        with pytest.raises(mv.MicroveilError, match="role household"):
+            large.protect(mv.Plan((step,), seed=SEED, schema=household), tmp_path / "out")
+        with pytest.raises(mv.MicroveilError, match="at least one step"):
+            large.protect(mv.Plan((), seed=SEED), tmp_path / "out")
+        large.protect(mv.Plan((step,), seed=SEED, schema=some), tmp_path / "out")
+    assert_same_cells(mv.protect(people, mv.Plan((step,), seed=SEED, schema=some)), tmp_path / "out")
+
+
+def test_codes_that_only_some_parts_have_are_codes_everywhere(tmp_path: Path) -> None:
+    incomes = [float(i % 90) for i in range(2_000)]
+    incomes[5], incomes[1_900] = -90.0, -92.0
+    schema = mv.Schema([mv.Attribute(name="income", kind="numeric", missing_ranges=((-99.0, -90.0),), roles=("key",))])
+    people = mv.Microdata.of({"income": incomes}, schema)
+    folder = write_in_files(people, tmp_path / "in")
+    recode = mv.Step("recode", {"by": "width", "publish": "label"}, ("income",))
+    plan = mv.Plan((recode, mv.Step("pram", {}, ("income",))), seed=SEED)
+    with mv.open(folder, "duckdb", people.schema) as large:
+        release = large.protect(plan, tmp_path / "out")
+    expected = mv.protect(people, plan)
+    assert release.schema["income"] == expected.data["income"]
+    assert_same_cells(expected, tmp_path / "out")
+
+
+def test_numeric_keys_are_suppressed_in_the_type_of_memory(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    people = mv.Microdata.of(
+        {"age": rng.geometric(0.2, 2_000), "sex": rng.choice(["f", "m"], 2_000)}, keys=["age", "sex"]
+    )
+    folder = write_in_files(people, tmp_path / "in")
+    plan = mv.Plan((mv.Step("suppress", {"k": 12, "suppressed": "wildcard"}, ("age", "sex")),), seed=SEED)
+    with mv.open(folder, "duckdb", people.schema) as large:
+        large.protect(plan, tmp_path / "out")
+    assert_same_cells(mv.protect(people, plan), tmp_path / "out")
+
+
+def test_a_run_does_not_touch_what_another_has_in_between(tmp_path: Path) -> None:
+    from microveil.engines.scratch import scratch_beside
+
+    with scratch_beside(tmp_path / "release-3999999") as other, scratch_beside(tmp_path / "release"):
+        assert other.exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_release_that_cannot_be_put_in_place_leaves_the_earlier_one(
+    people: mv.Microdata, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, replace = tmp_path / "out", os.replace
+    with mv.open(folder, "duckdb", people.schema) as large:
+        large.protect(mv.Plan(PLANS["noise"], seed=SEED), out)
+        before = pq.read_table(out)
+
+        def failing(source: Any, target: Any) -> None:
+            if Path(target) == out and Path(source).name == "release":
+                raise OSError(errno.EIO, "Input/output error")
+            replace(source, target)
+
+        monkeypatch.setattr("microveil.engines.large.os.replace", failing)
+        with pytest.raises(mv.MicroveilError, match="cannot be written"):
+            large.protect(mv.Plan(PLANS["noise"], seed=SEED + 1), out, force=True)
+    assert pq.read_table(out).equals(before)
+
+
+def test_csv_files_of_other_kinds_are_not_mixed(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("a\nabc\nabd\n", encoding="utf-8")
+    (tmp_path / "2.csv").write_text("a\n2.50\n1e3\n", encoding="utf-8")
+    with pytest.raises(mv.MicroveilError, match="texts and numbers would be mixed"):
+        mv.open(tmp_path / "*.csv", "duckdb")
+
+
+def test_errors_reach_whoever_asked_from_a_worker() -> None:
+    import pickle
+
+    from microveil import errors
+
+    made: list[mv.MicroveilError] = [
+        errors.FileError("people.parquet", "is damaged", line=3),
+        errors.TooFewRecordsError(2, 5, "suppress"),
+        errors.UnknownNameError("method", "mdaf", ["mdav"]),
+        errors.OutputExistsError("out"),
+        errors.DataError("the table has no records"),
+    ]
+    for error in made:
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
 def test_combinations_are_counted_as_in_memory(people: mv.Microdata, folder: Path) -> None:
     from microveil.microdata.equivalence_classes import equivalence_classes_of
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from microveil.engines.base import COUNT, Engine, Result
 from microveil.engines.scratch import temporary_folder
@@ -65,19 +66,24 @@ class DuckDBEngine(Engine):
         return results
 
     def counted(self, table: StoredTable, names: Sequence[str]) -> pa.Table | None:
-        if any(name in table.newer for name in names) or not table.is_of_whole_files:
+        alike = len({name.casefold() for name in table.names}) < len(table.names)  # DuckDB cannot tell A from a
+        if alike or any(name in table.newer for name in names) or not table.is_of_whole_files:
             return None
         listed = ", ".join(_quoted(name) for name in names)
-        query = f"SELECT {listed}, count(*) AS {_quoted(COUNT)} FROM read_parquet($files) GROUP BY {listed}"
+        query = f"SELECT {listed}, count(*) AS {_quoted(COUNT)} FROM read_parquet($files, hive_partitioning = false) "
+        query += f"GROUP BY {listed}"
         import duckdb
 
         try:
-            found = self._connection.sql(query, params={"files": list(table.files)}).to_arrow_table()
+            files = [_literal(file) for file in table.files]
+            found = self._connection.sql(query, params={"files": files}).to_arrow_table()
         except duckdb.Error as problem:  # its sentences may hold values
             raise DataError(
                 f"the combinations of {', '.join(names)} could not be counted ({type(problem).__name__}): there are "
                 "too many of them for the memory and the disk, or a file cannot be read"
             ) from None
+        if pc.sum(found[COUNT]).as_py() != len(table):
+            raise DataError("the files were changed while they were read")
         types = [*(table.types[name] for name in names), pa.int64()]
         return pa.table(
             [column.cast(kind) for column, kind in zip(found.columns, types, strict=True)], names=[*names, COUNT]
@@ -86,6 +92,11 @@ class DuckDBEngine(Engine):
     def close(self) -> None:
         self._connection.close()
         self._held.close()
+
+
+def _literal(file: str) -> str:
+    """The name of a file in which no character stands for others."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in file)
 
 
 def _quoted(name: str) -> str:

@@ -20,7 +20,7 @@ from microveil.engines.assessing import LargeAssessment, assessed
 from microveil.engines.base import Engine
 from microveil.engines.describing import LargeDescription, described
 from microveil.engines.masking import Job, carried_out
-from microveil.engines.scratch import moved_into_place, scratch_beside
+from microveil.engines.scratch import REPLACED, moved_into_place, scratch_beside
 from microveil.engines.stored import StoredTable
 from microveil.engines.stored_facts import StoredFacts
 from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
@@ -34,7 +34,7 @@ from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.frames import open_frame
 from microveil.microdata.microdata import digest_of_blocks
 from microveil.progress import Progress, parts, silent
-from microveil.randomness import draw_seed
+from microveil.randomness import check_seed, draw_seed
 from microveil.registry import make
 
 _PART = re.compile(r"part-\d{6,}\.parquet")
@@ -166,6 +166,27 @@ class LargeRelease:
         return self.provenance.plan
 
 
+def complete_schema(table: StoredTable, schema: Schema | None, **roles: Any) -> Schema:
+    """A schema of all columns of a table, as it is declared and guessed by the first part of the records.
+
+    Roles whose numbers a release has anew are refused: for that all of them are needed at once.
+    """
+    found = Microdata.of(table.read(0, table.names), schema, **roles).schema
+    for role in ("household", "series", "node"):
+        for name in found.having(role):
+            raise SchemaError(
+                f"attribute '{name}' has the role {role}, whose numbers a release has anew; such tables are protected "
+                "in memory, without an engine"
+            )
+    for attribute in found:
+        if attribute.level == "household":
+            raise SchemaError(
+                f"attribute '{attribute.name}' is declared as one of the household, which is masked in memory only, "
+                "without an engine"
+            )
+    return found
+
+
 def protected(
     data: LargeMicrodata, plan: Plan, out: Path, *, seed: int | None, force: bool, progress: Progress
 ) -> LargeRelease:
@@ -178,14 +199,16 @@ def protected(
         if name != "k":
             raise ParameterError(f"'{name}' can be required of tables in memory only; with an engine, k can")
     methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
-    schema = data.schema if plan.schema is None else plan.schema.read_as(data.schema)
-    chosen = next((s for s in (seed, plan.seed) if s is not None), None)
+    if not methods:
+        raise ParameterError("a plan needs at least one step")
     table, engine = data.table, data.engine
+    schema = data.schema if plan.schema is None else complete_schema(table, plan.schema)
+    chosen = next((s for s in (seed, plan.seed) if s is not None), None)
     stages = iter(parts(progress, len(methods) + 2))
     digest = data.digest(next(stages))
     identifiers = schema.identifiers
     provenance = Provenance(
-        (), draw_seed() if chosen is None else chosen, digest, len(table), schema, versions={},
+        (), draw_seed() if chosen is None else check_seed(chosen), digest, len(table), schema, versions={},
         left_out=identifiers,
     )  # fmt: skip
     with scratch_beside(out) as scratch:
@@ -236,7 +259,7 @@ def _write(table: StoredTable, schema: Schema, engine: Engine, folder: Path, pro
     def of_part(part: int) -> tuple[str, str, str]:
         cells = table.read(part, names)
         file = folder / f"part-{part:06d}.parquet"
-        with moved_into_place(file) as unfinished:
+        with moved_into_place(file, folder.parent) as unfinished:
             pq.write_table(cells, unfinished, compression="zstd")
         return Microdata(open_frame(cells), schema).digest(), file.name, file_digest(file)
 
@@ -272,9 +295,13 @@ def _check_output(out: Path, inputs: Sequence[str], *, force: bool) -> None:
 def _put_in_place(made: Path, out: Path) -> None:
     """Move the folder to its place; one that is there already goes when the new one has come."""
     if out.exists():
-        old = made.parent / "replaced"
+        old = made.parent / REPLACED
         os.replace(out, old)
-        os.replace(made, out)
+        try:
+            os.replace(made, out)
+        except OSError:
+            os.replace(old, out)
+            raise
         shutil.rmtree(old, ignore_errors=True)
     else:
         os.replace(made, out)

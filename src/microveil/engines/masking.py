@@ -87,7 +87,7 @@ def carried_out(job: Job) -> Done:
             f"{job.method.name} with these parameters has to see all records at once, so it cannot mask a table "
             "longer than memory; protect it without an engine, or use a method that masks record by record"
         )
-    refuse_what_differs_by_part(job.table, job.schema, job.attributes)
+    refuse_what_differs_by_part(job.table, job.schema, job.columns)
     job.folder.mkdir()
     return way(job)
 
@@ -114,12 +114,22 @@ def per_record(job: Job) -> Done:
 
     done = job.engine.map(of_part, len(table.pieces), job.progress, method.name)
     types = common_types([part.types for part in done])
-    changed = {attribute.name: attribute for part in done for attribute in part.attributes}
+    changed = _described([part.attributes for part in done])
     notes = added_up([part.notes for part in done])
     if sum(part.released for part in done) == len(table):
         return Done(table.with_newer(folder, types), tuple(changed.values()), notes)
     left = [file_of(folder, number) for number, part in enumerate(done) if part.released]
     return Done(replace(StoredTable.of_files(left), types=types), tuple(changed.values()), notes)
+
+
+def _described(of_parts: Sequence[Sequence[Attribute]]) -> dict[str, Attribute]:
+    """The attributes as all parts describe them: missing codes that only some parts have are codes everywhere."""
+    found: dict[str, Attribute] = {}
+    for attribute in (one for attributes in of_parts for one in attributes):
+        before = found.get(attribute.name, attribute)
+        codes = tuple(dict.fromkeys((*before.missing_codes, *attribute.missing_codes)))
+        found[attribute.name] = attribute.changed(missing_codes=codes)
+    return found
 
 
 def in_order(job: Job) -> Done:
@@ -209,10 +219,11 @@ def per_combination(job: Job) -> Done:
         first, last = np.searchsorted(places, [within.start, within.stop])
         at = pa.array(places[first:last] - within.start)
         cells = table.read(number, attributes)
-        write_part(folder, number, pa.table({n: _replaced(cells[n], at, changed[n][first:last]) for n in attributes}))
+        made = {n: _replaced(cells[n].cast(types[n], safe=False), at, changed[n][first:last]) for n in attributes}
+        write_part(folder, number, pa.table(made))
 
+    types = {name: masked.columns[name].type for name in attributes}
     job.engine.map(put, len(table.pieces), job.progress, method.name)
-    types = {name: table.types[name] for name in attributes}
     return Done(table.with_newer(folder, types), masked.attributes, masked.notes)
 
 
@@ -220,15 +231,13 @@ def _cells_of_rare(masked: Masked, data: Microdata, rare: int) -> dict[str, pa.A
     """The released cells of the records of rare combinations; those of the others must be what they were."""
     for name, column in masked.columns.items():
         before = data.arrow(name)
-        same = column.cast(before.type, safe=False).slice(rare).equals(before.slice(rare))
+        same = column.slice(rare).equals(before.slice(rare).cast(column.type, safe=False))
         if not same:
             raise DataError(
                 f"attribute '{name}' would lose cells of frequent combinations, too, since its missing values count as "
                 "a value of their own; use suppressed=wildcard, or protect the table without an engine"
             )
-    return {
-        name: column.cast(data.arrow(name).type, safe=False).slice(0, rare) for name, column in masked.columns.items()
-    }
+    return {name: column.slice(0, rare) for name, column in masked.columns.items()}
 
 
 def _replaced(column: pa.ChunkedArray, at: pa.Array, cells: pa.Array) -> pa.Array:

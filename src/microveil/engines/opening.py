@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from microveil.engines.base import Engine
-from microveil.engines.large import LargeMicrodata
+from microveil.engines.large import LargeMicrodata, complete_schema
 from microveil.engines.scratch import temporary_folder
 from microveil.engines.stored import DELIMITED, StoredTable, files_in
-from microveil.errors import FileError, ParameterError, SchemaError
-from microveil.microdata import Microdata, Schema
+from microveil.errors import FileError, ParameterError
+from microveil.microdata import Schema
+from microveil.microdata.ordered import is_number
 
 EngineName = Literal["duckdb", "spark"]
 ENGINES: tuple[EngineName, ...] = ("duckdb", "spark")
-_ROLES_IN_MEMORY = ("household", "series", "node")  # whose numbers a release has anew, which needs all of them at once
 
 
 def open(  # noqa: A001 - the name that a user types
@@ -48,13 +48,11 @@ def open(  # noqa: A001 - the name that a user types
         table = StoredTable.of_files(files)
         if not len(table):
             raise FileError(files[0], "the table has no records")
-        first = Microdata.of(
-            table.read(0, table.names), schema, keys=keys, confidential=confidential, identifiers=identifiers,
-            weight=weight, strata=strata,
-        )  # fmt: skip
-        _refuse_roles(first.schema)
+        complete = complete_schema(
+            table, schema, keys=keys, confidential=confidential, identifiers=identifiers, weight=weight, strata=strata
+        )
         made = undone.enter_context(_started(engine, session))
-        return LargeMicrodata(table, first.schema, made, undone.pop_all())
+        return LargeMicrodata(table, complete, made, undone.pop_all())
 
 
 def _started(engine: EngineName, session: Any) -> Engine:
@@ -65,15 +63,6 @@ def _started(engine: EngineName, session: Any) -> Engine:
     from microveil.engines.duckdb_engine import DuckDBEngine
 
     return DuckDBEngine()
-
-
-def _refuse_roles(schema: Schema) -> None:
-    for role in _ROLES_IN_MEMORY:
-        for name in schema.having(role):
-            raise SchemaError(
-                f"attribute '{name}' has the role {role}, whose numbers a release has anew; such tables are protected "
-                "in memory, without an engine"
-            )
 
 
 def _as_parquet(files: Sequence[Path], folder: Path) -> list[Path]:
@@ -88,10 +77,17 @@ def _as_parquet(files: Sequence[Path], folder: Path) -> list[Path]:
         if types is not None and table.schema != types:
             if table.column_names != types.names:
                 raise FileError(file, f"has other columns than '{files[0].name}'")
+            for one, other in zip(table.schema, types, strict=True):
+                if one.type != other.type and not (is_number(one.type) and is_number(other.type)):
+                    raise FileError(
+                        file,
+                        f"has other kinds of values in column '{one.name}' than '{files[0].name}', so that texts and "
+                        "numbers would be mixed; put all records into one file, or into Parquet files",
+                    )
             try:
                 table = table.cast(types)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                raise FileError(file, f"has columns of other types than '{files[0].name}'") from None
+                raise FileError(file, f"has numbers for which '{files[0].name}' has no room; name it first") from None
         types = table.schema
         written.append(folder / f"{number:06d}.parquet")
         pq.write_table(table, written[-1])

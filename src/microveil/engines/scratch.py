@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
+import re
 import secrets
 import shutil
 import tempfile
@@ -18,13 +20,19 @@ from microveil.errors import FileError
 
 _MARK = ".microveil-scratch-"
 _TEMPORARY = "microveil-engine-"
+_HOST = re.sub(r"[^0-9A-Za-z]", "", platform.node()) or "here"  # a folder may be shared by several machines
+REPLACED = "replaced"  # where an earlier release is while another takes its place
 
 
 @contextmanager
 def scratch_beside(path: Path) -> Iterator[Path]:
     """An empty folder beside a path, for as long as the work takes."""
-    _remove_of_dead(path.parent, f"{_MARK}{path.name}-")
-    folder = path.parent / f"{_MARK}{path.name}-{os.getpid()}-{secrets.token_hex(8)}"
+    for left in _of_dead(path.parent, f"{_MARK}{path.name}-"):
+        with suppress(OSError):
+            if (left / REPLACED).exists() and not path.exists():  # killed between two moves
+                os.replace(left / REPLACED, path)
+        shutil.rmtree(left, ignore_errors=True)
+    folder = path.parent / f"{_MARK}{path.name}-{_HOST}-{os.getpid()}-{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700)
         yield folder
@@ -35,9 +43,10 @@ def scratch_beside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def moved_into_place(path: Path) -> Iterator[Path]:
-    """A name to write to beside a path; what was written there is moved when it is complete, and never seen in part."""
-    unfinished = path.parent / f".{path.name}-{secrets.token_hex(8)}"
+def moved_into_place(path: Path, folder: Path | None = None) -> Iterator[Path]:
+    """A name to write to, in a folder or beside the path; what was written there is moved when it is complete, and is
+    never seen in part."""
+    unfinished = (folder or path.parent) / f".{path.name}-{secrets.token_hex(8)}"
     try:
         yield unfinished
         os.replace(unfinished, path)
@@ -54,8 +63,9 @@ def temporary_folder() -> Iterator[Path]:
 
     Those that killed processes have left are removed first.
     """
-    _remove_of_dead(Path(tempfile.gettempdir()), _TEMPORARY)
-    with tempfile.TemporaryDirectory(prefix=f"{_TEMPORARY}{os.getpid()}-") as folder:
+    for left in _of_dead(Path(tempfile.gettempdir()), _TEMPORARY):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{_TEMPORARY}{_HOST}-{os.getpid()}-") as folder:
         yield Path(folder)
 
 
@@ -65,13 +75,14 @@ def _in_words(path: Path, problem: OSError) -> FileError:
     return FileError(path, f"cannot be written ({problem.strerror or 'the disk does not answer'})")
 
 
-def _remove_of_dead(folder: Path, beginning: str) -> None:
-    """Remove the folders of processes that are no more."""
+def _of_dead(folder: Path, beginning: str) -> Iterator[Path]:
+    """The folders that processes of this machine have left which are no more."""
+    pattern = re.compile(rf"{re.escape(beginning)}{re.escape(_HOST)}-(\d+)-[0-9a-z_]+")
     with suppress(OSError):
         for left in folder.iterdir():
-            process = left.name.removeprefix(beginning).split("-")[0]
-            if left.name.startswith(beginning) and process.isdigit() and not _is_alive(int(process)):
-                shutil.rmtree(left, ignore_errors=True)
+            found = pattern.fullmatch(left.name)
+            if found and not _is_alive(int(found[1])):
+                yield left
 
 
 def _is_alive(process: int) -> bool:

@@ -60,7 +60,14 @@ class SparkEngine(Engine):
                         schema=pa.schema([("part", pa.int64()), ("failed", pa.bool_()), ("result", pa.binary())]),
                     )
 
-        rows = self._session.range(0, parts, 1, parts).mapInArrow(tasks, _RESULT).collect()
+        from pyspark.errors import PySparkException
+
+        try:
+            rows = self._session.range(0, parts, 1, parts).mapInArrow(tasks, _RESULT).collect()
+        except PySparkException as problem:  # its words are a traceback, which may hold values
+            raise MicroveilError(
+                f"{label}: Spark gave up after several tries ({type(problem).__name__}); its own log says why"
+            ) from None
         results: list[Any] = [None] * parts
         for row in sorted(rows, key=lambda row: int(row["part"])):
             result = pickling.loads(bytes(row["result"]))

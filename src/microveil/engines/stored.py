@@ -60,6 +60,8 @@ class StoredTable:
             found = {one.name: _plain(one.type) for one in content.schema_arrow}
             if types and list(found.items()) != list(types.items()):
                 raise FileError(file, f"has other columns, or columns of other types, than '{files[0].name}'")
+            if COUNT in found:
+                raise FileError(file, f"has a column named '{COUNT}', which is needed to count; give it another name")
             types = found
             sizes.append(content.metadata.num_rows)
         return cls(tuple(_parts(files, sizes, records_of_part or BLOCK)), types)
@@ -124,16 +126,20 @@ def files_in(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     found: list[Path] = []
     for one in map(str, given):
         if Path(one).is_dir():
-            inside = sorted(path for path in Path(one).iterdir() if path.suffix.lower() in (*PARQUET, *DELIMITED))
-            found += inside
+            found += sorted(path for path in Path(one).iterdir() if _holds_records(path))
         else:
-            found += [Path(one)] if Path(one).is_file() else sorted(map(Path, glob(one)))
+            found += [Path(one)] if Path(one).is_file() else sorted(filter(_holds_records, map(Path, glob(one))))
     if not found:
         raise FileError(str(given[0]) if given else "", "there is no such file or folder with Parquet or CSV files")
     kinds = {path.suffix.lower() in PARQUET for path in found}
     if len(kinds) > 1:
         raise ParameterError("the files of one table are all Parquet or all CSV")
     return found
+
+
+def _holds_records(path: Path) -> bool:
+    """Whether a file of a folder is meant; programs put others beside them, whose names begin with a point or a line."""
+    return path.is_file() and path.suffix.lower() in (*PARQUET, *DELIMITED) and path.name[0] not in "._"
 
 
 def write_part(folder: Path, part: int, columns: pa.Table) -> None:
@@ -212,7 +218,10 @@ def _read_piece(piece: Piece, names: Sequence[str]) -> pa.Table:
     starts = (0, *accumulate(sizes))
     last = piece.first + piece.records
     wanted = [g for g, size in enumerate(sizes) if starts[g] < last and starts[g] + size > piece.first]
-    read = content.read_row_groups(wanted, columns=list(names), use_threads=False)
+    try:
+        read = content.read_row_groups(wanted, columns=list(names), use_threads=False)
+    except (pa.ArrowInvalid, OSError):
+        raise FileError(piece.file, "is damaged, and cannot be read") from None
     read = read.slice(piece.first - starts[wanted[0]], piece.records)
     plain = [read[name].cast(_plain(read[name].type)) for name in names]
     return pa.table(plain, names=list(names))

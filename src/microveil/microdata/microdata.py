@@ -383,7 +383,7 @@ class Microdata:
         if infinite.size:
             raise DataError(
                 f"attribute '{attribute.name}' has {count(infinite.size, 'infinite value')} (the first in record "
-                f"{infinite[0] + 1}); correct them or declare them as missing codes"
+                f"{self._record(infinite[0])}); correct them or declare them as missing codes"
             )
         if values.size and np.nanmax(np.abs(values), initial=0.0) > _LARGEST_TO_SQUARE:
             raise DataError(f"attribute '{attribute.name}' has numbers beyond 1e150, too large to calculate with")
@@ -397,15 +397,19 @@ class Microdata:
             if outside.size:
                 raise DataError(
                     f"attribute '{attribute.name}' has {count(outside.size, 'value')} outside its range "
-                    f"(the first in record {outside[0] + 1})"
+                    f"(the first in record {self._record(outside[0])})"
                 )
         if attribute.missing == "refuse" and state.any():
             self._refuse_missing(attribute, np.flatnonzero(state))
 
+    def _record(self, number: int) -> int:
+        """The number of a record in the whole table, from 1, for those who look for it."""
+        return int(number) + 1 + self.places.start
+
     def _refuse_missing(self, attribute: Attribute, records: IntArray) -> None:
         raise DataError(
             f"attribute '{attribute.name}' has {count(records.size, 'missing value')} (the first in record "
-            f"{records[0] + 1}) and its schema refuses them; choose another missing-value policy for it"
+            f"{self._record(records[0])}) and its schema refuses them; choose another missing-value policy for it"
         )
 
     def domain(self, name: str) -> tuple[Category | None, ...]:
@@ -452,7 +456,7 @@ class Microdata:
         if outside.size:
             raise DataError(
                 f"attribute '{name}' has {count(outside.size, 'value')} outside its domain "
-                f"(the first in record {outside[0] + 1}); correct them or add them to the domain"
+                f"(the first in record {self._record(outside[0])}); correct them or add them to the domain"
             )
         if attribute.missing == "refuse" and (codes == missing).any():
             self._refuse_missing(attribute, np.flatnonzero(codes == missing))
@@ -517,7 +521,7 @@ class Microdata:
     def category_column(self, masked: Categories) -> pa.Array:
         """Masked categories as a column of the former type; cells with code -1 keep what they held."""
         before = self.arrow(masked.name)
-        if pa.types.is_null(before.type):
+        if pa.types.is_null(before.type) or not masked.domain:  # nothing but missing cells
             return before
         text = as_categories(before)
         values = pa.array(list(masked.domain), type=text.type)
