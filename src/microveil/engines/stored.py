@@ -138,7 +138,7 @@ def files_in(paths: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def _holds_records(path: Path) -> bool:
-    """Whether a file of a folder is meant; programs put others beside them, whose names begin with a point or a line."""
+    """Whether a file of a folder is meant; programs put others beside them, named with a point or a line in front."""
     return path.is_file() and path.suffix.lower() in (*PARQUET, *DELIMITED) and path.name[0] not in "._"
 
 
