@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from operator import add
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
@@ -56,10 +55,6 @@ class Engine(ABC):
     def counted(self, table: StoredTable, names: Sequence[str]) -> pa.Table | None:
         """The combinations that occur in a file as it is, with the column `COUNT`, if the engine can count them."""
         return None
-
-    def check_folder(self, folder: Path) -> None:
-        """Refuse a folder that not all who work can reach."""
-        return
 
     def close(self) -> None:
         """Give back what it holds."""

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from microveil.errors import FileError
+from microveil.microdata.files.atomic import is_running
 
 _MARK = ".microveil-scratch-"
 _TEMPORARY = "microveil-engine-"
@@ -81,15 +82,5 @@ def _of_dead(folder: Path, beginning: str) -> Iterator[Path]:
     with suppress(OSError):
         for left in folder.iterdir():
             found = pattern.fullmatch(left.name)
-            if found and not _is_alive(int(found[1])):
+            if found and not is_running(int(found[1])):
                 yield left
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

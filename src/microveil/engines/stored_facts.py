@@ -17,7 +17,7 @@ from microveil.engines.base import COUNT, Engine
 from microveil.engines.stored import StoredTable, combinations_of_part, combined
 from microveil.errors import DataError
 from microveil.microdata import Microdata, Schema
-from microveil.microdata.facts import Counted, Facts, Part
+from microveil.microdata.facts import Counted, Facts, Part, next_beyond
 from microveil.microdata.frames import open_frame
 from microveil.microdata.schema import Category
 from microveil.numerics.statistics.moment_sums import MomentSums
@@ -129,16 +129,11 @@ class StoredFacts(KnownFacts):
         return found
 
     def _find_next_value(self, name: str, value: float, up: bool) -> float | None:
-        def of_part(part: Microdata) -> float:
-            values = part.numbers(name).values
-            beyond = values[values > value] if up else values[values < value]
-            if not len(beyond):
-                return np.inf if up else -np.inf
-            return float(beyond.min() if up else beyond.max())
+        def of_part(part: Microdata) -> float | None:
+            return next_beyond(part.numbers(name).values, value, up=up)
 
-        found = self._over_parts([name], of_part, "next value")
-        nearest = min(found) if up else max(found)
-        return nearest if np.isfinite(nearest) else None
+        found = [one for one in self._over_parts([name], of_part, "next value") if one is not None]
+        return next_beyond(np.array(found), value, up=up)
 
     def _find_order_statistics(self, name: str, ranks: Sequence[int]) -> FloatArray:
         moments = self.moments([name])

@@ -118,6 +118,14 @@ class FactsAtHand(Facts):
         return find()
 
     def next_value(self, name: str, value: float, *, up: bool) -> float | None:
-        values = self._data.numbers(name).values
-        beyond = values[values > value] if up else values[values < value]
-        return None if not len(beyond) else float(beyond.min() if up else beyond.max())
+        return next_beyond(self._data.numbers(name).values, value, up=up)
+
+
+def next_beyond(values: FloatArray, value: float, *, up: bool) -> float | None:
+    """The number nearest to a value on one side of it; none where there is no other.
+
+    >>> next_beyond(np.array([1.0, 4.0, np.nan, 6.0]), 4.0, up=True), next_beyond(np.array([4.0]), 4.0, up=False)
+    (6.0, None)
+    """
+    beyond = values[values > value] if up else values[values < value]
+    return None if not len(beyond) else float(beyond.min() if up else beyond.max())

@@ -377,8 +377,13 @@ else:
 def _is_alive(journal: str) -> bool:
     found = _LEFT_BEHIND.fullmatch(journal)
     assert found is not None
+    return is_running(int(found[2]))
+
+
+def is_running(process: int) -> bool:
+    """Whether a process of this machine still lives."""
     try:
-        os.kill(int(found[2]), 0)
+        os.kill(process, 0)
     except ProcessLookupError:
         return False
     except OSError:  # it is another user's
