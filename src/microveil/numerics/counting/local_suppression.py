@@ -27,6 +27,7 @@ _MOST_ROWS = 2_000_000_000  # how many rows may be searched over all kept sets
 _MOST_TRIALS = 1_000_000_000  # how many pairs of rows may be compared to take suppressions back
 _FEW_TRIALS = 20_000_000  # up to so many comparisons other ways are tried too
 _ROUNDING = 1e-9
+_NONE, _SEVERAL = -1, -2  # in place of the one column in which two rows differ
 
 
 @dataclass(frozen=True)
@@ -369,29 +370,41 @@ def needed_suppressions(rows: Rows, suppressed: BoolArray, targets: FloatArray) 
 def _suppress_in_turn(codes: IntArray, masses: FloatArray, records: int, costs: FloatArray) -> None:
     units, width = codes.shape
     have = sums_by_pairs(codes, masses, records)
-    trial = np.empty(width, dtype=codes.dtype)
+    own = np.empty((width, masses.shape[1]))  # what agrees once a cell is suppressed
     for one in range(records):
         while np.min(have[one]) < 1.0 - _ROUNDING:
+            own[:] = 0.0
+            for other in range(units):
+                apart = _only_difference(codes[one], codes[other])
+                if apart == _NONE:
+                    own += masses[other]
+                elif apart != _SEVERAL:
+                    own[apart] += masses[other]
             best, cheap, most = -1, 0.0, 0.0
             for j in range(width):
                 if codes[one, j] >= 0 and np.isfinite(costs[j]):
-                    trial[:] = codes[one]
-                    trial[j] = -1
-                    own = np.zeros(masses.shape[1])
-                    for other in range(units):
-                        if agree(trial, codes[other]):
-                            own += masses[other]
                     # a cell that is enough comes before one that is not, then the cheaper one, then the more agree
-                    worth = 1.0 / costs[j] if np.min(own) >= 1.0 - _ROUNDING else 0.0
-                    if best < 0 or worth > cheap or (worth == cheap and np.min(own) > most):
-                        best, cheap, most = j, worth, np.min(own)
-            trial[:] = codes[one]
-            trial[best] = -1
+                    agreeing = np.min(own[j])
+                    worth = 1.0 / costs[j] if agreeing >= 1.0 - _ROUNDING else 0.0
+                    if best < 0 or worth > cheap or (worth == cheap and agreeing > most):
+                        best, cheap, most = j, worth, agreeing
             for other in range(units):
-                if agree(trial, codes[other]) and not agree(codes[one], codes[other]):
+                if _only_difference(codes[one], codes[other]) == best:
                     have[one] += masses[other]
                     have[other] += masses[one]
-            codes[one] = trial
+            codes[one, best] = -1
+
+
+@kernel
+def _only_difference(one: IntArray, other: IntArray) -> int:
+    """The one column in which two rows do not agree, or `_NONE` or `_SEVERAL`."""
+    found = _NONE
+    for j in range(len(one)):
+        if one[j] != other[j] and one[j] >= 0 and other[j] >= 0:
+            if found != _NONE:
+                return _SEVERAL
+            found = j
+    return found
 
 
 @kernel
@@ -399,36 +412,47 @@ def _take_back(codes: IntArray, before: IntArray, masses: FloatArray, order: Int
     """Give rows of `codes`, as far as they stand in `before`, their codes again where everything stays at 1 or more."""
     have = sums_by_pairs(codes, masses, len(before))
     trial = np.empty(codes.shape[1], dtype=codes.dtype)
+    agreeing = np.empty(len(codes), dtype=np.int64)  # the others that agree with a row: with a cell more, only some do
     for one in order:
+        count = 0
+        for other in range(len(codes)):
+            if other != one and agree(codes[one], codes[other]):
+                agreeing[count] = other
+                count += 1
         trial[:] = before[one]
-        if _try(codes, have, masses, one, trial):
+        if _try(codes, have, masses, one, trial, agreeing[:count]) >= 0:
             continue
         for j in dearest:
             if codes[one, j] < 0 and before[one, j] >= 0:
                 trial[:] = codes[one]
                 trial[j] = before[one, j]
-                _try(codes, have, masses, one, trial)
+                left = _try(codes, have, masses, one, trial, agreeing[:count])
+                count = left if left >= 0 else count
 
 
 @kernel
-def _try(codes: IntArray, have: FloatArray, masses: FloatArray, one: int, trial: IntArray) -> bool:
+def _try(codes: IntArray, have: FloatArray, masses: FloatArray, one: int, trial: IntArray, agreeing: IntArray) -> int:
+    """Show a row's trial if everything stays at 1 or more: how many agree with it then, which stand first in
+    `agreeing`, or -1 where it is not shown."""
     measures = masses.shape[1]
     own = masses[one].copy()
-    for other in range(len(codes)):
-        if other == one:
-            continue
+    for other in agreeing:
         if agree(trial, codes[other]):
             own += masses[other]
-        elif agree(codes[one], codes[other]):
+        else:
             for c in range(measures):
                 if have[other, c] - masses[one, c] < 1.0 - _ROUNDING:
-                    return False
+                    return -1
     for c in range(measures):
         if own[c] < 1.0 - _ROUNDING:
-            return False
-    for other in range(len(codes)):
-        if other != one and agree(codes[one], codes[other]) and not agree(trial, codes[other]):
+            return -1
+    left = 0
+    for other in agreeing:
+        if agree(trial, codes[other]):
+            agreeing[left] = other
+            left += 1
+        else:
             have[other] -= masses[one]
     have[one] = own
     codes[one] = trial
-    return True
+    return left
