@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -51,6 +53,25 @@ def test_what_was_varied_is_near_and_mostly_another() -> None:
     assert len(changed) > 200
     shared = [len(set(map(key_of_step, start)) & set(map(key_of_step, other))) for other in changed]
     assert all(found >= len(start) - 1 for found in shared)
+
+
+def test_numbers_of_one_pipeline_are_crossed_with_categories_of_another() -> None:
+    rng = np.random.default_rng(4)
+    everything, numbers = Step("synthetic", {}, TABLE.names), Step("mdav", {"k": 3}, ("age", "income"))
+    crossed = {key_of(SPACE.crossed((everything,), (numbers,), rng)) for _ in range(40)}
+    assert key_of((numbers, replace(everything, attributes=("town", "size")))) in crossed
+
+
+def test_a_step_for_both_kinds_becomes_one_for_each() -> None:
+    rng = np.random.default_rng(5)
+    step = Step("synthetic", {}, TABLE.names)
+    varied = [SPACE.varied((step,), rng) for _ in range(200)]
+    kinds = [("age", "income"), ("town", "size")]
+    split = [pair for pair in varied if len(pair) == 2 and pair[0] in [replace(step, attributes=k) for k in kinds]]
+    assert len(split) > 10
+    for kept, other in split:
+        assert not set(kept.attributes or ()) & set(other.attributes or ())
+        check((kept, other))
 
 
 def key_of_step(step: Step) -> str:

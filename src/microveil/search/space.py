@@ -30,6 +30,8 @@ _ALONE, _BY_KIND = 0.3, 0.5  # shares of drawn pipelines with one step, and with
 _ANOTHER_STEP = 0.2  # share of drawn pipelines with one step more
 _BESIDE = "pram"  # what masks the categories beside a method for numbers
 _CHANGES = {"parameter": 0.6, "attributes": 0.12, "method": 0.12, "add": 0.06, "drop": 0.06, "order": 0.04}
+# of a table with numbers and categories: a step for both may become one for each
+_CHANGES_OF_MIXED = {**_CHANGES, "parameter": 0.45, "by kind": 0.15}
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,10 @@ class Space:
         return self.complete(tuple(steps[:LONGEST]), rng=rng)
 
     def varied(self, pipeline: Pipeline, rng: np.random.Generator) -> Pipeline:
-        """A pipeline near to this one: a parameter, an attribute, a method, a step or the order is another."""
-        change = str(rng.choice(list(_CHANGES), p=list(_CHANGES.values())))
+        """A pipeline near to this one: a parameter, an attribute, a method, a step or the order is another, or numbers
+        and categories that one step masked are masked by two."""
+        changes = _CHANGES_OF_MIXED if self.is_mixed else _CHANGES
+        change = str(rng.choice(list(changes), p=list(changes.values())))
         at = int(rng.integers(len(pipeline)))
         step, rest = pipeline[at], (*pipeline[:at], *pipeline[at + 1 :])
         if change == "add" and len(pipeline) < LONGEST:
@@ -142,6 +146,10 @@ class Space:
         elif change == "order" and rest:
             index = int(rng.integers(len(pipeline)))
             made = (*rest[:index], step, *rest[index:])
+        elif change == "by kind" and len(pipeline) < LONGEST and len(parts := self._by_kind(step)) == 2:
+            kept = int(rng.integers(2))
+            other = self._drawn_step(parts[1 - kept].attributes or (), rng)
+            made = (*pipeline[:at], *((parts[kept],) if other is None else (parts[kept], other)), *pipeline[at + 1 :])
         elif change == "attributes" and len(self.fitting[step.method]) > 1:
             made = (*pipeline[:at], self._other_attributes(step, rng), *pipeline[at + 1 :])
         elif change == "method":
@@ -152,16 +160,21 @@ class Space:
         return self.complete(made, rng=rng)
 
     def crossed(self, one: Pipeline, other: Pipeline, rng: np.random.Generator) -> Pipeline:
-        """The steps of one pipeline on some attributes and of another on the rest; or the first steps of one and the
-        last of the other."""
-        if self.categorical and len(self.categorical) < len(self.attributes) and rng.random() < 0.5:
-            kept = [step for step in one if set(step.attributes or ()) <= self.categorical]
-            taken = [step for step in other if not set(step.attributes or ()) & self.categorical]
-            made = (*taken, *kept) or one
+        """What one pipeline does to the categories and another to the numbers; or the first steps of one and the last
+        of the other."""
+        if self.is_mixed and rng.random() < 0.5:
+            kept = [part for step in one for part in self._by_kind(step) if self._is_of_categories(part)]
+            taken = [part for step in other for part in self._by_kind(step) if not self._is_of_categories(part)]
+            made = (*taken[: max(1, LONGEST - len(kept))], *kept) or one
         else:
             first, last = (int(rng.integers(1, len(parent) + 1)) for parent in (one, other))
             made = (*one[:first], *other[len(other) - last :])
         return self.complete(made[:LONGEST], rng=rng)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are numbers and categories."""
+        return 0 < len(self.categorical) < len(self.attributes)
 
     # --- single steps ------------------------------------------------------------------------------------------------
 
@@ -207,6 +220,16 @@ class Space:
         fit, held = self.fitting[step.method], set(step.attributes or ())
         changed = held ^ {fit[rng.integers(len(fit))]}
         return replace(step, attributes=tuple(name for name in fit if name in (changed or held)))
+
+    def _by_kind(self, step: Step) -> list[Step]:
+        """The step on its numbers and on its categories; itself where it masks one kind alone."""
+        masked = step.attributes or ()
+        numbers = tuple(name for name in masked if name not in self.categorical)
+        categories = tuple(name for name in masked if name in self.categorical)
+        return [replace(step, attributes=kind) for kind in (numbers, categories) if kind]
+
+    def _is_of_categories(self, step: Step) -> bool:
+        return set(step.attributes or ()) <= self.categorical
 
     def _some(self, attributes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
         """Some attributes: each with probability one half, at least one."""
