@@ -55,6 +55,14 @@ def test_the_best_loses_least_within_the_bound_and_is_measured_again(here: Found
     assert here.study.plan().seed == here.best.again.seed
 
 
+@pytest.mark.parametrize("evaluations", [12, 18])
+def test_where_only_the_lucky_keep_to_the_bound_stronger_plans_are_tried(people: Microdata, evaluations: int) -> None:
+    found = search(people, risk_below=40, only=QUICK, evaluations=evaluations, seed=11, workers=0)
+    assert len(found.trajectory) == evaluations
+    assert len(found.explored) > evaluations  # without them nothing keeps to the bound with fresh seeds
+    assert found.best.risk < 40
+
+
 def test_no_member_of_the_front_is_beaten_by_another(here: Found) -> None:
     points = front(here)
     assert len(points) > 2

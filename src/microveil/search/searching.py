@@ -244,7 +244,7 @@ class _Run:
         try:
             with Crew(self.table, self.workers, measure_trial) as crew:
                 self._explore(sampler, crew)
-            if not self._is_met(_ROOM) and self.limits.seconds is not None:
+            if not self._is_met(_ROOM) and (self.limits.seconds is not None or self._is_met()):
                 self._find_one()
             self._refuse_if_unmet()
             study = self._planned(self._study_of(self._measured_anew()))
@@ -472,17 +472,18 @@ class _Run:
         )
 
     def _find_one(self) -> None:
-        """One good plan after the other until one keeps to all that is asked for: a search returns something. The first
-        takes as long as it takes, the others not much longer than there was time for."""
+        """One good plan after the other until one keeps to all that is asked for: a search returns something. In a
+        search with a time the first takes as long as it takes, the others not much longer than there was time for."""
         tried = {key_of(point.pipeline) for point in self.points}
-        until = time.monotonic() + _PATIENCE
+        until = None if self.limits.seconds is None else time.monotonic() + _PATIENCE
         with Crew(self.table, Workers(0), measure_trial) as crew:
             for pipeline in self._quickly_made():
                 if key_of(pipeline) not in tried:
                     has_any = any(isfinite(point.violation) for point in self.points)
                     self.added = True
                     self.points += self._measured([pipeline], crew, until if has_any else None, None, ())
-                    if self._is_met(_ROOM) or len(self.points) >= _HOPELESS or (has_any and time.monotonic() >= until):
+                    is_late = until is not None and has_any and time.monotonic() >= until
+                    if self._is_met(_ROOM) or len(self.points) >= _HOPELESS or is_late:
                         return
 
     def _quickly_made(self) -> list[Pipeline]:
