@@ -21,6 +21,7 @@ from microveil.typing import BoolArray, FloatArray, IntArray
 _MOST_TRIALS = 300_000_000  # how many records may be compared with rows to let them move
 _FEW_ORDERS = 20_000  # up to so many rows, over all orders of giving up columns, every order is tried
 _ROUNDING = 1e-9
+_MULTIPLIERS = 0x2545F4914F6CDD1D, 0x369DEA0F31A53F85  # odd, with their bits mixed
 
 
 def suppress_for_equality(rows: Rows, suppressed_codes: IntArray, targets: FloatArray) -> BoolArray:
@@ -158,12 +159,76 @@ def _price(before: IntArray, row: IntArray, suppressed_codes: IntArray, costs: F
     return price
 
 
+@kernel
+def _enough_alike(
+    codes: IntArray,
+    hashed: IntArray,
+    kept: BoolArray,
+    waiting: BoolArray,
+    there: BoolArray,
+    suppressed_codes: IntArray,
+    totals: FloatArray,
+    least: FloatArray,
+) -> BoolArray:
+    """Which rows that wait reach `least`, under every measure, with all that have the same codes in the kept columns,
+    those among them that are `there` already and show the others suppressed."""
+    rows, measures = totals.shape
+    columns, given_up = np.flatnonzero(kept), np.flatnonzero(~kept)
+    size = 16
+    while size < 2 * rows:
+        size *= 2
+    first_at = np.full(size, -1, dtype=np.int64)  # where in a table by hashed codes the first row with them is
+    first = np.full(rows, -1, dtype=np.int64)
+    key = np.empty(rows, dtype=np.int64)
+    sums = np.zeros((rows, measures))
+    for row in range(rows):
+        if not waiting[row] and not (there[row] and _differ(codes[row], suppressed_codes, given_up) == 0):
+            continue
+        key[row] = hashed[row, -1]
+        for j in given_up:
+            key[row] ^= hashed[row, j]
+        at = key[row] & (size - 1)
+        while first_at[at] >= 0 and (
+            key[row] != key[first_at[at]] or _differ(codes[row], codes[first_at[at]], columns) > 0
+        ):
+            at = (at + 1) & (size - 1)
+        if first_at[at] < 0:
+            first_at[at] = row
+        first[row] = first_at[at]
+        for c in range(measures):
+            sums[first[row], c] += totals[row, c]
+    enough = waiting.copy()
+    for row in range(rows):
+        for c in range(measures):
+            enough[row] = enough[row] and sums[first[row], c] >= least[c]
+    return enough
+
+
+@kernel
+def _differ(one: IntArray, other: IntArray, columns: IntArray) -> int:
+    """In how many of some columns two rows are not the same."""
+    found = 0
+    for j in columns:
+        found += one[j] != other[j]
+    return found
+
+
+def _hashed(codes: IntArray) -> IntArray:
+    """Mixed bits for the code of each cell, and in one more column those of all cells of a row together."""
+    cells = (codes + 1) * _MULTIPLIERS[0] + np.arange(1, codes.shape[1] + 1) * _MULTIPLIERS[1]
+    for shift, multiplier in zip((30, 27), _MULTIPLIERS, strict=True):
+        cells = (cells ^ (cells >> shift)) * multiplier
+    cells ^= cells >> 31
+    return np.column_stack([cells, np.bitwise_xor.reduce(cells, axis=1)])
+
+
 class _Partition:
     """The records on their way to rows that are frequent enough."""
 
     def __init__(self, rows: Rows, suppressed_codes: IntArray, targets: FloatArray) -> None:
         self.rows, self.suppressed_codes, self.targets = rows, suppressed_codes, targets
         self.suppressed = np.zeros((len(rows.of_record), rows.codes.shape[1]), dtype=bool)
+        self.hashed = _hashed(rows.codes)
 
     def found(self, tiers: list[list[BoolArray]]) -> BoolArray:
         totals = self.rows.totals
@@ -184,14 +249,11 @@ class _Partition:
         return np.asarray((masses >= self.targets * (1.0 - _ROUNDING)).all(axis=1))
 
     def _joined(self, kept: BoolArray, totals: FloatArray, waiting: BoolArray, frequent: BoolArray) -> BoolArray:
-        """The waiting rows that are frequent enough once only the kept columns are shown."""
-        # some rows are shown like that already
-        there = frequent & (self.rows.codes[:, ~kept] == self.suppressed_codes[~kept]).all(axis=1)
-        known, number, count = self.rows.groups(kept, among=waiting | there)
-        together = sums_by_number(number, totals[known], count)
-        joined = np.zeros(len(waiting), dtype=bool)
-        joined[known] = self._enough(together)[number]
-        return joined & waiting
+        """The waiting rows that are frequent enough once only the kept columns are shown, some of the frequent rows
+        being shown like that already."""
+        least = self.targets * (1.0 - _ROUNDING)
+        codes, emptied = self.rows.codes, self.suppressed_codes
+        return _enough_alike(codes, self.hashed, kept, waiting, frequent, emptied, totals, least)
 
     def _fruitful_first(
         self, tier: list[BoolArray], totals: FloatArray, waiting: BoolArray, frequent: BoolArray
@@ -208,19 +270,22 @@ class _Partition:
 
     def _complete(self, waiting: BoolArray, tiers: list[list[BoolArray]]) -> None:
         """What is left over becomes equal to records that other rows can spare, or to whole rows, the rarest first."""
-        left = np.flatnonzero(waiting[self.rows.of_record])
+        left = waiting[self.rows.of_record]
         shown = self.rows.codes[self.rows.of_record]
+        totals, every, none = self.rows.totals, np.ones(len(waiting), dtype=bool), np.zeros(len(waiting), dtype=bool)
         now, sizes = self._shown_now()
         for kept in (kept for tier in tiers for kept in tier):
-            for alike in {tuple(row): None for row in shown[left][:, kept].tolist()}:
-                together = left[(shown[left][:, kept] == alike).all(axis=1)]
-                spare = (shown[:, kept] == alike).all(axis=1)
-                spare[left] = False
-                spared = self._spared(together, np.flatnonzero(spare), now, sizes.copy())
+            may = left & self._joined(kept, totals, every, none)[self.rows.of_record]
+            while may.any():
+                alike = (shown[:, kept] == shown[np.argmax(may), kept]).all(axis=1)
+                may &= ~alike
+                together = np.flatnonzero(alike & left)
+                spared = self._spared(together, np.flatnonzero(alike & ~left), now, sizes.copy())
                 if spared is not None:
                     self._suppress(np.concatenate([together, spared]), kept)
-                    left = np.setdiff1d(left, together)
+                    left[together] = False
                     now, sizes = self._shown_now()
+        left = np.flatnonzero(left)
         whole, waits = left, np.zeros(len(sizes), dtype=bool)
         waits[now[left]] = True
         for row in np.argsort(sizes[:, 0], kind="stable"):
