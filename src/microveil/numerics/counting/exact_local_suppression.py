@@ -285,11 +285,11 @@ class _Partition:
                     self._suppress(np.concatenate([together, spared]), kept)
                     left[together] = False
                     now, sizes = self._shown_now()
-        left = np.flatnonzero(left)
-        whole, waits = left, np.zeros(len(sizes), dtype=bool)
-        waits[now[left]] = True
+        remaining = np.flatnonzero(left)
+        whole, waits = remaining, np.zeros(len(sizes), dtype=bool)
+        waits[now[remaining]] = True
         for row in np.argsort(sizes[:, 0], kind="stable"):
-            if len(left) == 0 or self._enough(self.rows.masses[whole].sum(axis=0)[None])[0]:
+            if len(remaining) == 0 or self._enough(self.rows.masses[whole].sum(axis=0)[None])[0]:
                 break
             if not waits[row]:
                 whole = np.concatenate([whole, np.flatnonzero(now == row)])
