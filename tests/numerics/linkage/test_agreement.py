@@ -40,7 +40,7 @@ def level(scheme: Scheme, j: int, one: tuple[float, int], other: tuple[float, in
 def test_patterns_are_counted_as_by_looking_at_every_pair(
     wildcard: bool, blocking: bool, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agreement, "_LAID_OUT", room)
+    monkeypatch.setattr(agreement, "LAID_OUT", room)
     rng = np.random.default_rng(4)
     sources, targets = tables(rng)
     weights = rng.integers(1, 4, 700), rng.integers(1, 4, 90)
@@ -60,7 +60,7 @@ def test_patterns_are_counted_as_by_looking_at_every_pair(
 
 @pytest.mark.parametrize("room", [2**22, 4])
 def test_where_no_pair_is_compared_there_is_no_pattern(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agreement, "_LAID_OUT", room)
+    monkeypatch.setattr(agreement, "LAID_OUT", room)
     one, other = (Table(np.array([[value, value]]), np.zeros((1, 2), dtype=np.uint8)) for value in (1.0, 2.0))
     scheme = Scheme(((0.0, 0.5, 0.7, 0.8),), np.array([False]), np.array([True]))
     once = np.ones(2, dtype=np.int64)

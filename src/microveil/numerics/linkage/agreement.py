@@ -19,7 +19,7 @@ from microveil.numerics.neighbours.nearest import distances
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-_LAID_OUT = 2**22  # patterns that are counted in one table
+LAID_OUT = 2**22  # patterns that are counted in one table
 _PAIRS, _SORTED_PAIRS = 2 * 10**8, 2 * 10**7
 _AT_ONCE = 10**6
 _CHUNK = 512  # targets whose cells stay in the processor's cache
@@ -99,6 +99,13 @@ class Patterns:
     levels: npt.NDArray[np.uint8]
     counts: FloatArray
 
+    def on(self, scheme: Scheme, chosen: Sequence[int]) -> Patterns:
+        """The patterns on some of the attributes, with the sums over all others."""
+        part = scheme.of(chosen)
+        numbers = self.levels[:, list(chosen)] @ part.strides
+        numbers, counts = counted(numbers.astype(np.int64), self.counts, part.patterns)
+        return Patterns(numbers, part.levels_of(numbers), counts)
+
     def all_possible(self, scheme: Scheme) -> Patterns:
         """The same with the patterns that do not occur."""
         numbers = np.arange(int(scheme.patterns))
@@ -122,14 +129,18 @@ def count_patterns(
     Records that occur several times are given once with their number.
     """
     rows, width = sources.cells.shape[1], targets.cells.shape[1]
-    most = max(1, (_PAIRS if scheme.patterns <= _LAID_OUT else _SORTED_PAIRS) // width)
     chosen = np.arange(rows)
-    if rows > most:
+    if rows > (most := most_counted(scheme, width)):
         chosen = np.sort(generator.choice(rows, size=most, replace=False))
     laid_sources, laid_targets = scheme.table(sources.at(chosen)), scheme.table(targets)
-    count = _counted_in_table if scheme.patterns <= _LAID_OUT else _counted_by_sorting
+    count = _counted_in_table if scheme.patterns <= LAID_OUT else _counted_by_sorting
     numbers, counts = count(scheme, laid_sources, source_counts[chosen], laid_targets, target_counts, progress, label)
     return Patterns(numbers, scheme.levels_of(numbers), counts)
+
+
+def most_counted(scheme: Scheme, targets: int) -> int:
+    """How many sources are compared with so many targets."""
+    return max(1, (_PAIRS if scheme.patterns <= LAID_OUT else _SORTED_PAIRS) // targets)
 
 
 def _counted_in_table(

@@ -57,7 +57,7 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
     border, ties, first, nearest = search(source_rows, target_rows, terms, count, lowest, progress, label)
     inside = records < len(target_of)
     own = np.zeros(len(records), dtype=np.bool_)
-    own_distance = _between(source_rows, target_rows, terms, source_of[inside], target_of[records[inside]])
+    own_distance = distances_of_pairs(source_rows, target_rows, terms, source_of[inside], target_of[records[inside]])
     own[inside] = own_distance <= border[source_of[inside]]
     return Links(ties[source_of], first[source_of], own, nearest[source_of])
 
@@ -68,7 +68,7 @@ Found = tuple[FloatArray, IntArray, IntArray, FloatArray]
 def _by_chunks(
     sources: Table, targets: Table, terms: Terms, count: IntArray, lowest: IntArray, progress: Progress, label: str
 ) -> Found:
-    settings, tolerance = terms.between(sources, targets), _rounding(sources, targets)
+    settings, tolerance = terms.between(sources, targets), rounding_of(sources, targets)
 
     def work(start: int, end: int) -> Found:
         part = sources.at(slice(start, end))
@@ -91,12 +91,12 @@ def _by_tree(
     from scipy.spatial import cKDTree
 
     power = 2 if terms.is_squared else 1
-    points, tolerance = np.ascontiguousarray(sources.cells.T), _rounding(sources, targets)
+    points, tolerance = np.ascontiguousarray(sources.cells.T), rounding_of(sources, targets)
     tree = cKDTree(np.ascontiguousarray(targets.cells.T))
 
     def work(start: int, end: int) -> Found:
         reach, near = tree.query(points[start:end], k=[1, 2], p=power)
-        best = _between(sources, targets, terms, np.arange(start, end), near[:, 0])
+        best = distances_of_pairs(sources, targets, terms, np.arange(start, end), near[:, 0])
         border = (np.sqrt(best) + tolerance) ** 2 if power == 2 else best + tolerance
         radius = (np.sqrt(border) if power == 2 else border) * (1 + _MARGIN) + tolerance
         ties, first = count[near[:, 0]], lowest[near[:, 0]]
@@ -105,7 +105,7 @@ def _by_tree(
             found = tree.query_ball_point(points[start:end][several], radius[several], p=power, return_sorted=False)
             who = np.repeat(several, [len(candidates) for candidates in found])
             candidates = np.concatenate([np.asarray(numbers, dtype=np.int64) for numbers in found])
-            distances = _between(sources, targets, terms, start + who, candidates)
+            distances = distances_of_pairs(sources, targets, terms, start + who, candidates)
             np.minimum.at(best, who, distances)
             border[several] = (np.sqrt(best[several]) + tolerance) ** 2 if power == 2 else best[several] + tolerance
             tied = distances <= border[who]
@@ -143,8 +143,8 @@ def _chunk(wanted: int, targets: Table) -> int:
     return max(1, wanted, _WORTH_A_THREAD // max(1, records))
 
 
-def _between(sources: Table, targets: Table, terms: Terms, these: IntArray, those: IntArray) -> FloatArray:
-    """The distances of pairs of records."""
+def distances_of_pairs(sources: Table, targets: Table, terms: Terms, these: IntArray, those: IntArray) -> FloatArray:
+    """The distance of each of these sources to the target that stands beside it."""
     settings = terms.between(sources, targets)
     return _distances_between(sources, targets, settings, terms.lookup, these, np.ascontiguousarray(those))
 
@@ -163,7 +163,7 @@ def ranks_of_own(
     sources: Table, targets: Table, terms: Terms, records: IntArray, enough: int, progress: Progress, label: str
 ) -> OwnRanks:
     """The rank of target record i among the targets nearest to source record i, for each of the named records."""
-    settings, tolerance, squared = terms.between(sources, targets), _rounding(sources, targets), terms.is_squared
+    settings, tolerance, squared = terms.between(sources, targets), rounding_of(sources, targets), terms.is_squared
     laid = targets.contiguous()
 
     def work(start: int, end: int) -> tuple[IntArray, IntArray, IntArray]:
@@ -175,7 +175,7 @@ def ranks_of_own(
     return OwnRanks(*(np.concatenate(parts) for parts in zip(*results, strict=True)))
 
 
-def _rounding(one: Table, other: Table) -> float:
+def rounding_of(one: Table, other: Table) -> float:
     """By how much two equal distances may differ: 1e-12 of the largest number at work."""
     return 1e-12 * max(1.0, float(np.abs(one.cells).max()), float(np.abs(other.cells).max()))
 
