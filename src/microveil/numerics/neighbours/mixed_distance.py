@@ -124,7 +124,7 @@ def distances_from(
                     else:
                         in_common[i] -= wildcard[j]
             elif state == 0:
-                _add_where_present(sums, cell, column, column_states, form[j], start[j], slope[j], penalty[j])
+                add_where_present(sums, cell, column, column_states, form[j], start[j], slope[j], penalty[j])
             else:
                 for i in range(size):
                     sums[i] += penalty[j] if wildcard[j] or column_states[i] != state else 0.0
@@ -151,7 +151,7 @@ def distances_from(
 
 
 @kernel
-def _add_where_present(
+def add_where_present(
     sums: FloatArray,
     cell: float,
     column: FloatArray,
