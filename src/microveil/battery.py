@@ -18,7 +18,7 @@ from microveil.comparison.knowledge import Knowledge
 from microveil.comparison.pairs import Pair
 from microveil.display import frame_of, html_table, paragraph, text_table
 from microveil.errors import Cancelled, DataError, MicroveilError, ParameterError
-from microveil.progress import Part, Progress, parts, silent
+from microveil.progress import Part, Progress, silent
 from microveil.registry import find, names
 from microveil.typing import FloatArray, IntArray
 
@@ -398,20 +398,11 @@ def _worst_linkage(attacks: Mapping[str, Attack], risks: Mapping[str, Risk]) -> 
 def _contributions(attack: Attack, pair: Pair, risk: Risk, progress: Progress) -> dict[str, float]:
     """How much of a risk goes when the intruder does not know one of the attributes, the largest first.
 
-    Every attribute takes a run of its own, so of many records some are drawn.
+    Every attribute may take a run of its own, so of many records some are drawn.
     """
-    lost = {}
     few, pair = _on_few(attack, risk), replace(pair, control=None)
-    left_out = _parts_of(pair, risk)
-    for (name, columns), part in zip(left_out.items(), parts(progress, len(left_out)), strict=True):
-        others = tuple(other for other in risk.known if other not in columns)
-        try:
-            without = few.assess_pair(pair.about(others), progress=part)
-        except Cancelled:
-            raise
-        except MicroveilError:
-            continue  # the attack needs this attribute
-        lost[name] = _of_same_records(risk, without) - without.value
+    without = few.without_each(pair, risk.known, _parts_of(pair, risk), progress)
+    lost = {name: _of_same_records(risk, other) - other.value for name, other in without.items()}
     return dict(sorted(lost.items(), key=lambda item: -item[1]))
 
 

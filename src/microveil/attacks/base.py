@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any, ClassVar, Literal, Self
@@ -13,10 +13,11 @@ import numpy as np
 from microveil.attacks.leak import Leak, leak_of
 from microveil.attacks.taxonomy import Disclosure
 from microveil.comparison.pairs import Pair, fitting
+from microveil.errors import Cancelled, MicroveilError
 from microveil.microdata.facts import OverRecords
 from microveil.numerics.statistics.wilson import wilson_interval
 from microveil.parameters import Parameterised
-from microveil.progress import Part, Progress, silent
+from microveil.progress import Part, Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 
 Subject = Literal["known", "masked"]
@@ -234,6 +235,22 @@ class Attack(Parameterised, ABC):
         told = pair.original.schema.in_words(risk.scenario)
         risk = risk if told == risk.scenario else replace(risk, scenario=told)
         return risk if self.needs_control else _of_sample(pair, risk)
+
+    def without_each(
+        self, pair: Pair, known: Sequence[str], left_out: Mapping[str, Collection[str]], progress: Progress
+    ) -> dict[str, Risk]:
+        """The risk of an intruder who does not know some of the `known` attributes, by the name of what is left out;
+        nothing for what the attack cannot do without."""
+        found = {}
+        for (name, columns), part in zip(left_out.items(), parts(progress, len(left_out)), strict=True):
+            others = tuple(other for other in known if other not in columns)
+            try:
+                found[name] = self.assess_pair(pair.about(others), progress=part)
+            except Cancelled:
+                raise
+            except MicroveilError:
+                continue
+        return found
 
     def _leak(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Leak | None:
         found = self._beside_control(pair, attributes, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from microveil.attacks.base import Attack
 from microveil.attacks.intervals import IntervalDisclosure
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.probabilistic import (
@@ -456,3 +458,54 @@ def test_interactions_are_among_different_persons_or_in_both_classes(interaction
     found, other = (Model.tabular(scheme, whole, one, (0.05, 0.05)).table for one in classes)
     assert attack._model(files, silent).table == pytest.approx(found)
     assert found != pytest.approx(other, rel=0.01)
+
+
+def partly_missing(missing: str) -> tuple[Microdata, Microdata]:
+    """Numbers, ordered and unordered categories, some of them missing and some records alike, with a noisy release."""
+    rng = np.random.default_rng(12)
+    a, b, c = rng.normal(size=160).round(1), rng.integers(0, 4, 160), rng.choice(list("xyz"), 160)
+    tables = []
+    for noise in (0.0, 0.2):
+        moved = (a + noise * rng.normal(size=160)).round(1)
+        columns = {
+            "a": [None if i % 11 == 0 else float(value) for i, value in enumerate(moved)],
+            "b": [int(value) for value in np.where(rng.random(160) < noise, 0, b)],
+            "c": [None if i % 7 == 0 else str(value) for i, value in enumerate(c)],
+            "d": (moved**2).round(2).tolist(),
+        }
+        made = Microdata.of(columns, ordinal=["b"])
+        ruled = (made.schema[name].changed(missing=missing) for name in ("a", "c"))
+        tables.append(made.with_schema(made.schema.replacing(*ruled)))
+    return tables[0], tables[1]
+
+
+@pytest.mark.parametrize("missing", ["not applicable", "wildcard"])
+@pytest.mark.parametrize("parameters", [{}, {"agreement": "round"}, {"standardisation": "joint", "steps": (0, 1)}])
+def test_without_an_attribute_one_count_gives_what_a_run_of_its_own_does(
+    missing: str, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = Pair.of(*partly_missing(missing), known=["a", "b", "c", "d"])
+    attack, left_out = ProbabilisticLinkage(**parameters), {name: {name} for name in "abcd"} | {"a, b": {"a", "b"}}
+    expected = Attack.without_each(attack, pair, "abcd", left_out, silent)
+    monkeypatch.setattr(Attack, "assess_pair", None)  # one count is enough
+    found = attack.without_each(pair, "abcd", left_out, silent)
+    assert list(found) == list(expected) == list(left_out)
+    for name, risk in found.items():
+        assert (risk.value, risk.known, risk.scenario) == (
+            expected[name].value, expected[name].known, expected[name].scenario
+        )  # fmt: skip
+        assert risk.per_record.tobytes() == expected[name].per_record.tobytes()
+    assert len({risk.value for risk in found.values()}) > 3
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"records": 50}, {"block": ("b",)}, {"interactions": "both"}, {"assignment": "one-to-one"}]
+)
+def test_what_one_count_cannot_tell_takes_a_run_for_each_attribute(parameters: dict[str, Any]) -> None:
+    pair = Pair.of(*partly_missing("wildcard"), known=["a", "b", "c", "d"])
+    attack, left_out = ProbabilisticLinkage(**parameters), {name: {name} for name in "abcd"}
+    found = attack.without_each(pair, "abcd", left_out, silent)
+    assert set(found) == set(left_out) - set(attack.block or ())
+    for name, risk in found.items():
+        others = tuple(other for other in "abcd" if other != name)
+        assert risk.value == attack.assess_pair(pair.about(others)).value

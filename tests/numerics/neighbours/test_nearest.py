@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.numerics.neighbours import nearest
+from microveil.numerics.neighbours.blocks import Blocks
 from microveil.numerics.neighbours.mixed_distance import ABSOLUTE, CATEGORY, SQUARED, STEP, Table, Terms
 from microveil.numerics.neighbours.nearest import distances, link
 from microveil.progress import silent
@@ -92,49 +95,83 @@ def complete(cells: np.ndarray) -> Table:
     return Table(np.ascontiguousarray(cells.T), np.zeros(cells.T.shape, dtype=np.uint8))
 
 
-@settings(max_examples=40, deadline=None)
-@given(d=st.integers(1, 4), seed=st.integers(0, 100_000), form=st.sampled_from([SQUARED, ABSOLUTE]), grid=st.booleans())
-def test_the_tree_finds_what_passing_over_all_targets_finds(d: int, seed: int, form: int, grid: bool) -> None:
+def any_terms(d: int, rng: np.random.Generator, wildcards: bool) -> Terms:
+    """Of all forms, some of them for blocking."""
+    form, odds = rng.choice([SQUARED, ABSOLUTE, CATEGORY, STEP], size=d), [0.5, 0.4, 0.1]
+    start = np.where(form == STEP, rng.choice([0.0, 0.5, 2.0], d), rng.choice([0.25, 1.0, np.inf], d, p=odds))
+    slope = np.where(form == STEP, rng.choice([1.0, 0.3, np.inf], d, p=odds), rng.choice([0.0, 0.25], d))
+    wildcard = (rng.random(d) < 0.5) & wildcards
+    return Terms(form, start, slope, wildcard, rng.choice([0.0, 0.7, 2.0], d), rng.choice([1.0, 2.0], d))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    d=st.integers(1, 5), size=st.integers(1, 400), seed=st.integers(0, 100_000), grid=st.booleans(),
+    missing=st.booleans(), wildcards=st.booleans(),
+)  # fmt: skip
+def test_blocks_find_what_passing_over_all_targets_finds(
+    d: int, size: int, seed: int, grid: bool, missing: bool, wildcards: bool
+) -> None:
     """On a grid of whole numbers nearly every record has several nearest ones."""
     rng = np.random.default_rng(seed)
-    cells = rng.integers(0, 7, size=(2, 150, d)).astype(float) if grid else rng.normal(size=(2, 150, d))
-    sources, targets = (nearest.distinct(complete(side))[0] for side in cells)
-    terms = Terms(np.full(d, form), np.zeros(d), np.zeros(d), np.zeros(d, dtype=bool), np.zeros(d))
+    terms, tables = any_terms(d, rng, wildcards), []
+    for n in (60, size):
+        cells = rng.integers(0, 7, size=(d, n)).astype(float) if grid else rng.normal(size=(d, n)).round(2)
+        states = (rng.random((d, n)) < 0.2 * missing).astype(np.uint8) * rng.integers(1, 3, (d, n)).astype(np.uint8)
+        tables.append(nearest.distinct(Table(np.where(states > 0, 0.0, cells), states))[0])
+    sources, targets = tables
     size = targets.cells.shape[1]
     count, lowest = rng.integers(1, 4, size), rng.permutation(size)
-    if size < 2:
-        return
-    tree, chunks = (
-        search(sources, targets, terms, count, lowest, silent, "") for search in (nearest._by_tree, nearest._by_chunks)
-    )
-    for one, other in zip(tree, chunks, strict=True):
+    blocks = Blocks.of(targets, terms)
+    assert sorted(blocks.order.tolist()) == list(range(size))
+    found, compared = nearest._by_blocks(sources, blocks, terms, count, lowest, silent, "")
+    plain = nearest._by_chunks(sources, targets, terms, count, lowest, silent, "")
+    for one, other in zip(found, plain, strict=True):
         assert one.tolist() == other.tolist()
+    assert (compared <= size).all()
 
 
-def test_a_long_file_is_searched_by_the_tree_with_the_same_links(monkeypatch: pytest.MonkeyPatch) -> None:
+def scattered(d: int, n: int = 2500) -> tuple[Table, Table, Terms]:
+    """Records and the same moved by little, in so many independent numbers."""
     rng = np.random.default_rng(3)
-    cells = rng.normal(size=(2500, 3)).round(1)
-    sources, targets = complete(cells), complete(cells + rng.integers(-1, 2, cells.shape) / 10)
-    terms = Terms(np.full(3, SQUARED), np.zeros(3), np.zeros(3), np.zeros(3, dtype=bool), np.zeros(3))
-    assert nearest._tree_wins(nearest.distinct(sources)[0], nearest.distinct(targets)[0], terms)
+    cells = rng.normal(size=(n, d)).round(1)
+    terms = Terms(np.full(d, SQUARED), np.zeros(d), np.zeros(d), np.zeros(d, dtype=bool), np.zeros(d))
+    return complete(cells), complete(cells + rng.integers(-1, 2, cells.shape) / 10), terms
+
+
+def tried(sources: Table, targets: Table, terms: Terms) -> Blocks | None:
+    once = np.ones(targets.cells.shape[1], dtype=np.int64)
+    return nearest._worthwhile_blocks(sources, targets, terms, once, np.arange(len(once)))
+
+
+def test_a_long_file_is_searched_in_blocks_with_the_same_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources, targets, terms = scattered(3)
+    assert tried(nearest.distinct(sources)[0], nearest.distinct(targets)[0], terms) is not None
     fast = link(sources, targets, terms, np.arange(2500), silent, "")
-    monkeypatch.setattr(nearest, "_TREE_DIMENSIONS", 0)
+    monkeypatch.setattr(nearest, "_worthwhile_blocks", lambda *_: None)
     plain = link(sources, targets, terms, np.arange(2500), silent, "")
     assert fast.ties.max() > 1
     for name in ("ties", "first", "own", "nearest"):
         assert (getattr(fast, name) == getattr(plain, name)).all()
 
 
-def test_the_tree_is_left_alone_where_it_loses_or_cannot_be_used() -> None:
-    long = complete(np.random.default_rng(1).normal(size=(1500, 9)))
-    terms = Terms(np.full(9, SQUARED), np.zeros(9), np.zeros(9), np.zeros(9, dtype=bool), np.zeros(9))
-    few = list(range(3))
-    assert not nearest._tree_wins(long, long, terms)
-    assert nearest._tree_wins(long.of(few), long.of(few), terms.of(few))
-    mixed = Terms(np.array([SQUARED, ABSOLUTE, CATEGORY]), *(np.zeros(3),) * 2, np.zeros(3, dtype=bool), np.zeros(3))
-    assert not nearest._tree_wins(long.of(few), long.of(few), mixed)
-    holes = Table(long.of(few).cells, np.ones((3, 1500), dtype=np.uint8))
-    assert not nearest._tree_wins(holes, long.of(few), terms.of(few))
+def test_few_blocks_are_looked_into_where_records_lie_near_to_their_own() -> None:
+    sources, targets, terms = scattered(3)
+    once = np.ones(2500, dtype=np.int64)
+    blocks = Blocks.of(targets, terms)
+    assert (np.diff(blocks.edges) <= 64).all()
+    _, compared = nearest._by_blocks(sources, blocks, terms, once, np.arange(2500), silent, "")
+    assert compared.mean() < 0.1 * 2500
+
+
+def test_what_a_few_sources_show_decides_whether_blocks_are_worthwhile() -> None:
+    near, far = scattered(3), scattered(40)
+    assert tried(*near) is not None
+    assert tried(far[0], complete(np.random.default_rng(9).normal(size=(2500, 40))), far[2]) is None
+    assert tried(near[0], near[1].at(np.arange(900)), near[2]) is None
+    looked_up = replace(near[2], table=np.arange(5.0))
+    assert tried(near[0], near[1], looked_up) is None
+    assert tried(near[0], near[1], replace(near[2], penalty=np.array([0.0, -1.0, 0.0]))) is None
 
 
 def test_a_step_adds_once_the_difference_exceeds_its_limit_and_sums_can_be_looked_up() -> None:

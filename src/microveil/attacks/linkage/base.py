@@ -135,8 +135,7 @@ class Linkage(Attack):
         linker = self._linker(pair, attributes)
         scenarios = self._scenarios(len(attributes))
         terms = linker.effort * sum(len(subset) for subsets in scenarios for subset in subsets)
-        affordable = int(AFFORDABLE_TERMS / max(len(pair) * terms, 1e-9))
-        attacked = draw(self.records or max(1000, affordable))
+        attacked = draw(self.records or affordable_records(len(pair) * terms))
         stretches = iter(parts(progress, sum(len(subsets) for subsets in scenarios)))
         by_size = [
             self._together([linker.link(subset, attacked, next(stretches)) for subset in subsets])
@@ -173,6 +172,11 @@ class Linkage(Attack):
                 f"{choices:,} choices, and at most {_MOST_CHOICES:,} are tried"
             )
         return [[list(subset) for subset in combinations(range(attributes), size)] for size in self.known_sizes]
+
+
+def affordable_records(terms: float) -> int:
+    """How many records are attacked by default, where each takes so many terms of distances."""
+    return max(1000, int(AFFORDABLE_TERMS / max(terms, 1e-9)))
 
 
 def _code_book_text(names: tuple[str, ...]) -> str:

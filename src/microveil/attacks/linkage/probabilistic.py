@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from microveil.attacks.base import Risk
 from microveil.attacks.linkage.base import (
     CONFIRMED,
     EFFORT_OF_LABELS,
@@ -16,6 +17,7 @@ from microveil.attacks.linkage.base import (
     Linkage,
     Linker,
     Standardisation,
+    affordable_records,
     columns_of,
     hits_of_chances,
     hits_of_links,
@@ -45,6 +47,7 @@ _EQUAL = 1e-9  # numbers that differ by less, in deviations, are equal
 _MOST_INTERACTING = 2**17  # patterns a model with interactions is fitted to
 _SAME_WEIGHT = 1e-9
 _PAIRS = 10**8  # that agreements with labels are counted over
+_COSTS = 2**24  # of patterns by several models, held at once
 
 
 @parameterised
@@ -173,6 +176,51 @@ class ProbabilisticLinkage(Linkage):
         model = self._model(known, progress)
         return known.compared(model.costs, model.table)
 
+    def without_each(
+        self, pair: Pair, known: Sequence[str], left_out: Mapping[str, Collection[str]], progress: Progress
+    ) -> dict[str, Risk]:
+        """By one count of the patterns on all attributes, and one comparison of all pairs, where that can be."""
+        faced = pair.about(tuple(known)).reading_labels()
+        files, counting = self._files(faced, faced.attributes), Part(progress, 0.0, 0.5)
+        subsets = {
+            name: [j for j, other in enumerate(known) if other not in columns] for name, columns in left_out.items()
+        }
+        if all(subsets.values()) and self._goes_by_one_count(files, len(pair)):
+            patterns = self._patterns(files, counting)
+            if len(patterns.numbers) * len(subsets) <= _COSTS:
+                chances = self._chances_on(files, list(subsets.values()), patterns, Part(progress, 0.5, 1.0))
+                by_subset = zip(subsets.items(), chances, strict=True)
+                return {name: self._risk_on([known[j] for j in chosen], found) for (name, chosen), found in by_subset}
+        return super().without_each(pair, known, left_out, progress)
+
+    def _goes_by_one_count(self, files: Files, records: int) -> bool:
+        """Whether every pair is counted and every record attacked, and pairs are compared by additive weights alone."""
+        from microveil.numerics.linkage.agreement import LAID_OUT, most_counted
+
+        scheme = files.scheme
+        additive = self.interactions == "none" and self.assignment == "best" and self.known_sizes is None
+        plain = not files.labels and not scheme.blocking.any()
+        attacked = self.records or affordable_records(self._effort() * len(scheme.limits) * records)
+        short = scheme.patterns <= LAID_OUT and records <= min(attacked, most_counted(scheme, records))
+        return additive and plain and short
+
+    def _chances_on(
+        self, files: Files, subsets: Sequence[list[int]], patterns: Patterns, progress: Progress
+    ) -> FloatArray:
+        """For each choice of attributes and each record the chance that the record is linked to its own."""
+        from microveil.numerics.linkage.pattern_links import chances_by_pattern, pattern_costs, tolerances
+
+        costs = np.empty((len(patterns.numbers), len(subsets)))
+        for number, chosen in enumerate(subsets):
+            scheme = files.scheme.of(chosen)
+            model = self._model_of(scheme, files.known.cells.shape[1], patterns.on(files.scheme, chosen))
+            costs[:, number] = pattern_costs(scheme, model.costs, patterns.levels[:, chosen])
+        equal, label = tolerances(files.known, files.released, subsets), f"{self.name}: linking records"
+        return chances_by_pattern(files.scheme, files.known, files.released, patterns, costs, equal, progress, label).T
+
+    def _risk_on(self, attributes: Sequence[str], chances: FloatArray) -> Risk:
+        return Risk.of(self.name, chances, attributes, self._scenario(tuple(attributes)))
+
     def _effort(self) -> float:
         """How many terms of a distance an attribute costs."""
         if self.assignment == "one-to-one":
@@ -286,12 +334,17 @@ class ProbabilisticLinkage(Linkage):
     # --- what agreement means --------------------------------------------------------------------------------------
 
     def _model(self, files: Files, progress: Progress) -> Model:
+        return self._model_of(files.scheme, files.known.cells.shape[1], self._patterns(files, progress))
+
+    def _patterns(self, files: Files, progress: Progress) -> Patterns:
+        generator = PublicStreams(self.seed).generator(self.name, "pairs")
+        return files.patterns(generator, progress, f"{self.name}: counting agreements")
+
+    def _model_of(self, scheme: Scheme, records: int, patterns: Patterns) -> Model:
+        """What agreements mean, by how often pairs agree in which way."""
         from microveil.numerics.linkage.fellegi_sunter import fit_dependent, fit_independent
 
-        scheme = files.scheme
-        generator = PublicStreams(self.seed).generator(self.name, "pairs")
-        patterns = files.patterns(generator, progress, f"{self.name}: counting agreements")
-        share = min(1.0 / files.known.cells.shape[1], 0.5)
+        share = min(1.0 / records, 0.5)
         classes = fit_independent(
             patterns,
             scheme.levels.tolist(),

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 import numpy as np
 import numpy.typing as npt
 
-from microveil.numerics.neighbours.mixed_distance import STEP, Table, Terms
+from microveil.numerics.core.compiled import kernel, over_chunks, threads
+from microveil.numerics.neighbours.mixed_distance import STEP, Settings, Table, Terms, distances_from
 from microveil.numerics.neighbours.nearest import distances
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
-_LAID_OUT = 2**22  # patterns that are counted in one table
+LAID_OUT = 2**22  # patterns that are counted in one table
 _PAIRS, _SORTED_PAIRS = 2 * 10**8, 2 * 10**7
 _AT_ONCE = 10**6
+_CHUNK = 512  # targets whose cells stay in the processor's cache
 _LARGEST_PATTERN = 2**53
 
 
@@ -96,6 +99,13 @@ class Patterns:
     levels: npt.NDArray[np.uint8]
     counts: FloatArray
 
+    def on(self, scheme: Scheme, chosen: Sequence[int]) -> Patterns:
+        """The patterns on some of the attributes, with the sums over all others."""
+        part = scheme.of(chosen)
+        numbers = self.levels[:, list(chosen)] @ part.strides
+        numbers, counts = counted(numbers.astype(np.int64), self.counts, part.patterns)
+        return Patterns(numbers, part.levels_of(numbers), counts)
+
     def all_possible(self, scheme: Scheme) -> Patterns:
         """The same with the patterns that do not occur."""
         numbers = np.arange(int(scheme.patterns))
@@ -119,23 +129,81 @@ def count_patterns(
     Records that occur several times are given once with their number.
     """
     rows, width = sources.cells.shape[1], targets.cells.shape[1]
-    most = max(1, (_PAIRS if scheme.patterns <= _LAID_OUT else _SORTED_PAIRS) // width)
     chosen = np.arange(rows)
-    if rows > most:
+    if rows > (most := most_counted(scheme, width)):
         chosen = np.sort(generator.choice(rows, size=most, replace=False))
-    terms, laid_targets = scheme.pattern_terms(), scheme.table(targets)
-    laid_sources = scheme.table(sources.at(chosen))
-    step = max(1, _AT_ONCE // width)
+    laid_sources, laid_targets = scheme.table(sources.at(chosen)), scheme.table(targets)
+    count = _counted_in_table if scheme.patterns <= LAID_OUT else _counted_by_sorting
+    numbers, counts = count(scheme, laid_sources, source_counts[chosen], laid_targets, target_counts, progress, label)
+    return Patterns(numbers, scheme.levels_of(numbers), counts)
+
+
+def most_counted(scheme: Scheme, targets: int) -> int:
+    """How many sources are compared with so many targets."""
+    return max(1, (_PAIRS if scheme.patterns <= LAID_OUT else _SORTED_PAIRS) // targets)
+
+
+def _counted_in_table(
+    scheme: Scheme, sources: Table, source_counts: IntArray, targets: Table, target_counts: IntArray,
+    progress: Progress, label: str,
+) -> tuple[IntArray, FloatArray]:  # fmt: skip
+    """A table for each thread: counts are whole numbers, so that their sums do not depend on who adds them."""
+    settings = scheme.pattern_terms().between(sources, targets)
+    free: SimpleQueue[FloatArray] = SimpleQueue()
+    tables = [np.zeros(int(scheme.patterns)) for _ in range(threads())]
+    for table in tables:
+        free.put(table)
+
+    def work(start: int, end: int) -> None:
+        table, part = free.get(), sources.at(slice(start, end))
+        _add_pairs(part, source_counts[start:end], targets, target_counts, settings, table)
+        free.put(table)
+
+    size, width = sources.cells.shape[1], targets.cells.shape[1]
+    over_chunks(work, size, max(1, _AT_ONCE // width), progress, label)
+    sums = np.sum(tables, axis=0)
+    occurring = np.flatnonzero(sums).astype(np.int64)
+    return occurring, sums[occurring]
+
+
+def _counted_by_sorting(
+    scheme: Scheme, sources: Table, source_counts: IntArray, targets: Table, target_counts: IntArray,
+    progress: Progress, label: str,
+) -> tuple[IntArray, FloatArray]:  # fmt: skip
+    """Of more patterns than a table has room for, those that occur."""
+    terms, size, step = scheme.pattern_terms(), len(source_counts), max(1, _AT_ONCE // len(target_counts))
     found = []
-    for low in range(0, len(chosen), step):
-        sums = distances(laid_sources.at(slice(low, low + step)), laid_targets, terms, silent, label)
-        weights = (source_counts[chosen[low : low + step], None] * target_counts).astype(np.float64)
+    for low in range(0, size, step):
+        sums = distances(sources.at(slice(low, low + step)), targets, terms, silent, label)
+        weights = (source_counts[low : low + step, None] * target_counts).astype(np.float64)
         compared = np.isfinite(sums)
         found.append(counted(sums[compared].astype(np.int64), weights[compared], scheme.patterns))
-        progress(min(1.0, (low + step) / len(chosen)), label)
+        progress(min(1.0, (low + step) / size), label)
     numbers, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    numbers, counts = counted(numbers, counts, scheme.patterns)
-    return Patterns(numbers, scheme.levels_of(numbers), counts)
+    return counted(numbers, counts, scheme.patterns)
+
+
+@kernel
+def _add_pairs(
+    sources: Table,
+    source_counts: IntArray,
+    targets: Table,
+    target_counts: IntArray,
+    settings: Settings,
+    table: FloatArray,
+) -> None:
+    """Add every pair of records to the count of its pattern; those that are not compared have none."""
+    cells, states = sources
+    size = len(target_counts)
+    patterns, in_common = np.empty(_CHUNK), np.empty(_CHUNK)
+    for begin in range(0, size, _CHUNK):
+        end = min(size, begin + _CHUNK)
+        for q in range(len(source_counts)):
+            found = patterns[: end - begin]
+            distances_from((cells[:, q], states[:, q]), targets, begin, settings, found, in_common[: end - begin])
+            for i in range(end - begin):
+                if found[i] < np.inf:
+                    table[int(found[i])] += source_counts[q] * target_counts[begin + i]
 
 
 def counted(numbers: IntArray, weights: FloatArray, possible: float) -> tuple[IntArray, FloatArray]:

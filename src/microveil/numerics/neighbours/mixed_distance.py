@@ -114,16 +114,20 @@ def distances_from(
         column, cell = target_cells[j, begin:end], cells[j]
         if incomplete[j]:
             column_states, state = target_states[j, begin:end], states[j]
-            if wildcard[j] and form[j] != STEP and not any_wildcard:
-                any_wildcard = True
-                in_common[:] = d
-            for i in range(size):
-                if state == 0 and column_states[i] == 0:
-                    sums[i] += term(cell, column[i], form[j], start[j], slope[j])
-                elif wildcard[j] and form[j] != STEP:
-                    in_common[i] -= wildcard[j]
-                elif wildcard[j] or state != column_states[i]:
-                    sums[i] += penalty[j]
+            if wildcard[j] and form[j] != STEP:
+                if not any_wildcard:
+                    any_wildcard = True
+                    in_common[:] = d
+                for i in range(size):
+                    if state == 0 and column_states[i] == 0:
+                        sums[i] += term(cell, column[i], form[j], start[j], slope[j])
+                    else:
+                        in_common[i] -= wildcard[j]
+            elif state == 0:
+                add_where_present(sums, cell, column, column_states, form[j], start[j], slope[j], penalty[j])
+            else:
+                for i in range(size):
+                    sums[i] += penalty[j] if wildcard[j] or column_states[i] != state else 0.0
         elif form[j] == SQUARED:
             for i in range(size):
                 difference = cell - column[i]
@@ -144,6 +148,34 @@ def distances_from(
         for i in range(size):
             if in_common[i] != d:
                 sums[i] = sums[i] * (d / in_common[i]) if in_common[i] > 1e-9 else np.inf
+
+
+@kernel
+def add_where_present(
+    sums: FloatArray,
+    cell: float,
+    column: FloatArray,
+    states: StateArray,
+    form: int,
+    start: float,
+    slope: float,
+    penalty: float,
+) -> None:
+    """Add what a present cell and those of a column add, and the penalty where one of these is missing."""
+    if form == CATEGORY:
+        for i in range(len(sums)):
+            difference = abs(cell - column[i])
+            added = start + slope * difference if difference > 0.0 else 0.0
+            sums[i] += added if states[i] == 0 else penalty
+    elif form == STEP:
+        for i in range(len(sums)):
+            added = slope if abs(cell - column[i]) > start else 0.0
+            sums[i] += added if states[i] == 0 else penalty
+    else:
+        for i in range(len(sums)):
+            difference = abs(cell - column[i])
+            added = difference * difference if form == SQUARED else difference
+            sums[i] += added if states[i] == 0 else penalty
 
 
 @kernel

@@ -1,37 +1,36 @@
 """Nearest records between two tables of mixed attributes, with all ties.
 
 A table is a list of columns (numbers, or positions in a domain) with a missing state for each cell. The distance is
-the sum over attributes; the order of summation is fixed, so that equal records have exactly equal distances. Complete
-numbers in few dimensions are searched by a tree, everything else by passing over all targets in chunks; both find the
-same ties.
+the sum over attributes; the order of summation is fixed, so that equal records have exactly equal distances. Targets
+are searched in blocks of records that are alike where a few sources show that most blocks are out of reach, else by
+passing over all of them in chunks; both find the same ties.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from microveil.numerics.core.compiled import kernel, over_chunks
+from microveil.numerics.neighbours.blocks import Blocks, can_be_bounded, nearest_in_blocks
 from microveil.numerics.neighbours.mixed_distance import (
-    ABSOLUTE,
-    SQUARED,
     Settings,
     Source,
     Table,
     Terms,
     distances_from,
 )
-from microveil.progress import Progress
+from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _CHUNK = 512
-# measured with 100,000 records against as many: below, the tree wins on independent numbers, its worst case
-_TREE_DIMENSIONS = 8
-_FEWEST_IN_TREE = 1000
+_FEWEST_IN_BLOCKS = 1000
+_TRIED = 32  # sources, before the targets are searched in blocks
+_WORTHWHILE = 0.5  # share of the targets with which a source is compared up to which blocks take less time
 _WORTH_A_THREAD = 1 << 16  # distances: below, handing the work over takes longer than the work
-_MARGIN = 1e-9  # by how much the tree's own arithmetic is not trusted
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,15 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
     count = np.bincount(target_of)
     lowest = np.full(len(count), np.iinfo(np.int64).max)
     np.minimum.at(lowest, target_of, np.arange(len(target_of)))
-    search = _by_tree if _tree_wins(source_rows, target_rows, terms) else _by_chunks
-    border, ties, first, nearest = search(source_rows, target_rows, terms, count, lowest, progress, label)
+    blocks = _worthwhile_blocks(source_rows, target_rows, terms, count, lowest)
+    if blocks is None:
+        found = _by_chunks(source_rows, target_rows, terms, count, lowest, progress, label)
+    else:
+        found, _ = _by_blocks(source_rows, blocks, terms, count, lowest, progress, label)
+    border, ties, first, nearest = found
     inside = records < len(target_of)
     own = np.zeros(len(records), dtype=np.bool_)
-    own_distance = _between(source_rows, target_rows, terms, source_of[inside], target_of[records[inside]])
+    own_distance = distances_of_pairs(source_rows, target_rows, terms, source_of[inside], target_of[records[inside]])
     own[inside] = own_distance <= border[source_of[inside]]
     return Links(ties[source_of], first[source_of], own, nearest[source_of])
 
@@ -68,62 +71,56 @@ Found = tuple[FloatArray, IntArray, IntArray, FloatArray]
 def _by_chunks(
     sources: Table, targets: Table, terms: Terms, count: IntArray, lowest: IntArray, progress: Progress, label: str
 ) -> Found:
-    settings, tolerance = terms.between(sources, targets), _rounding(sources, targets)
+    settings, tolerance = terms.between(sources, targets), rounding_of(sources, targets)
 
     def work(start: int, end: int) -> Found:
         part = sources.at(slice(start, end))
         return _nearest_of(part, targets, settings, terms.lookup, count, lowest, tolerance, terms.is_squared)
 
-    return _over_sources(work, sources, targets, progress, label)
+    border, ties, first, nearest = _over_sources(work, sources, targets, progress, label)
+    return border, ties, first, nearest
 
 
-def _tree_wins(sources: Table, targets: Table, terms: Terms) -> bool:
-    few = len(terms.form) <= _TREE_DIMENSIONS
-    long = min(sources.cells.shape[1], targets.cells.shape[1]) >= _FEWEST_IN_TREE
-    alike = (terms.form == terms.form[0]).all() and terms.form[0] in (SQUARED, ABSOLUTE)
-    return bool(few and long and alike and not sources.states.any() and not targets.states.any())
+def _by_blocks(
+    sources: Table, blocks: Blocks, terms: Terms, count: IntArray, lowest: IntArray, progress: Progress, label: str
+) -> tuple[Found, IntArray]:
+    """What was found, and with how many targets each source was compared; distances and ties are those of passing over
+    all targets."""
+    settings, tolerance = terms.between(sources, blocks.table), rounding_of(sources, blocks.table)
+    counts, first = count[blocks.order], lowest[blocks.order]
+
+    def work(start: int, end: int) -> tuple[FloatArray, IntArray, IntArray, FloatArray, IntArray]:
+        part = sources.at(slice(start, end))
+        return nearest_in_blocks(
+            part, blocks.table, blocks.edges, blocks.blocks, blocks.bundles, settings, counts, first, tolerance,
+            terms.is_squared,
+        )  # fmt: skip
+
+    border, ties, first_of, nearest, compared = _over_sources(work, sources, blocks.table, progress, label)
+    return (border, ties, first_of, nearest), compared
 
 
-def _by_tree(
-    sources: Table, targets: Table, terms: Terms, count: IntArray, lowest: IntArray, progress: Progress, label: str
-) -> Found:
-    """The tree proposes; distances and ties are decided by the same arithmetic as without it."""
-    from scipy.spatial import cKDTree
-
-    power = 2 if terms.is_squared else 1
-    points, tolerance = np.ascontiguousarray(sources.cells.T), _rounding(sources, targets)
-    tree = cKDTree(np.ascontiguousarray(targets.cells.T))
-
-    def work(start: int, end: int) -> Found:
-        reach, near = tree.query(points[start:end], k=[1, 2], p=power)
-        best = _between(sources, targets, terms, np.arange(start, end), near[:, 0])
-        border = (np.sqrt(best) + tolerance) ** 2 if power == 2 else best + tolerance
-        radius = (np.sqrt(border) if power == 2 else border) * (1 + _MARGIN) + tolerance
-        ties, first = count[near[:, 0]], lowest[near[:, 0]]
-        several = np.flatnonzero(reach[:, 1] <= radius)
-        if several.size:
-            found = tree.query_ball_point(points[start:end][several], radius[several], p=power, return_sorted=False)
-            who = np.repeat(several, [len(candidates) for candidates in found])
-            candidates = np.concatenate([np.asarray(numbers, dtype=np.int64) for numbers in found])
-            distances = _between(sources, targets, terms, start + who, candidates)
-            np.minimum.at(best, who, distances)
-            border[several] = (np.sqrt(best[several]) + tolerance) ** 2 if power == 2 else best[several] + tolerance
-            tied = distances <= border[who]
-            ties[several], first[several] = 0, len(lowest) + int(lowest.max())
-            np.add.at(ties, who[tied], count[candidates[tied]])
-            np.minimum.at(first, who[tied], lowest[candidates[tied]])
-        return border, ties, first, best
-
-    return _over_sources(work, sources, targets, progress, label)
+def _worthwhile_blocks(
+    sources: Table, targets: Table, terms: Terms, count: IntArray, lowest: IntArray
+) -> Blocks | None:
+    """The targets in blocks, if some sources that are tried are compared with few of them; what is few does not depend
+    on the machine."""
+    queries, size = sources.cells.shape[1], targets.cells.shape[1]
+    if size < _FEWEST_IN_BLOCKS or queries < _TRIED or not can_be_bounded(terms):
+        return None
+    blocks = Blocks.of(targets, terms)
+    tried = sources.at(np.linspace(0, queries - 1, _TRIED).astype(np.int64))
+    _, compared = _by_blocks(tried, blocks, terms, count, lowest, silent, "")
+    return blocks if compared.sum() <= _WORTHWHILE * size * _TRIED else None
 
 
 def _over_sources(
-    work: Callable[[int, int], Found], sources: Table, targets: Table, progress: Progress, label: str
-) -> Found:
+    work: Callable[[int, int], tuple[Any, ...]], sources: Table, targets: Table, progress: Progress, label: str
+) -> tuple[Any, ...]:
+    """What the work finds for each source, chunk by chunk, joined together."""
     queries = sources.cells.shape[1]
     results = over_chunks(work, queries, _chunk(min(2048, queries // 64), targets), progress, label)
-    border, ties, first, nearest = (np.concatenate(parts) for parts in zip(*results, strict=True))
-    return border, ties, first, nearest
+    return tuple(np.concatenate(parts) for parts in zip(*results, strict=True))
 
 
 def distances(sources: Table, targets: Table, terms: Terms, progress: Progress, label: str) -> FloatArray:
@@ -143,8 +140,8 @@ def _chunk(wanted: int, targets: Table) -> int:
     return max(1, wanted, _WORTH_A_THREAD // max(1, records))
 
 
-def _between(sources: Table, targets: Table, terms: Terms, these: IntArray, those: IntArray) -> FloatArray:
-    """The distances of pairs of records."""
+def distances_of_pairs(sources: Table, targets: Table, terms: Terms, these: IntArray, those: IntArray) -> FloatArray:
+    """The distance of each of these sources to the target that stands beside it."""
     settings = terms.between(sources, targets)
     return _distances_between(sources, targets, settings, terms.lookup, these, np.ascontiguousarray(those))
 
@@ -163,7 +160,7 @@ def ranks_of_own(
     sources: Table, targets: Table, terms: Terms, records: IntArray, enough: int, progress: Progress, label: str
 ) -> OwnRanks:
     """The rank of target record i among the targets nearest to source record i, for each of the named records."""
-    settings, tolerance, squared = terms.between(sources, targets), _rounding(sources, targets), terms.is_squared
+    settings, tolerance, squared = terms.between(sources, targets), rounding_of(sources, targets), terms.is_squared
     laid = targets.contiguous()
 
     def work(start: int, end: int) -> tuple[IntArray, IntArray, IntArray]:
@@ -175,7 +172,7 @@ def ranks_of_own(
     return OwnRanks(*(np.concatenate(parts) for parts in zip(*results, strict=True)))
 
 
-def _rounding(one: Table, other: Table) -> float:
+def rounding_of(one: Table, other: Table) -> float:
     """By how much two equal distances may differ: 1e-12 of the largest number at work."""
     return 1e-12 * max(1.0, float(np.abs(one.cells).max()), float(np.abs(other.cells).max()))
 
