@@ -1,8 +1,8 @@
 """Numbers in their plain forms, recognised a chunk of a column at a time.
 
-Arrow reads numbers quickly, but takes more for a number than is one here: leading zeros, hexadecimal digits, NaN. So the
-bytes of the whole chunk are checked, too, without a look at each cell; what is not plain is left to patterns. Missing
-cells are to have no bytes, as those of Arrow's reader and of `tidy_cells`; with any, the chunk is not plain.
+Arrow reads numbers quickly, but takes more for a number than is one here: leading zeros, hexadecimal digits, NaN.
+So the bytes of the whole chunk are checked, too, without a look at each cell; what is not plain is left to patterns.
+Missing cells are to have no bytes, as those of Arrow's reader and of `tidy_cells`; with any, a chunk is not plain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 ByteArray = npt.NDArray[np.uint8]
-IndexArray = npt.NDArray[np.int32]
+IndexArray = npt.NDArray[np.int32 | np.int64]
 
 _ZERO, _NINE, _MINUS, _PLUS = b"09-+"
 _EXPONENTS = b"eE"
@@ -58,9 +58,10 @@ def plain_decimals(cells: pa.Array, mark: str) -> pa.Array | None:
 def text_bytes(cells: pa.Array) -> tuple[ByteArray, IndexArray]:
     """The bytes of all cells one after the other, and where each begins; the last one's end comes last."""
     _, places, content = cells.buffers()
+    width: type[np.int32 | np.int64] = np.int64 if pa.types.is_large_string(cells.type) else np.int32
     if not len(cells) or content is None:
-        return np.empty(0, dtype=np.uint8), np.zeros(len(cells) + 1, dtype=np.int32)
-    offsets = np.frombuffer(places, dtype=np.int32)[cells.offset : cells.offset + len(cells) + 1]
+        return np.empty(0, dtype=np.uint8), np.zeros(len(cells) + 1, dtype=width)
+    offsets = np.frombuffer(places, dtype=width)[cells.offset : cells.offset + len(cells) + 1]
     return np.frombuffer(content, dtype=np.uint8)[offsets[0] : offsets[-1]], offsets - offsets[0]
 
 

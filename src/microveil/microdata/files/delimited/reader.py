@@ -1,6 +1,7 @@
-"""Reading delimited text: one pass sees what every column is and keeps its cells, numbers as numbers as long as all are.
+"""Reading delimited text: one pass sees what every column is and keeps its cells, plain numbers as numbers.
 
-Columns that begin with numbers and are text in the end are read again. Only the table itself and one chunk of the file are ever in memory.
+A column that begins with numbers and is text in the end is read again. Only the table itself and one chunk of the file
+are ever in memory.
 """
 
 from __future__ import annotations
