@@ -16,6 +16,7 @@ ByteArray = npt.NDArray[np.uint8]
 IndexArray = npt.NDArray[np.int32 | np.int64]
 
 _ZERO, _NINE, _MINUS, _PLUS = b"09-+"
+_DIGITS = b"0123456789"
 _EXPONENTS = b"eE"
 # whole numbers of so many characters, hence beyond so much, may not fit a double
 _LONG, _LARGE = 16, 1e14
@@ -67,8 +68,13 @@ def text_bytes(cells: pa.Array) -> tuple[ByteArray, IndexArray]:
 
 def _consists_of(written: ByteArray, signs: bytes) -> bool:
     """Whether there is nothing but digits and these. Looked at first, because casts that fail take long."""
-    digits = np.count_nonzero((written >= _ZERO) & (written <= _NINE))
-    return bool(digits + sum(np.count_nonzero(written == sign) for sign in signs) == len(written))
+    if not written.size:
+        return True
+    allowed = _DIGITS + signs
+    low, high = int(written.min()), int(written.max())
+    if high > _NINE:  # the letters of exponents; without any, there is little between the lowest sign and the nine
+        return not written.tobytes().translate(None, allowed)
+    return not any((written == sign).any() for sign in range(low, high) if sign not in allowed)
 
 
 def _length_in_digits(values: npt.NDArray[np.int64]) -> int:
