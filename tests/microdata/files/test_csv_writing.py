@@ -74,6 +74,39 @@ def test_a_single_column_comes_back_with_its_missing_cells(cells: list[str | Non
         assert read(path).native.to_pydict() == {"a": cells}
 
 
+def plain_cell(text: str | None, delimiter: str, *, neutralised: bool) -> str:
+    """What a text is in the file, said once more."""
+    if text is None:
+        return ""
+    if neutralised and text.lstrip("'")[:1] in ("=", "+", "-", "@", "\t", "\r") and text.lstrip("'"):
+        text = f"'{text}"
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"' if not text or any(sign in text for sign in f'"\r\n{delimiter}') else text
+
+
+short_texts = st.none() | st.text(st.sampled_from("ab,;\"'=\n\r\t-é "), max_size=4)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    columns=st.lists(st.lists(short_texts, min_size=3, max_size=3), min_size=1, max_size=3),
+    times=st.sampled_from([1, 8]),
+    delimiter=st.sampled_from([",", ";", "\t"]),
+    kind=st.sampled_from([pa.string(), pa.large_string()]),
+    neutralised=st.booleans(),
+)
+def test_texts_are_enclosed_where_they_must_be_however_often_they_occur(
+    columns: list[list[str | None]], times: int, delimiter: str, kind: pa.DataType, *, neutralised: bool
+) -> None:
+    repeated = {f"c{i}": pa.array(cells * times, type=kind) for i, cells in enumerate(columns)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        text = written(Microdata.of(pa.table(repeated)), path, delimiter=delimiter, neutralise_formulas=neutralised)
+    rows = zip(*(cells * times for cells in columns), strict=True)
+    lines = [delimiter.join(plain_cell(cell, delimiter, neutralised=neutralised) for cell in row) for row in rows]
+    assert text == "\n".join([delimiter.join(repeated), *lines]) + "\n"
+
+
 def test_cells_are_written_in_their_shortest_form(tmp_path: Path) -> None:
     data = table(
         x=[-9.0, 0.1, 1e22, None, math.nan, math.inf],

@@ -30,7 +30,10 @@ def text_of(column: pa.Array, name: str, path: Path) -> pa.Array:
 
 def without_nan(column: pa.Array) -> pa.Array:
     """NaN is a missing number."""
-    return pc.if_else(pc.is_nan(column).fill_null(False), pa.scalar(None, column.type), column)
+    undefined = pc.is_nan(column)
+    if not pc.any(undefined, min_count=0).as_py():
+        return column
+    return pc.if_else(undefined.fill_null(False), pa.scalar(None, column.type), column)
 
 
 def whole_if_possible(column: pa.Array) -> pa.Array:

@@ -1,6 +1,7 @@
-"""Reading delimited text in two passes: the first sees what every column is, the second keeps it.
+"""Reading delimited text: one pass sees what every column is and keeps its cells, plain numbers as numbers.
 
-Only the table itself and one chunk of the file are ever in memory.
+A column that begins with numbers and is text in the end is read again. Only the table itself and one chunk of the file
+are ever in memory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 
 from microveil.errors import FileError
 from microveil.microdata.files.columns import FORMULA
-from microveil.microdata.files.delimited.column_builders import NumberColumnBuilder, TextColumnBuilder
+from microveil.microdata.files.delimited.column_builders import ColumnBuilder
 from microveil.microdata.files.delimited.dialect import (
     DECIMALS,
     Header,
@@ -27,12 +28,13 @@ from microveil.microdata.files.delimited.dialect import (
 )
 from microveil.microdata.files.delimited.records import records
 from microveil.microdata.files.delimited.source import UndecodableError, Utf8Source, candidate_encodings
-from microveil.microdata.files.delimited.type_inference import ColumnSurvey, Declared, choose_mark, to_numbers
+from microveil.microdata.files.delimited.type_inference import ColumnSurvey, Declared, choose_mark
 from microveil.microdata.files.origin import Origin
 from microveil.progress import Part, Progress
 
 # Arrow reads up to 32 chunks ahead, so small chunks keep the memory small; a longer record needs larger ones
 CHUNK, LARGE_CHUNK = 1 << 20, 256 << 20
+_FIRST_PASS = 0.8  # of the progress; there is a second only where a column of numbers turns out to be text
 
 
 @dataclass(frozen=True)
@@ -79,15 +81,19 @@ class _DelimitedFile:
 
     def _read(self, progress: Progress) -> tuple[pa.Table, Origin]:
         with self._opened() as (source, header):
-            columns, count = self._survey(source, header, Part(progress, 0.0, 0.5))
+            columns, held = self._survey(source, header, Part(progress, 0.0, _FIRST_PASS))
             if source.quotes % 2:
                 self._explain(header)
         mark = self.wishes.decimal or choose_mark(columns)
         self._check_declared(columns, mark, header)
-        with self._opened() as (source, header):
-            table = self._keep(source, header, columns, mark, count, Part(progress, 0.5, 1.0))
+        kinds = {survey.name: survey.arrow_type(mark) for survey in columns}
+        lost = [name for name, kind in kinds.items() if pa.types.is_string(kind) and held[name].has_numbers]
+        if lost:
+            held |= self._texts(lost, Part(progress, _FIRST_PASS, 1.0))
+        whole = {name: self._whole(held.pop(name), kind, mark) for name, kind in kinds.items()}
+        names = _as_before(pa.array(header.names)).to_pylist() if self.wishes.neutralised else header.names
         origin = Origin(str(self.path), self.format_name, header.delimiter, self.encoding, mark)
-        return table, origin
+        return pa.table(list(whole.values()), names=names), origin
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Utf8Source, Header]]:
@@ -97,45 +103,50 @@ class _DelimitedFile:
             source.skip(header.size)
             yield source, header
 
-    def _survey(self, source: Utf8Source, header: Header, progress: Progress) -> tuple[list[ColumnSurvey], int]:
-        """What every column is, and how many records there are."""
+    def _survey(
+        self, source: Utf8Source, header: Header, progress: Progress
+    ) -> tuple[list[ColumnSurvey], dict[str, ColumnBuilder]]:
+        """What every column is, and its cells, unless it was taken for numbers and is text in the end."""
         declared = self.wishes.declared or {}
         marks = self._possible_marks(header)
         columns = [ColumnSurvey(name, declared.get(name), marks) for name in header.names]
+        held = {name: ColumnBuilder() for name in header.names}
         first_record = 0
-        for batch in self._batches(source, header):
-            for survey, cells in zip(columns, batch.columns, strict=True):
-                survey.see(cells, first_record)
+        for batch in self._batches(source, header, header.names):
+            for survey, column, cells in zip(columns, held.values(), batch.columns, strict=True):
+                column.add(survey.see(cells, first_record))
+                if survey.is_text and column.has_numbers:
+                    column.forget()
             first_record += batch.num_rows
-            progress(source.fraction, "looking through the file")
-        return columns, first_record
+            progress(source.fraction, "reading the file")
+        return columns, held
 
     def _possible_marks(self, header: Header) -> tuple[str, ...]:
         if self.wishes.decimal is not None:
             return (check_decimal(self.path, self.wishes.decimal, header.delimiter),)
         return tuple(mark for mark in DECIMALS if mark != header.delimiter)
 
-    def _keep(
-        self, source: Utf8Source, header: Header, columns: list[ColumnSurvey], mark: str, count: int, progress: Progress
-    ) -> pa.Table:
-        kinds = [survey.arrow_type(mark) for survey in columns]
-        kept = [TextColumnBuilder() if pa.types.is_string(kind) else NumberColumnBuilder(kind, count) for kind in kinds]
-        for batch in self._batches(source, header):
-            for survey, column, cells in zip(columns, kept, batch.columns, strict=True):
-                if isinstance(column, NumberColumnBuilder):
-                    column.add(to_numbers(cells, column.kind, mark, tidy=survey.tidy))
-                else:
-                    column.add(_as_before(cells) if self.wishes.neutralised else cells)
-            progress(source.fraction, "reading the file")
-        names = _as_before(pa.array(header.names)).to_pylist() if self.wishes.neutralised else header.names
-        return pa.table([column.whole() for column in kept], names=names)
+    def _texts(self, names: list[str], progress: Progress) -> dict[str, ColumnBuilder]:
+        """The cells of some columns as they stand in the file."""
+        held = {name: ColumnBuilder() for name in names}
+        with self._opened() as (source, header):
+            for batch in self._batches(source, header, names):
+                for column, cells in zip(held.values(), batch.columns, strict=True):
+                    column.add(cells)
+                progress(source.fraction, "reading the file")
+        return held
 
-    def _batches(self, source: Utf8Source, header: Header) -> Iterator[pa.RecordBatch]:
-        """The file's chunks, every cell as text."""
+    def _whole(self, column: ColumnBuilder, kind: pa.DataType, mark: str) -> pa.ChunkedArray:
+        if not pa.types.is_string(kind):
+            return column.numbers(kind, mark)
+        return _as_before(column.texts()) if self.wishes.neutralised else column.texts()
+
+    def _batches(self, source: Utf8Source, header: Header, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """The file's chunks, every cell of these columns as text."""
         if not source.peek(1):
             return
         try:
-            yield from _open_arrow(source, header, self._chunk)
+            yield from _open_arrow(source, header, names, self._chunk)
         except pa.ArrowInvalid:
             self._explain(header)
             if self._chunk == LARGE_CHUNK:
@@ -186,7 +197,7 @@ def _as_before(cells: pa.Array) -> pa.Array:
     return pc.if_else(marked, pc.utf8_slice_codeunits(cells, 1), cells)
 
 
-def _open_arrow(source: Utf8Source, header: Header, chunk: int) -> Any:
+def _open_arrow(source: Utf8Source, header: Header, names: list[str], chunk: int) -> Any:
     import pyarrow.csv as arrow_csv
 
     return arrow_csv.open_csv(
@@ -200,7 +211,8 @@ def _open_arrow(source: Utf8Source, header: Header, chunk: int) -> Any:
         ),
         convert_options=arrow_csv.ConvertOptions(
             check_utf8=False,
-            column_types={name: pa.string() for name in header.names},
+            include_columns=names,
+            column_types=dict.fromkeys(names, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,

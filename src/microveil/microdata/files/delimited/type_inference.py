@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microveil.microdata.files.delimited.plain_numbers import plain_decimals, plain_whole_numbers, text_bytes
 from microveil.microdata.ordered import dates_in
 
 Declared = Literal["numeric", "text"] | None
@@ -50,11 +51,10 @@ class Reading:
     def see(self, finding: Finding) -> None:
         self.finding = max(self.finding, finding, key=_ORDER.index)
 
-    def see_cells(self, cells: pa.Array, first_record: int) -> None:
-        """Take in a chunk of the column."""
+    def see_cells(self, tidy: pa.Array, first_record: int) -> None:
+        """Take in a chunk of the column, cell by cell."""
         if self.finding == "text":
             return
-        tidy = tidy_cells(cells)
         number = pc.match_substring_regex(tidy, _number_pattern(self.mark, lenient=self.lenient))
         if not pc.all(number, skip_nulls=True, min_count=0).as_py():
             self._see_text(first_record + pc.index(number, pa.scalar(False)).as_py())
@@ -112,32 +112,68 @@ class ColumnSurvey:
     name: str
     declared: Declared
     marks: tuple[str, ...]
-    tidy: bool = True
     dates: bool = True  # so far; dates of a column that is declared numeric stay text here and count as numbers later
     quoted_empty: bool = False
+    _untidy: bool = False
     readings: dict[str, Reading] = field(init=False)
 
     def __post_init__(self) -> None:
         self.readings = {mark: Reading(mark, lenient=self.declared == "numeric") for mark in self.marks}
 
-    def see(self, column: pa.Array, first_record: int) -> None:
-        """Take in the cells of one chunk."""
-        if self.declared == "text" or all(r.finding == "text" for r in self.readings.values()):
-            return
+    @property
+    def is_text(self) -> bool:
+        """Whether the column is text, whatever is still to come."""
+        return self.declared == "text" or all(r.finding == "text" for r in self.readings.values())
+
+    def see(self, column: pa.Array, first_record: int) -> pa.Array:
+        """Take in the cells of one chunk; they come back as numbers where all are plain ones, else as they are."""
+        if self.is_text or column.null_count == len(column):
+            return column
+        numbers = None if self._untidy else self._see_plain(column, first_record)
+        if numbers is None:
+            tidy = tidy_cells(column)
+            numbers = self._see_plain(tidy, first_record)
+            self._untidy = True
+        if numbers is not None:
+            self.dates = False
+            return numbers
         cells = column.drop_null()
-        if not len(cells):
-            return
-        values = _canonical_whole_numbers(cells)
-        if values is not None:
-            for reading in self.readings.values():
-                reading.see("whole")
-                reading.see_values(values)
-            return
-        self.tidy = False
         self.dates &= self.declared == "numeric" and dates_in(cells)[0] is not None
         self.quoted_empty |= bool(pc.any(pc.equal(cells, "")).as_py())
         for reading in self.readings.values():
-            reading.see_cells(column, first_record)
+            reading.see_cells(tidy, first_record)
+        return column
+
+    def _see_plain(self, cells: pa.Array, first_record: int) -> pa.Array | None:
+        """Take in a chunk in which all cells are plain numbers, and give them back; None where they are not."""
+        if cells.null_count == len(cells):
+            return None
+        ways = (self._see_plain_whole_numbers, self._see_plain_decimals)
+        likely = ways[::-1] if any(reading.finding == "number" for reading in self.readings.values()) else ways
+        found = (way(cells, first_record) for way in likely)
+        return next((numbers for numbers in found if numbers is not None), None)
+
+    def _see_plain_whole_numbers(self, cells: pa.Array, _first_record: int) -> pa.Array | None:
+        numbers = plain_whole_numbers(cells)
+        if numbers is not None:
+            for reading in self.readings.values():
+                reading.see("whole")
+                reading.see_values(numbers)
+        return numbers
+
+    def _see_plain_decimals(self, cells: pa.Array, first_record: int) -> pa.Array | None:
+        """Where cells are numbers with one decimal mark, they are text with the other, or have none and no matter."""
+        open_marks = [mark for mark, reading in self.readings.items() if reading.finding != "text"]
+        read = {mark: plain_decimals(cells, mark) for mark in open_marks}
+        found = next((numbers for numbers in read.values() if numbers is not None), None)
+        if found is None:
+            return None
+        for mark, numbers in read.items():
+            if numbers is not None:
+                self.readings[mark].see("number")
+            else:
+                self.readings[mark].see_cells(tidy_cells(cells), first_record)
+        return found
 
     def arrow_type(self, mark: str) -> pa.DataType:
         """The type the column gets."""
@@ -158,29 +194,22 @@ def choose_mark(columns: list[ColumnSurvey]) -> str:
     return max(marks, key=lambda mark: (sum(c.readings[mark].finding != "text" for c in columns), mark == "."))
 
 
-def _canonical_whole_numbers(cells: pa.Array) -> pa.Array | None:
-    """The quick way for the most frequent kind of column: numbers that Arrow writes as they are."""
-    try:
-        values = cells.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return None
-    return values if values.cast(pa.string()).equals(cells) else None
-
-
 def tidy_cells(cells: pa.Array) -> pa.Array:
     """Number cells without blanks around them, missing words as nulls."""
-    trimmed = pc.ascii_trim_whitespace(cells)
-    return pc.if_else(pc.is_in(trimmed, value_set=pa.array(MISSING_WORDS)), pa.scalar(None, pa.string()), trimmed)
+    written, _ = text_bytes(cells)
+    trimmed = pc.ascii_trim_whitespace(cells) if written.size and written.min() <= ord(" ") else cells
+    words = pc.is_in(trimmed, value_set=pa.array(MISSING_WORDS))
+    if not pc.any(words, min_count=0).as_py():
+        return trimmed
+    # emptied first, because a null would keep its bytes
+    return pc.if_else(words, pa.scalar(None, pa.string()), pc.if_else(words, "", trimmed))
 
 
 def without_plus(cells: pa.Array) -> pa.Array:
     return pc.ascii_ltrim(cells, characters="+")
 
 
-def to_numbers(cells: pa.Array, kind: pa.DataType, mark: str, *, tidy: bool) -> pa.Array:
+def to_numbers(cells: pa.Array, kind: pa.DataType, mark: str) -> pa.Array:
     """Cells that the survey found to be numbers, as numbers."""
-    if not tidy:
-        cells = without_plus(tidy_cells(cells))
-        if mark != ".":
-            cells = pc.replace_substring(cells, mark, ".")
-    return cells.cast(kind)
+    cells = without_plus(tidy_cells(cells))
+    return (pc.replace_substring(cells, mark, ".") if mark != "." else cells).cast(kind)

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from microveil.errors import FileError
 from microveil.microdata.files.columns import FORMULA, text_of
 from microveil.microdata.files.delimited.dialect import check_decimal, check_delimiter
+from microveil.microdata.files.delimited.plain_numbers import text_bytes
 from microveil.microdata.files.delimited.records import QUOTE
 from microveil.microdata.files.delimited.source import known_encoding
 from microveil.microdata.files.formats import Format, is_compressed
@@ -23,6 +24,7 @@ from microveil.microdata.files.origin import Origin
 from microveil.microdata.microdata import Microdata
 
 RECORDS_AT_ONCE = 50_000
+_FEW = 4  # times that a text occurs from which on distinct texts are looked at instead of all
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def write_delimited(data: Microdata, target: Path, staged: Path, dialect: Dialec
         for start in range(0, len(data), RECORDS_AT_ONCE):
             chunks = [column.slice(start, RECORDS_AT_ONCE) for column in columns]
             cells = [_cells(chunk, name, dialect, target) for name, chunk in zip(data.names, chunks, strict=True)]
-            text = "\n".join(_records(cells, dialect.delimiter)) + "\n"
+            text = _records(cells, dialect.delimiter)
             try:
                 file.write(encoder.encode(text))
             except UnicodeEncodeError:
@@ -135,15 +137,28 @@ def _quoted(text: pa.Array, dialect: Dialect) -> pa.Array:
     if dialect.neutralise_formulas:
         marked = pc.match_substring_regex(text, f"^'*{FORMULA}")  # also after apostrophes, to be read back exactly
         text = pc.if_else(marked, pc.binary_join_element_wise("'", text, ""), text)
+    written = text_bytes(text)[0].tobytes()
+    if any(sign.encode() in written for sign in (QUOTE, "\r", "\n", dialect.delimiter)):
+        distinct = text.dictionary_encode()
+        few = len(distinct.dictionary) <= len(text) // _FEW
+        return _enclosed(distinct.dictionary, dialect).take(distinct.indices) if few else _enclosed(text, dialect)
+    empty = pc.equal(pc.binary_length(text), 0)
+    return pc.if_else(empty, QUOTE + QUOTE, text) if pc.any(empty, min_count=0).as_py() else text
+
+
+def _enclosed(text: pa.Array, dialect: Dialect) -> pa.Array:
+    """The same by a look at each text."""
     special = pc.match_substring_regex(text, f"^$|[{QUOTE}\r\n\\x{ord(dialect.delimiter):02x}]")
     doubled = pc.replace_substring(text, QUOTE, QUOTE + QUOTE)
     enclosed = pc.binary_join_element_wise(QUOTE, doubled, QUOTE, "")
     return pc.if_else(special, enclosed, text)
 
 
-def _records(cells: list[pa.Array], delimiter: str) -> list[str]:
-    joined: list[str] = pc.binary_join_element_wise(*cells, delimiter).to_pylist()
-    return joined
+def _records(cells: list[pa.Array], delimiter: str) -> str:
+    """The records one after the other, each with its line end."""
+    *others, last = cells
+    joined = pc.binary_join_element_wise(*others, pc.binary_join_element_wise(last, "\n", ""), delimiter)
+    return text_bytes(joined)[0].tobytes().decode("utf-8")
 
 
 def _unencodable(target: Path, names: tuple[str, ...], cells: list[pa.Array], encoding: str) -> FileError:
