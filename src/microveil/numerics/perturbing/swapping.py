@@ -1,29 +1,80 @@
 """Exchanging positions of a sorted column.
 
 Positions are taken in ascending order and exchanged at most once, so the partner of a position always lies above it.
-The free positions are counted in a Fenwick tree: a draw among them costs O(log n) whatever the window.
+The free positions are counted in a Fenwick tree: a draw among them costs O(log n) whatever the window. Where no
+exchange goes farther than a window, what is behind a position is settled, so a long column is worked on range by range,
+each with the positions that can be reached from it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.ordering import positions_in
-from microveil.typing import FloatArray, IntArray
+from microveil.typing import BoolArray, FloatArray, IntArray, ShortArray
 
+Draw = Callable[[range], FloatArray]  # the random numbers of some consecutive positions
+
+_RANGE = 2**20  # positions that are exchanged at a time, unless the window is wider
 _TRIES = 64  # draws that may hit a full bucket before all those with room are weighed
 
 
-@kernel
 def swap_partners(window: int, draws: FloatArray) -> IntArray:
     """Pair the positions 0..n-1: each free position i with one drawn from the free ones among i+1..i+window."""
-    n = draws.shape[0]
-    partner = np.arange(n)
-    tree, top = _all_free(n)
-    for i in range(n):
-        if partner[i] != i:
+    return _whole(partners_by_range(window, len(draws), lambda positions: draws[positions.start : positions.stop]))
+
+
+def partners_by_range(window: int, count: int, draw: Draw) -> Iterator[IntArray]:
+    """The same for so many positions, some after the other."""
+    moves = np.zeros(0, dtype=np.int64)
+    for positions in _ranges(window, count):
+        reached = min(count, positions.stop + window) - positions.start
+        moves = np.concatenate([moves, np.zeros(reached - len(moves), dtype=np.int64)])
+        _pair(window, draw(positions), moves)
+        yield np.arange(positions.start, positions.stop) + moves[: len(positions)]
+        moves = moves[len(positions) :]
+
+
+def swap_repeatedly(window: int, draws: FloatArray) -> IntArray:
+    """Every position in turn exchanges what it holds with one drawn from i+1..i+window, exchanged before or not.
+
+    Gives what each position holds in the end: it can come from anywhere below.
+    """
+    return _whole(holdings_by_range(window, len(draws), lambda positions: draws[positions.start : positions.stop]))
+
+
+def holdings_by_range(window: int, count: int, draw: Draw) -> Iterator[IntArray]:
+    """The same for so many positions, some after the other."""
+    holds = np.zeros(0, dtype=np.int64)
+    for positions in _ranges(window, count):
+        reached = min(count, positions.stop + window)
+        holds = np.concatenate([holds, np.arange(positions.start + len(holds), reached)])
+        _exchange_in_turn(window, draw(positions), holds)
+        yield holds[: len(positions)]
+        holds = holds[len(positions) :]
+
+
+def _ranges(window: int, count: int) -> Iterator[range]:
+    """Ranges at least as long as the window, so that no more than twice as many positions are at hand."""
+    size = max(_RANGE, window)
+    return (range(first, min(count, first + size)) for first in range(0, count, size))
+
+
+def _whole(ranges: Iterator[IntArray]) -> IntArray:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
+
+
+@kernel
+def _pair(window: int, draws: FloatArray, moves: IntArray) -> None:
+    """Pair the first positions with others: `moves` is by how many positions each is moved, 0 where it is free."""
+    n = moves.shape[0]
+    tree, top = _free_ones(moves == 0)
+    for i in range(draws.shape[0]):
+        if moves[i] != 0:
             continue
         _take(tree, i)  # with it, nothing up to i is free any more
         choices = _free_up_to(tree, min(n - 1, i + window))
@@ -31,25 +82,18 @@ def swap_partners(window: int, draws: FloatArray) -> IntArray:
             continue
         wanted = min(int(draws[i] * choices), choices - 1) + 1
         chosen = _position_of(tree, wanted, top)
-        partner[i], partner[chosen] = chosen, i
+        moves[i], moves[chosen] = chosen - i, i - chosen
         _take(tree, chosen)
-    return partner
 
 
 @kernel
-def swap_repeatedly(window: int, draws: FloatArray) -> IntArray:
-    """Every position in turn exchanges what it holds with one drawn from i+1..i+window, exchanged before or not.
-
-    Gives what each position holds in the end: it can come from anywhere below.
-    """
-    n = draws.shape[0]
-    holds = np.arange(n)
-    for i in range(n - 1):
+def _exchange_in_turn(window: int, draws: FloatArray, holds: IntArray) -> None:
+    n = holds.shape[0]
+    for i in range(draws.shape[0]):
         choices = min(n - 1, i + window) - i
         if choices > 0:
             chosen = i + 1 + min(int(draws[i] * choices), choices - 1)
             holds[i], holds[chosen] = holds[chosen], holds[i]
-    return holds
 
 
 @kernel
@@ -66,7 +110,7 @@ def swap_between_buckets(
     """
     buckets, n = starts.shape[0] - 1, starts[-1]
     partner = np.arange(n)
-    tree, top = _all_free(n)
+    tree, top = _free_ones(np.ones(n, dtype=np.bool_))
     free, following = np.diff(starts), np.arange(buckets + 1)
     above = np.diff(starts)  # positions of a bucket above the one at hand, free or not
     up_to = np.cumsum(shares)
@@ -149,11 +193,15 @@ def _with_room(following: IntArray, bucket: int) -> int:
 
 
 @kernel
-def _all_free(n: int) -> tuple[IntArray, int]:
-    """A Fenwick tree over n free positions, and the greatest power of two up to n."""
-    tree = np.zeros(n + 1, dtype=np.int64)
+def _free_ones(free: BoolArray) -> tuple[ShortArray, int]:
+    """A Fenwick tree over positions of which some are free, and the greatest power of two up to their number."""
+    n = free.shape[0]
+    tree = np.zeros(n + 1, dtype=np.int32)
     for i in range(1, n + 1):
-        tree[i] = i & -i
+        tree[i] += free[i - 1]
+        above = i + (i & -i)
+        if above <= n:
+            tree[above] += tree[i]
     top = 1
     while top * 2 <= n:
         top *= 2
@@ -161,7 +209,7 @@ def _all_free(n: int) -> tuple[IntArray, int]:
 
 
 @kernel
-def _take(tree: IntArray, position: int) -> None:
+def _take(tree: ShortArray, position: int) -> None:
     i = position + 1
     while i < tree.shape[0]:
         tree[i] -= 1
@@ -169,7 +217,7 @@ def _take(tree: IntArray, position: int) -> None:
 
 
 @kernel
-def _free_up_to(tree: IntArray, position: int) -> int:
+def _free_up_to(tree: ShortArray, position: int) -> int:
     i, free = position + 1, 0
     while i > 0:
         free += tree[i]
@@ -178,7 +226,7 @@ def _free_up_to(tree: IntArray, position: int) -> int:
 
 
 @kernel
-def _position_of(tree: IntArray, wanted: int, top: int) -> int:
+def _position_of(tree: ShortArray, wanted: int, top: int) -> int:
     """The position of the wanted-th free one, counted from 1."""
     index, step = 0, top
     while step > 0:
