@@ -10,13 +10,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import accumulate
-from operator import add
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -70,7 +69,7 @@ class _Seen(NamedTuple):
     """What was seen of a part: how many of its records are in which state of missing, and some of its records."""
 
     counts: IntArray
-    states: IntArray
+    states: npt.NDArray[np.uint8]
     sample: Sample
 
     def of(self, states: Sequence[int], mean: float) -> Sample:
@@ -187,7 +186,7 @@ class _Column:
             data = self.part(number)
             return MomentSums.of(np.where(data.missing_states(self.name) == PRESENT, self.keys(data), np.nan)[:, None])
 
-        sums = reduce(add, engine.map(of_part, len(self.table.pieces), silent, self.method.name))
+        sums = engine.added(of_part, len(self.table.pieces), silent, self.method.name)
         return float(sums.mean[0]) if sums.records[0] else 0.0
 
     def read(self, number: int, states: Sequence[int], mean: float, before: int) -> Keyed:
@@ -255,8 +254,8 @@ def _masked(
     def read(part: int) -> Keyed:
         return column.read(part, states, mean, before[part])
 
-    label = column.method.name
-    ordered = in_sorted_ranges(engine, folder, before[-1], samples, read, sorting, label)
+    ranges = -(-before[-1] // max(1, column.table.starts[1]))  # as many records in each as a part has
+    ordered = in_sorted_ranges(engine, folder, ranges, samples, read, sorting, column.method.name)
     shutil.rmtree(folder / RUNS, ignore_errors=True)
     work = _exchanged if isinstance(column.method, SwapByRank) else _grouped
     sent = work(column, engine, ordered, folder, masking)
@@ -308,7 +307,7 @@ def _grouped(column: _Column, engine: Engine, ordered: SortedRanges, folder: Pat
         alone = records < 2 * method.k
         starts = np.zeros(1, dtype=np.int64) if alone else method.starts_in_order(keys, records, silent)
         _write(cuts, [starts, np.array([records])])
-        return np.searchsorted(starts, ranks).tolist()
+        return [int(number) for number in np.searchsorted(starts, ranks)]
 
     finding, publishing = parts(progress, 2)
     (groups,) = engine.each(find, 1, finding, method.name)

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from microveil.engines import stored
 from microveil.engines.base import Engine
 from microveil.engines.sending import received, send
 from microveil.masking.swapping.ranks import ascending
@@ -87,17 +86,17 @@ def sample_of(keys: FloatArray, places: IntArray, first: int, *, numbered: bool)
 def in_sorted_ranges(
     engine: Engine,
     folder: Path,
-    records: int,
+    ranges: int,
     samples: Sequence[Sample],
     read: Callable[[int], Keyed],
     progress: Progress,
     label: str,
 ) -> SortedRanges:
-    """Put the records that `read` gives of every part in order; `records` is how many all parts have of them."""
+    """Put the records that `read` gives of every part in order, in so many ranges; fewer where few were sampled."""
     runs, made = folder / RUNS, folder / _SORTED
     runs.mkdir(parents=True)
     made.mkdir()
-    cuts = _cuts(samples, -(-records // stored.BLOCK))
+    cuts = _cuts(samples, ranges)
     ranges = len(cuts.keys) + 1
     sending, merging = parts(progress, 2)
 
