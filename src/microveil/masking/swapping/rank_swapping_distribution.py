@@ -98,6 +98,8 @@ class RankSwappingDistribution(SwapByRank):
         reach = ranks(self.p, self.unit, values)
         if reach == 0 or values < 2:
             return iter([np.arange(values)])
-        shares = shift_weights(self._weights, reach, values)
-        starts = np.arange(values + 1)  # every rank is a bucket of its own
-        return iter([swap_between_buckets(starts, shares, False, False, self.fallback == "nearest", rng)])
+        nearest = self.fallback == "nearest"
+        starts = np.arange(values + 1, dtype=np.int32)  # every rank is a bucket of its own
+        return iter(
+            [swap_between_buckets(starts, shift_weights(self._weights, reach, values), False, False, nearest, rng)]
+        )

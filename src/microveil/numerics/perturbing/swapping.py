@@ -96,9 +96,13 @@ def _exchange_in_turn(window: int, draws: FloatArray, holds: IntArray) -> None:
             holds[i], holds[chosen] = holds[chosen], holds[i]
 
 
-@kernel
 def swap_between_buckets(
-    starts: IntArray, shares: FloatArray, rest_to_last: bool, by_room: bool, nearest: bool, rng: np.random.Generator
+    starts: IntArray | ShortArray,
+    shares: FloatArray,
+    rest_to_last: bool,
+    by_room: bool,
+    nearest: bool,
+    rng: np.random.Generator,
 ) -> IntArray:
     """Pair the positions 0..n-1 of consecutive buckets: each free one with a free one, uniform in a drawn bucket.
 
@@ -108,12 +112,25 @@ def swap_between_buckets(
     position of it were drawn and bucket and position drawn again when that is taken. Where no bucket with a share has
     room, a position takes one of the nearest bucket with room, or stays.
     """
-    buckets, n = starts.shape[0] - 1, starts[-1]
-    partner = np.arange(n)
-    tree, top = _free_ones(np.ones(n, dtype=np.bool_))
-    free, following = np.diff(starts), np.arange(buckets + 1)
-    above = np.diff(starts)  # positions of a bucket above the one at hand, free or not
     up_to = np.cumsum(shares)
+    del shares  # a column may be long
+    if not rest_to_last:  # beyond where they no longer grow there is nothing to draw
+        up_to = up_to[: int(np.searchsorted(up_to, up_to[-1])) + 1].copy()
+    return _pair_between_buckets(starts.astype(np.int32, copy=False), up_to, rest_to_last, by_room, nearest, rng)
+
+
+@kernel
+def _pair_between_buckets(
+    starts: ShortArray, up_to: FloatArray, rest_to_last: bool, by_room: bool, nearest: bool, rng: np.random.Generator
+) -> ShortArray:
+    buckets, n = starts.shape[0] - 1, starts[-1]
+    partner = np.arange(n).astype(np.int32)
+    tree, top = _free_ones(np.ones(n, dtype=np.bool_))
+    following = np.arange(buckets + 1).astype(np.int32)
+    free, above = np.empty(buckets, dtype=np.int32), np.empty(buckets, dtype=np.int32)
+    for bucket in range(buckets):
+        free[bucket] = starts[bucket + 1] - starts[bucket]
+        above[bucket] = free[bucket]  # positions of a bucket above the one at hand, free or not
     own = 0
     for i in range(n):
         while i >= starts[own + 1]:
@@ -141,17 +158,17 @@ def swap_between_buckets(
 
 @kernel
 def _draw_bucket(
-    free: IntArray,
-    room: IntArray,
-    following: IntArray,
+    free: ShortArray,
+    room: ShortArray,
+    following: ShortArray,
     up_to: FloatArray,
     own: int,
     rest_to_last: bool,
     rng: np.random.Generator,
 ) -> int:
     """A bucket drawn by its share, times that of its room which is free; -1 where none has both."""
-    last = len(free) - 1
-    reach = last - own
+    last, farthest = len(free) - 1, len(up_to) - 1
+    reach = min(last - own, farthest)
     total = 1.0 if rest_to_last else up_to[reach]
     if total > 0.0:
         for _ in range(_TRIES):
@@ -161,10 +178,10 @@ def _draw_bucket(
     weight, chosen = 0.0, -1
     bucket = _with_room(following, own)
     while bucket <= last:
-        below = up_to[bucket - own - 1] if bucket > own else 0.0
+        below = up_to[min(bucket - own - 1, farthest)] if bucket > own else 0.0
         if not rest_to_last and below >= up_to[-1]:
             break  # no share from here on
-        share = total - below if rest_to_last and bucket == last else up_to[bucket - own] - below
+        share = total - below if rest_to_last and bucket == last else up_to[min(bucket - own, farthest)] - below
         share = max(share, 0.0) * free[bucket] / room[bucket]
         weight += share
         # each takes the place of those before it with its part of the weight so far
@@ -175,14 +192,14 @@ def _draw_bucket(
 
 
 @kernel
-def _leave(free: IntArray, following: IntArray, bucket: int) -> None:
+def _leave(free: ShortArray, following: ShortArray, bucket: int) -> None:
     free[bucket] -= 1
     if free[bucket] == 0:
         following[bucket] = bucket + 1
 
 
 @kernel
-def _with_room(following: IntArray, bucket: int) -> int:
+def _with_room(following: ShortArray, bucket: int) -> int:
     """The first bucket from here on that has room; the number of buckets when there is none."""
     found = bucket
     while following[found] != found:
