@@ -19,7 +19,6 @@ Java included, where pages that processes share count for each. A worker of Spar
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import resource
@@ -29,13 +28,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from kept_rows import commit, keep, kept
 
 import microveil as mv
 
@@ -259,32 +259,9 @@ def measured(job: str, folder: Path, engine: str, workers: int) -> dict[str, Any
     return found | {"peak_of_all": watch.peak}
 
 
-def finished(path: Path = RESULTS) -> dict[tuple[str, int, str, int], Row]:
+def finished() -> dict[tuple[str, int, str, int], Row]:
     """What was measured before, the last time that it was."""
-    if not path.exists():
-        return {}
-    kinds = {field.name: {"int": int, "float": float, "str": str}[str(field.type)] for field in fields(Row)}
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = [Row(**{name: kinds[name](value) for name, value in row.items()}) for row in csv.DictReader(lines)]
-    return {row.key: row for row in rows}
-
-
-def add(row: Row, path: Path = RESULTS) -> None:
-    """One line more, at once."""
-    begins = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as lines:
-        writer = csv.writer(lines, lineterminator="\n")
-        if begins:
-            writer.writerow(asdict(row))
-        writer.writerow(astuple(row))
-
-
-def commit() -> str:
-    """The version of the code; with a plus where something is not committed."""
-    shown = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+"], capture_output=True, text=True, check=True, cwd=RESULTS.parent
-    )
-    return shown.stdout.strip()
+    return {row.key: row for row in kept(Row, RESULTS)}
 
 
 def measure(
@@ -301,7 +278,7 @@ def measure(
             continue
         used, wall, peak, of_all = (round(found[name], 1) for name in ("processor", "wall", "peak", "peak_of_all"))
         row = Row(engine, number, job, records, used, wall, peak, of_all, found["found"], version)
-        add(row)
+        keep(row, RESULTS)
         print(f"{row.job}, {row.records:,}, {engine}: {row.processor} s, {row.peak:,.0f} MiB", flush=True)
 
 

@@ -111,7 +111,8 @@ class StoredFacts(KnownFacts):
         return self._engine.map(self._of_part(names, work), len(self._table.pieces), silent, label)
 
     def _added(self, names: Sequence[str], work: Callable[[Microdata], Sum], label: str) -> Sum:
-        return self._engine.added(self._of_part(names, work), len(self._table.pieces), silent, label)
+        found: Sum = self._engine.added(self._of_part(names, work), len(self._table.pieces), silent, label)
+        return found
 
     def _of_part(self, names: Sequence[str], work: Callable[[Microdata], Any]) -> Callable[[int], Any]:
         table, schema, facts = self._table, self._schema.select(names), KnownFacts(self.records, self._schema, {})

@@ -116,7 +116,8 @@ def swap_between_buckets(
     del shares  # a column may be long
     if not rest_to_last:  # beyond where they no longer grow there is nothing to draw
         up_to = up_to[: int(np.searchsorted(up_to, up_to[-1])) + 1].copy()
-    return _pair_between_buckets(starts.astype(np.int32, copy=False), up_to, rest_to_last, by_room, nearest, rng)
+    partner = _pair_between_buckets(starts.astype(np.int32, copy=False), up_to, rest_to_last, by_room, nearest, rng)
+    return partner.astype(np.int64)
 
 
 @kernel
