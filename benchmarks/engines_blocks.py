@@ -1,16 +1,18 @@
 """Microaggregation of a long table in blocks: time, peak memory, and what the blocks cost.
 
-Run with `python benchmarks/engines_blocks.py 1000000 [--data normal|lognormal] [--unblocked]`. Five attributes are
-written as Parquet, part by part, and masked by mdav with k = 5 through DuckDB in a process of its own, whose peak
-memory is told. With `--unblocked` the table is masked in memory, too, and the extra loss is compared with the one that
-the release tells; this is for at most a million records. What it prints is kept in benchmarks/RESULTS.md.
+    python benchmarks/engines_blocks.py 1000000 --unblocked [--data normal|lognormal] [--scratch FOLDER]
+    python benchmarks/engines_blocks.py 10000000 --scratch FOLDER
+
+Five attributes are written as Parquet, part by part, and masked by mdav with k = 5 through DuckDB in a process of its
+own, whose peak memory is told. With `--unblocked` the table is masked in memory, too, and the extra loss is compared
+with the one that the release tells; this is for at most a million records. What it prints is kept in
+benchmarks/RESULTS.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from engines import peak_mib
 
 NAMES = tuple(f"x{number}" for number in range(5))
 RECORDS_OF_FILE = 1_000_000
@@ -47,8 +51,7 @@ def mask(folder: Path, out: Path) -> dict[str, Any]:
         release = large.protect(mv.Plan((mv.Step("mdav", {"k": 5}, NAMES),), seed=1), out)
         used = {"wall": time.perf_counter() - wall, "processor": time.process_time() - processor}
     told = [note.values for note in release.provenance.step_notes if note.kind.name == "in-blocks"]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {**used, "peak": peak, **(told[0] if told else {})}
+    return {**used, "peak": peak_mib(), **(told[0] if told else {})}
 
 
 def extra_loss(folder: Path, out: Path) -> dict[str, float]:
@@ -74,12 +77,15 @@ def main() -> None:
     parser.add_argument("records", type=int)
     parser.add_argument("--data", choices=("normal", "lognormal"), default="normal")
     parser.add_argument("--unblocked", action="store_true")
+    parser.add_argument("--scratch", type=Path, help="where the table is for as long as the work takes")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.inside:
         print(json.dumps(mask(asked.inside / "in", asked.inside / "out")))
         return
-    with tempfile.TemporaryDirectory() as temporary:
+    if asked.scratch:
+        asked.scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=asked.scratch) as temporary:
         folder = Path(temporary)
         (folder / "in").mkdir()
         write(folder / "in", 210_000, asked.data)

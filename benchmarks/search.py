@@ -28,17 +28,16 @@ ten minutes.
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import resource
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from kept_rows import commit, keep, kept
 
 import microveil as mv
 from microveil.microdata import Microdata
@@ -114,33 +113,6 @@ def table_of(file: str, folder: Path) -> Microdata:
     return mv.Microdata.of(table, keys=keys[file])
 
 
-def finished(path: Path) -> list[Cell]:
-    """The cells that were finished in earlier sessions."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as lines:
-        kinds = {field.name: {"int": int, "float": float, "str": str}[str(field.type)] for field in fields(Cell)}
-        return [Cell(**{name: kinds[name](value) for name, value in row.items()}) for row in csv.DictReader(lines)]
-
-
-def add(cell: Cell, path: Path) -> None:
-    """One line more, at once."""
-    begins = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as lines:
-        writer = csv.writer(lines, lineterminator="\n")
-        if begins:
-            writer.writerow(asdict(cell))
-        writer.writerow(astuple(cell))
-
-
-def commit() -> str:
-    """The version of the code; with a plus where something is not committed."""
-    shown = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+"], capture_output=True, text=True, check=True, cwd=RESULTS.parent
-    )
-    return shown.stdout.strip()
-
-
 def carried_out(file: str, sampler: str, pipelines: int, seed: int, data: Path, scratch: Path) -> Cell:
     """Run one search by two workers."""
     table, version = table_of(file, data), commit()
@@ -214,11 +186,11 @@ def main() -> None:
     if not asked.table:
         for file, sampler, tries, seed in wanted(asked.only, asked.samplers.split(","), asked.seeds):
             pipelines = asked.pipelines or tries
-            if (file, sampler, pipelines, seed) not in {cell.key for cell in finished(asked.results)}:
+            if (file, sampler, pipelines, seed) not in {cell.key for cell in kept(Cell, asked.results)}:
                 cell = carried_out(file, sampler, pipelines, seed, asked.data, asked.scratch)
-                add(cell, asked.results)
+                keep(cell, asked.results)
                 print(cell, flush=True)
-    print_table(finished(asked.results))
+    print_table(kept(Cell, asked.results))
 
 
 if __name__ == "__main__":

@@ -176,14 +176,15 @@ def test_a_study_and_a_search_on_spark_find_what_processes_find(spark: Any, tmp_
 
 
 class KillingEngine(SparkEngine):
-    """Kills the worker that is at a part for the first time, with all of its processes."""
+    """Kills the worker that is at a part in some pass for the first time, with all of its processes."""
 
-    def __init__(self, session: Any, marker: Path) -> None:
+    def __init__(self, session: Any, marker: Path, label: str, passes: int) -> None:
         super().__init__(session)
-        self.marker = marker
+        self.marker, self.label, self.passes = marker, label, passes
 
     def map(self, work: Callable[[int], Any], parts: int, progress: Any, label: str) -> list[Any]:
-        marker, deadly = self.marker, label == "noise"
+        self.passes -= label == self.label
+        marker, deadly = self.marker, label == self.label and self.passes == 0
 
         def worker_of(process: int) -> int:  # in here, because it goes to the worker with the function below
             while b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{process}/cmdline").read_bytes():
@@ -201,14 +202,15 @@ class KillingEngine(SparkEngine):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the worker in /proc")
+@pytest.mark.parametrize(("label", "passes"), [("noise", 1), ("rank-swapping", 3)], ids=["noise", "while sorting"])
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
-    spark: Any, people: mv.Microdata, folder: Path, tmp_path: Path
+    label: str, passes: int, spark: Any, people: mv.Microdata, folder: Path, tmp_path: Path
 ) -> None:
     from dataclasses import replace
 
-    plan = mv.Plan(PLANS["noise"], seed=SEED)
+    plan = mv.Plan((mv.Step(label, {}, NUMBERS[1:]),), seed=SEED)
     large = mv.open(folder, "spark", people.schema, session=spark)
-    killing = replace(large, engine=KillingEngine(spark, tmp_path / "killed"))
+    killing = replace(large, engine=KillingEngine(spark, tmp_path / "killed", label, passes))
     killing.protect(plan, tmp_path / "out")
     assert (tmp_path / "killed").exists()
     assert_same_cells(mv.protect(people, plan), tmp_path / "out")

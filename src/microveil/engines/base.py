@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_WAITING = 64  # parts whose results wait to be added up
 COUNT = "records of this combination"  # the column of a table of combinations that says how many there are
 
 
@@ -29,6 +28,7 @@ class Engine(ABC):
     """Who does the work. One that was opened is closed when it is no longer needed."""
 
     name: str
+    waiting: int = 64  # parts whose results wait to be added up
 
     @abstractmethod
     def map(self, work: Callable[[int], Result], parts: int, progress: Progress, label: str) -> list[Result]:
@@ -44,8 +44,8 @@ class Engine(ABC):
     def added(self, work: Callable[[int], Sum], parts: int, progress: Progress, label: str) -> Sum:
         """What is found of all parts, added up; so many at a time that what waits to be added does not fill memory."""
         total: Sum | None = None
-        for first in range(0, parts, _WAITING):
-            some = min(_WAITING, parts - first)
+        for first in range(0, parts, self.waiting):
+            some = min(self.waiting, parts - first)
             stretch = Part(progress, first / parts, (first + some) / parts)
             found = reduce(add, self.map(partial(_later, work, first), some, stretch, label))
             total = found if total is None else total + found

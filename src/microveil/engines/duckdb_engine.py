@@ -32,6 +32,7 @@ class DuckDBEngine(Engine):
             import duckdb
         except ImportError:
             raise ParameterError("the engine duckdb is an extra: pip install 'microveil[duckdb]'") from None
+        self.waiting = 4 * threads()
         self._held = ExitStack()
         spill = self._held.enter_context(temporary_folder())
         self._connection: Any = duckdb.connect(

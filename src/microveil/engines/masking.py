@@ -1,5 +1,5 @@
-"""The ways in which methods work over records, each done once for all methods: record by record, combination by
-combination, and attribute by attribute in the order of its values.
+"""The ways in which methods work over records, each done once for all methods: here record by record and combination
+by combination; what goes by the order of values and what goes by neighbours have modules of their own.
 
 What is done to a part is the method's own work, the same that it does to a table in memory.
 """
@@ -73,7 +73,8 @@ class _OfPart(NamedTuple):
 
 def carried_out(job: Job) -> Done:
     """Mask a stored table; a method that has to see all records at once is refused."""
-    from microveil.engines.in_blocks import in_blocks  # which needs what is here
+    from microveil.engines.in_blocks import in_blocks  # which need what is here
+    from microveil.engines.in_order import in_order
 
     ways: dict[str, Callable[[Job], Done]] = {
         "per record": per_record,
@@ -130,33 +131,6 @@ def _described(of_parts: Sequence[Sequence[Attribute]]) -> dict[str, Attribute]:
         codes = tuple(dict.fromkeys((*before.missing_codes, *attribute.missing_codes)))
         found[attribute.name] = attribute.changed(missing_codes=codes)
     return found
-
-
-def in_order(job: Job) -> Done:
-    """Every attribute by itself, all of its values at once."""
-    table, folder, method, streams = job.table, job.folder, job.method, job.streams
-    others = tuple(name for name in job.columns if name not in job.attributes)
-    attributes, whole = job.attributes, job.schema
-
-    def of_attribute(number: int) -> _OfPart:
-        name = attributes[number]
-        names = (name, *others)
-        data = Microdata(open_frame(pa.table({one: table.column(one) for one in names})), whole.select(names))
-        masked = method._mask(data, (name,), streams, silent)
-        column = masked.columns[name]
-        own = folder / f"{number:06d}"
-        own.mkdir(exist_ok=True)
-        write_in_parts(own, table, {name: column})
-        return _OfPart({name: column.type}, masked.attributes, masked.notes, len(data))
-
-    done = job.engine.each(of_attribute, len(attributes), job.progress, method.name)
-    for number, made in enumerate(done):
-        table = table.with_newer(folder / f"{number:06d}", made.types)
-    return Done(
-        table,
-        tuple(attribute for made in done for attribute in made.attributes),
-        added_up([made.notes for made in done]),
-    )
 
 
 def write_in_parts(folder: Path, table: StoredTable, columns: Mapping[str, pa.Array]) -> None:
@@ -219,7 +193,7 @@ def per_combination(job: Job) -> Done:
         first, last = np.searchsorted(places, [within.start, within.stop])
         at = pa.array(places[first:last] - within.start)
         cells = table.read(number, attributes)
-        made = {n: _replaced(cells[n].cast(types[n], safe=False), at, changed[n][first:last]) for n in attributes}
+        made = {n: replaced_cells(cells[n].cast(types[n], safe=False), at, changed[n][first:last]) for n in attributes}
         write_part(folder, number, pa.table(made))
 
     types = {name: masked.columns[name].type for name in attributes}
@@ -240,7 +214,7 @@ def _cells_of_rare(masked: Masked, data: Microdata, rare: int) -> dict[str, pa.A
     return {name: column.slice(0, rare) for name, column in masked.columns.items()}
 
 
-def _replaced(column: pa.ChunkedArray, at: pa.Array, cells: pa.Array) -> pa.Array:
+def replaced_cells(column: pa.ChunkedArray, at: pa.Array, cells: pa.Array) -> pa.Array:
     """A column with other cells at some places."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not len(at):

@@ -6,8 +6,7 @@ What was found can be sent to workers. They ask what the first part was asked, s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
-from operator import add
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,24 @@ from microveil.microdata import Microdata, Schema
 from microveil.microdata.facts import Counted, Facts, Part, next_beyond
 from microveil.microdata.frames import open_frame
 from microveil.microdata.schema import Category
+from microveil.microdata.tables import Sum
 from microveil.numerics.statistics.moment_sums import MomentSums
 from microveil.progress import silent
 from microveil.typing import FloatArray, IntArray
 
 _CELLS = 2**16  # of the histogram that narrows down where a value of some rank lies
 _AT_HAND = 5_000_000  # distinct values that are put in order at a time
+
+
+@dataclass(frozen=True)
+class _Combinations:
+    """How many records of some parts have each combination."""
+
+    table: pa.Table
+    names: tuple[str, ...]
+
+    def __add__(self, other: _Combinations) -> _Combinations:
+        return _Combinations(combined([self.table, other.table], self.names), self.names)
 
 
 class KnownFacts(Facts):
@@ -97,22 +108,29 @@ class StoredFacts(KnownFacts):
         return self._found[question]
 
     def _over_parts(self, names: Sequence[str], work: Callable[[Microdata], Any], label: str) -> list[Any]:
+        return self._engine.map(self._of_part(names, work), len(self._table.pieces), silent, label)
+
+    def _added(self, names: Sequence[str], work: Callable[[Microdata], Sum], label: str) -> Sum:
+        found: Sum = self._engine.added(self._of_part(names, work), len(self._table.pieces), silent, label)
+        return found
+
+    def _of_part(self, names: Sequence[str], work: Callable[[Microdata], Any]) -> Callable[[int], Any]:
         table, schema, facts = self._table, self._schema.select(names), KnownFacts(self.records, self._schema, {})
 
         def of_part(part: int) -> Any:
             return work(table.part(part, schema, facts))
 
-        return self._engine.map(of_part, len(table.pieces), silent, label)
+        return of_part
 
     def _find_counted(self, names: Sequence[str]) -> pa.Table:
         found = self._engine.counted(self._table, names)
         if found is None:
             table = self._table
 
-            def of_part(part: int) -> pa.Table:
-                return combinations_of_part(table.read(part, names), names)
+            def of_part(part: int) -> _Combinations:
+                return _Combinations(combinations_of_part(table.read(part, names), names), tuple(names))
 
-            found = combined(self._engine.map(of_part, len(table.pieces), silent, "counting combinations"), names)
+            found = self._engine.added(of_part, len(table.pieces), silent, "counting combinations").table
         return found.sort_by([(name, "ascending") for name in names])
 
     def _find_occurring(self, name: str) -> list[Category]:
@@ -125,8 +143,7 @@ class StoredFacts(KnownFacts):
         def of_part(part: Microdata) -> MomentSums:
             return MomentSums.of(part.matrix(names))
 
-        found: MomentSums = reduce(add, self._over_parts(names, of_part, "moments"))
-        return found
+        return self._added(names, of_part, "moments")
 
     def _find_next_value(self, name: str, value: float, up: bool) -> float | None:
         def of_part(part: Microdata) -> float | None:
@@ -162,8 +179,7 @@ class StoredFacts(KnownFacts):
             cells = np.minimum(np.searchsorted(edges, values, side="right") - 1, max(0, len(edges) - 2))
             return np.bincount(cells, minlength=max(1, len(edges) - 1)).astype(np.int64)
 
-        found: IntArray = reduce(add, self._over_parts([name], of_part, "histogram"))
-        return found
+        return self._added([name], of_part, "histogram")
 
     def _within(self, name: str, low: float, high: float, rank: int, *, last: bool) -> float:
         def of_part(part: Microdata) -> tuple[FloatArray, IntArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -628,7 +628,7 @@ def both_as_microdata(one: Any, other: Any) -> tuple[Microdata, Microdata]:
     return made[0], made[1]
 
 
-def check_records(data: Microdata, at_least: int, why: str) -> None:
+def check_records(data: Sized, at_least: int, why: str) -> None:
     """Refuse a table that is too short for what is asked."""
     if len(data) < at_least:
         raise TooFewRecordsError(len(data), at_least, why)

@@ -26,3 +26,8 @@ UFrom = Literal["rest", "all", "estimated"]
 MomentKind = Literal["central", "raw"]
 # what a regression forecasts from: the values before, or the time
 Basis = Literal["lag", "time"]
+
+
+def is_known_by_place(remainder: Remainder) -> bool:
+    """Whether the group that takes the values left over is known from the number of values alone."""
+    return remainder in ("last", "median", "middle")

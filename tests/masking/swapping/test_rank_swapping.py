@@ -19,7 +19,7 @@ from microveil.masking.plan import Plan
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.masking.swapping.rank_swapping_buckets import RankSwappingBuckets
 from microveil.masking.swapping.rank_swapping_distribution import RankSwappingDistribution
-from microveil.masking.swapping.ranks import Unit, _ascending, _shares, _smoothed, ranks
+from microveil.masking.swapping.ranks import Unit, _shares, _smoothed, ascending, ranks
 from microveil.microdata import Microdata, datasets
 from microveil.numerics.perturbing.swapping import is_valid_rank_swap
 from microveil.protection import protect
@@ -336,10 +336,12 @@ def test_the_mean_over_neighbours_is_cut_off_at_the_ends() -> None:
 
 def test_equal_keys_come_as_they_stand_or_as_drawn_and_others_in_their_order() -> None:
     keys = np.array([3.0, 1.0, 3.0, 2.0, 1.0, 1.0])
-    assert _ascending(keys, "stable", np.random.default_rng(1)).tolist() == [1, 4, 5, 3, 0, 2]
-    orders = [tuple(_ascending(keys, "random", np.random.default_rng(seed)).tolist()) for seed in range(200)]
+    assert ascending(keys, None).tolist() == [1, 4, 5, 3, 0, 2]
+    draws = [np.random.default_rng(seed).random(6) for seed in range(200)]
+    orders = [tuple(ascending(keys, drawn).tolist()) for drawn in draws]
     for order in orders:
         assert keys[list(order)].tolist() == [1.0, 1.0, 1.0, 2.0, 3.0, 3.0]
     assert len(set(orders)) == 12  # all orders of three and of two
     distinct = np.array([5.0, 2.0, 9.0])
-    assert _ascending(distinct, "random", np.random.default_rng(1)).tolist() == [1, 0, 2]
+    assert ascending(distinct, np.random.default_rng(1).random(3)).tolist() == [1, 0, 2]
+    assert ascending(np.zeros(3), np.array([0.5, 0.9, 0.1])).tolist() == [2, 0, 1]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 import numpy as np
 
 from microveil.masking.microaggregation.classification import Traits
-from microveil.masking.microaggregation.individual_ranking import OneByOne
-from microveil.numerics.choices import Direction, Remainder
+from microveil.masking.microaggregation.individual_ranking import CutInOrder
+from microveil.numerics.choices import Direction, Remainder, is_known_by_place
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
 
 @parameterised
-class Fixed(OneByOne):
+class Fixed(CutInOrder):
     """The values of each attribute in order, cut into groups of k; one group also takes the n mod k left over.
 
     That group is the last one, the one that holds the most frequent value or the median, the middle one, or the one
@@ -43,3 +44,16 @@ class Fixed(OneByOne):
         from microveil.numerics.grouping.univariate import fixed_groups
 
         return fixed_groups(values, self.k, self.remainder, self.direction)
+
+    @property
+    def descends(self) -> bool:
+        return self.direction == "descending"
+
+    @property
+    def _is_cut_in_order(self) -> bool:
+        return self.direction != "auto" and is_known_by_place(self.remainder)
+
+    def starts_in_order(self, ordered: Iterable[FloatArray], count: int, progress: Progress) -> IntArray:
+        from microveil.numerics.grouping.univariate import starts_of_fixed
+
+        return starts_of_fixed(count, self.k, self.remainder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -10,12 +11,17 @@ import numpy as np
 from microveil.masking.base import OverRecords
 from microveil.masking.microaggregation.base import Microaggregation, Records
 from microveil.masking.microaggregation.classification import Traits
+from microveil.masking.partition import Partition
 from microveil.masking.preparation import OneAttributeAtATime, Preparation
+from microveil.masking.publishing.aggregate import Aggregate
+from microveil.masking.publishing.publishing import Published
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, ranges
-from microveil.numerics.choices import Remainder
+from microveil.microdata import Microdata
+from microveil.numerics.choices import Remainder, is_known_by_place
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
 
 
@@ -24,13 +30,16 @@ def own_values(records: Records, position: int = 0) -> FloatArray:
 
     In one dimension no scale changes what is near, but the rounding of a scale breaks ties; so none is used.
     """
-    data, name = records.data, records.attributes[position]
-    if data[name].kind == "numeric":
-        values = data.numbers(name).values
-    else:
-        values = np.where(data.missing_states(name) > 0, np.nan, data.categories(name).codes)
+    values = values_in_file(records.data, records.attributes[position])
     mean = Scaling.of(values[:, None]).mean[0]
     return np.asarray(np.where(np.isnan(values), mean, values)[records.rows])
+
+
+def values_in_file(data: Microdata, name: str) -> FloatArray:
+    """The same with NaN where a cell is missing."""
+    if data[name].kind == "numeric":
+        return data.numbers(name).values
+    return np.where(data.missing_states(name) > 0, np.nan, data.categories(name).codes)
 
 
 @parameterised
@@ -56,7 +65,39 @@ class OneByOne(Microaggregation):
 
 
 @parameterised
-class IndividualRanking(OneByOne):
+class CutInOrder(OneByOne):
+    """A method whose groups are found while the values come by in their order, so that a column that is longer than
+    memory can be masked range by range."""
+
+    @property
+    def works_by_ranges(self) -> bool:
+        """Whether nothing but the order of the values is looked at, with the parameters as they are."""
+        publishing, preparation = self.publishing, self.preparation
+        publishes = isinstance(publishing, Aggregate) and not publishing.draws and not publishing.weighted
+        is_whole = self.polish == 0 and not preparation.strata and preparation.chunk is None
+        return publishes and is_whole and self._is_cut_in_order
+
+    @property
+    def descends(self) -> bool:
+        """Whether the values come from the greatest to the least."""
+        return False
+
+    @property
+    @abstractmethod
+    def _is_cut_in_order(self) -> bool:
+        """Whether `starts_in_order` finds the groups, with the parameters as they are."""
+
+    @abstractmethod
+    def starts_in_order(self, ordered: Iterable[FloatArray], count: int, progress: Progress) -> IntArray:
+        """Where groups start among so many values, at least 2k, which come in their order, some after the other."""
+
+    def published(self, data: Microdata, name: str, partition: Partition, streams: Streams) -> Published:
+        """What groups of an attribute publish."""
+        return self.publishing.of_groups(data, (name,), partition, self._fewest(), streams, self.name)
+
+
+@parameterised
+class IndividualRanking(CutInOrder):
     """Each attribute is put in order and grouped by itself, so no two attributes share a partition.
 
     Ordered categories are ranked by their domain, and their groups publish the median category. Little is lost, even on
@@ -87,3 +128,15 @@ class IndividualRanking(OneByOne):
         if self.partition == "fixed":
             return fixed_groups(values, self.k, self.remainder)
         return optimal_groups(values, self.k, None, progress, f"{self.name}: shortest path")
+
+    @property
+    def _is_cut_in_order(self) -> bool:
+        return self.partition == "optimal" or is_known_by_place(self.remainder)
+
+    def starts_in_order(self, ordered: Iterable[FloatArray], count: int, progress: Progress) -> IntArray:
+        from microveil.numerics.grouping.univariate import optimal_starts, starts_of_fixed
+
+        if self.partition == "fixed":
+            return starts_of_fixed(count, self.k, self.remainder)
+        rows = (values[:, None] for values in ordered)
+        return optimal_starts(rows, count, self.k, progress, f"{self.name}: shortest path")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -60,8 +61,8 @@ class RankSwapping(SwapByRank):
     def reach(self, values: int) -> Reach:
         return Reach(self.window(values), self.mark)
 
-    def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
-        from microveil.numerics.perturbing.swapping import swap_partners, swap_repeatedly
+    def exchanges(self, values: int, rng: np.random.Generator) -> Iterator[IntArray]:
+        from microveil.numerics.perturbing.swapping import holdings_by_range, partners_by_range
 
-        swap = swap_partners if self.mark else swap_repeatedly
-        return swap(self.window(values), rng.random(values))
+        swap = partners_by_range if self.mark else holdings_by_range
+        return swap(self.window(values), values, lambda ranks: rng.random(len(ranks)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any, ClassVar, Literal, cast
 
@@ -77,12 +77,12 @@ class RankSwappingBuckets(SwapByRank):
         buckets = max(1, min(self.buckets, values // 2))
         return Reach(2 * ceil(values / buckets), False)
 
-    def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
+    def exchanges(self, values: int, rng: np.random.Generator) -> Iterator[IntArray]:
         from microveil.numerics.perturbing.swapping import swap_between_buckets
 
         if values < 2:
-            return np.arange(values)
+            return iter([np.arange(values)])
         count = min(self.buckets, values // 2)
         starts = np.arange(count + 1) * values // count
         shares = bucket_shares(self._weights, count)
-        return swap_between_buckets(starts, shares, not self.renormalise, self.taken == "bucket", False, rng)
+        return iter([swap_between_buckets(starts, shares, not self.renormalise, self.taken == "bucket", False, rng)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any, ClassVar, Literal, cast
 
@@ -92,12 +92,14 @@ class RankSwappingDistribution(SwapByRank):
     def reach(self, values: int) -> Reach:
         return Reach(ceil(ranks(self.p, self.unit, values)) if values else 0, False)
 
-    def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
+    def exchanges(self, values: int, rng: np.random.Generator) -> Iterator[IntArray]:
         from microveil.numerics.perturbing.swapping import swap_between_buckets
 
         reach = ranks(self.p, self.unit, values)
         if reach == 0 or values < 2:
-            return np.arange(values)
-        shares = shift_weights(self._weights, reach, values)
-        # every rank is a bucket of its own
-        return swap_between_buckets(np.arange(values + 1), shares, False, False, self.fallback == "nearest", rng)
+            return iter([np.arange(values)])
+        nearest = self.fallback == "nearest"
+        starts = np.arange(values + 1, dtype=np.int32)  # every rank is a bucket of its own
+        return iter(
+            [swap_between_buckets(starts, shift_weights(self._weights, reach, values), False, False, nearest, rng)]
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -79,14 +79,19 @@ class SwapByRank(Method):
         """How far one of so many values moves, for all that an intruder who knows the method can tell."""
 
     @abstractmethod
+    def exchanges(self, values: int, rng: np.random.Generator) -> Iterator[IntArray]:
+        """For so many values in ascending order: from which rank each rank receives its value, some ranks after the
+        other."""
+
     def _exchange(self, values: int, rng: np.random.Generator) -> IntArray:
-        """For so many values in ascending order: from which rank each rank receives its value."""
+        """The same for all ranks at once."""
+        return np.concatenate([np.zeros(0, dtype=np.int64), *self.exchanges(values, rng)])
 
     def likelihood(
         self, data: Microdata, attributes: tuple[str, ...], streams: Streams
     ) -> Mapping[tuple[str, ...], Statement]:
         """How far values of each attribute move in rank, as exchanges of as many with other random numbers show."""
-        counts = {name: len(_sort_keys(data, name, self.name)[1]) for name in attributes}
+        counts = {name: len(sort_keys(data, name, self.name)[1]) for name in attributes}
         shifts = {count: self._shift(count, streams) for count in dict.fromkeys(counts.values())}
         return {(name,): shifts[count] for name, count in counts.items()}
 
@@ -102,8 +107,9 @@ class SwapByRank(Method):
         columns = {}
         for name in reported(attributes, progress, self.name):
             rng = streams.generator(name)
-            keys, present = _sort_keys(data, name, self.name)
-            order = present[_ascending(keys[present], self.ties, rng)]
+            keys, present = sort_keys(data, name, self.name)
+            drawn = rng.random(len(present)) if self.ties == "random" else None
+            order = present[ascending(keys[present], drawn)]
             receives = np.arange(len(data))
             receives[order] = order[self._exchange(len(order), rng)]
             columns[name] = data.reordered_column(name, receives)
@@ -130,11 +136,10 @@ def _smoothed(counts: FloatArray, width: int) -> FloatArray:
     return np.asarray((sums[high] - sums[low]) / (high - low))
 
 
-def _ascending(keys: Keys, ties: Ties, rng: np.random.Generator) -> IntArray:
-    """The order of the keys, equal ones as they stand or as drawn."""
+def ascending(keys: Keys, drawn: FloatArray | None) -> IntArray:
+    """The order of the keys; equal ones by the numbers drawn for them, or as they stand."""
     order = np.argsort(keys, kind="stable")
-    if ties == "random":
-        drawn = rng.random(len(keys))
+    if drawn is not None:
         arranged = keys[order]
         differs = np.concatenate([[True], arranged[1:] != arranged[:-1], [True]])
         tied = np.flatnonzero(~(differs[:-1] & differs[1:]))  # mostly far fewer than all
@@ -143,7 +148,7 @@ def _ascending(keys: Keys, ties: Ties, rng: np.random.Generator) -> IntArray:
     return order
 
 
-def _sort_keys(data: Microdata, name: str, method: str) -> tuple[Keys, IntArray]:
+def sort_keys(data: Microdata, name: str, method: str) -> tuple[Keys, IntArray]:
     """What the records are sorted by, and which of them have a value."""
     attribute = data[name]
     if attribute.kind == "numeric":

@@ -10,6 +10,7 @@ from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.typing import FloatArray, IntArray, ShortArray
 
 _FEW_ROWS = 8000  # of which all pairs are compared sooner than patterns are joined
+_BITS = 62  # of a whole number into which codes are packed
 _MANY_PATTERNS = 16  # of which every two would be joined
 
 
@@ -23,16 +24,62 @@ def agree(one: IntArray, other: IntArray) -> bool:
 
 
 @kernel
+def bit_fields(highest: IntArray) -> IntArray:
+    """Where the codes of each column stand when rows are packed into few whole numbers: in which number, from which
+    bit on, and the bits of the largest code there."""
+    fields = np.zeros((len(highest), 3), dtype=np.int64)
+    word, used = 0, 0
+    for j in range(len(highest)):
+        bits = 1
+        while (highest[j] >> bits) > 0:
+            bits += 1
+        if used + bits > _BITS:
+            word, used = word + 1, 0
+        fields[j, 0], fields[j, 1], fields[j, 2] = word, used, (1 << bits) - 1
+        used += bits
+    return fields
+
+
+@kernel
+def pack(row: IntArray, fields: IntArray, key: IntArray, known: IntArray) -> None:
+    """Pack the codes of a row, and which bits of them are known, so that two rows are compared at once."""
+    key[:] = 0
+    known[:] = 0
+    for j in range(len(row)):
+        if row[j] >= 0:
+            key[fields[j, 0]] |= row[j] << fields[j, 1]
+            known[fields[j, 0]] |= fields[j, 2] << fields[j, 1]
+
+
+@kernel
+def packed_agree(keys: IntArray, known: IntArray, one: int, other: int) -> bool:
+    """Whether two packed rows are equal wherever both are known."""
+    for word in range(keys.shape[1]):
+        if (keys[one, word] ^ keys[other, word]) & known[one, word] & known[other, word]:
+            return False
+    return True
+
+
+@kernel
 def sums_by_pairs(codes: IntArray, masses: FloatArray, records: int) -> FloatArray:
     """The same as `agreeing_sums` by comparing rows one by one; among the first records there may be equal ones."""
     sums = masses.copy()
+    highest = np.zeros(codes.shape[1], dtype=np.int64)
+    for one in range(len(codes)):
+        for j in range(codes.shape[1]):
+            highest[j] = max(highest[j], codes[one, j])
+    fields = bit_fields(highest)
+    keys = np.empty((len(codes), fields[-1, 0] + 1 if len(fields) else 1), dtype=np.int64)
+    known = np.empty_like(keys)
+    for one in range(len(codes)):
+        pack(codes[one], fields, keys[one], known[one])
     may = np.arange(len(codes)) < records
     for one in range(records, len(codes)):
         may[one] = np.min(codes[one]) < 0  # other rows are distinct and agree with none of their like
     for one in range(len(codes)):
         if may[one]:
             for other in range(len(codes)):
-                if (other < one or not may[other]) and agree(codes[one], codes[other]):
+                if (other < one or not may[other]) and packed_agree(keys, known, one, other):
                     sums[one] += masses[other]
                     sums[other] += masses[one]
     return sums

@@ -17,7 +17,7 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.counting.distinct_rows import number_rows
-from microveil.numerics.counting.equivalence_classes import agree, sums_by_pairs
+from microveil.numerics.counting.equivalence_classes import agree, bit_fields, pack, packed_agree, sums_by_pairs
 from microveil.progress import Progress, silent
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -411,33 +411,47 @@ def _only_difference(one: IntArray, other: IntArray) -> int:
 def _take_back(codes: IntArray, before: IntArray, masses: FloatArray, order: IntArray, dearest: IntArray) -> None:
     """Give rows of `codes`, as far as they stand in `before`, their codes again where everything stays at 1 or more."""
     have = sums_by_pairs(codes, masses, len(before))
-    trial = np.empty(codes.shape[1], dtype=codes.dtype)
-    agreeing = np.empty(len(codes), dtype=np.int64)  # the others that agree with a row: with a cell more, only some do
+    units, width = codes.shape
+    highest = np.zeros(width, dtype=np.int64)
+    for j in range(width):
+        highest[j] = max(np.max(codes[:, j]), np.max(before[:, j])) if len(before) else 0
+    fields = bit_fields(highest)
+    keys = np.empty((units + 1, fields[-1, 0] + 1), dtype=np.int64)  # packed rows, and last the one that is tried
+    known = np.empty_like(keys)
+    for one in range(units):
+        pack(codes[one], fields, keys[one], known[one])
+    trial = np.empty(width, dtype=codes.dtype)
+    agreeing = np.empty(units, dtype=np.int64)  # the others that agree with a row: with a cell more, only some do
     for one in order:
         count = 0
-        for other in range(len(codes)):
-            if other != one and agree(codes[one], codes[other]):
+        for other in range(units):
+            if other != one and packed_agree(keys, known, one, other):
                 agreeing[count] = other
                 count += 1
         trial[:] = before[one]
-        if _try(codes, have, masses, one, trial, agreeing[:count]) >= 0:
+        pack(trial, fields, keys[units], known[units])
+        if _try(keys, known, have, masses, one, agreeing[:count]) >= 0:
+            codes[one] = trial
             continue
         for j in dearest:
             if codes[one, j] < 0 and before[one, j] >= 0:
                 trial[:] = codes[one]
                 trial[j] = before[one, j]
-                left = _try(codes, have, masses, one, trial, agreeing[:count])
-                count = left if left >= 0 else count
+                pack(trial, fields, keys[units], known[units])
+                left = _try(keys, known, have, masses, one, agreeing[:count])
+                if left >= 0:
+                    codes[one] = trial
+                    count = left
 
 
 @kernel
-def _try(codes: IntArray, have: FloatArray, masses: FloatArray, one: int, trial: IntArray, agreeing: IntArray) -> int:
-    """Show a row's trial if everything stays at 1 or more: how many agree with it then, which stand first in
-    `agreeing`, or -1 where it is not shown."""
-    measures = masses.shape[1]
+def _try(keys: IntArray, known: IntArray, have: FloatArray, masses: FloatArray, one: int, agreeing: IntArray) -> int:
+    """Show a row's trial, the last of the packed rows, if everything stays at 1 or more: how many agree with it then,
+    which stand first in `agreeing`, or -1 where it is not shown."""
+    measures, trial = masses.shape[1], len(keys) - 1
     own = masses[one].copy()
     for other in agreeing:
-        if agree(trial, codes[other]):
+        if packed_agree(keys, known, trial, other):
             own += masses[other]
         else:
             for c in range(measures):
@@ -448,11 +462,11 @@ def _try(codes: IntArray, have: FloatArray, masses: FloatArray, one: int, trial:
             return -1
     left = 0
     for other in agreeing:
-        if agree(trial, codes[other]):
+        if packed_agree(keys, known, trial, other):
             agreeing[left] = other
             left += 1
         else:
             have[other] -= masses[one]
     have[one] = own
-    codes[one] = trial
+    keys[one], known[one] = keys[trial], known[trial]
     return left

@@ -86,13 +86,22 @@ def pooled(groups: list[IntArray], least: int) -> list[IntArray]:
     >>> [g.tolist() for g in pooled([np.array([0, 1]), np.array([2]), np.array([3, 4, 5])], 2)]
     [[0, 1], [2, 3, 4, 5]]
     """
-    large = [rows for rows in groups if len(rows) >= least]
-    small = [rows for rows in groups if len(rows) < least]
+    joined = which_pooled([len(rows) for rows in groups], least)
+    return [groups[g[0]] if len(g) == 1 else np.sort(np.concatenate([groups[one] for one in g])) for g in joined]
+
+
+def which_pooled(sizes: Sequence[int], least: int) -> list[list[int]]:
+    """The same by the sizes of the groups: the numbers of those that are one in the end.
+
+    >>> which_pooled([2, 1, 3], 2)
+    [[0], [2, 1]]
+    """
+    large = [[group] for group, size in enumerate(sizes) if size >= least]
+    small = [group for group, size in enumerate(sizes) if size < least]
     if not small:
         return large
-    pool = np.sort(np.concatenate(small))
-    if len(pool) >= least or not large:
-        return [*large, pool]
-    largest = max(range(len(large)), key=lambda g: len(large[g]))
-    large[largest] = np.sort(np.concatenate([large[largest], pool]))
+    if sum(sizes[group] for group in small) >= least or not large:
+        return [*large, small]
+    largest = max(range(len(large)), key=lambda g: sizes[large[g][0]])
+    large[largest] += small
     return large

@@ -6,14 +6,15 @@ then the list of positions at which a group starts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from microveil.numerics.choices import Direction, Fitness, Remainder
+from microveil.numerics.choices import Direction, Fitness, Remainder, is_known_by_place
 from microveil.numerics.core.compiled import kernel
 from microveil.progress import Progress, silent
-from microveil.typing import BoolArray, FloatArray, IntArray
+from microveil.typing import BoolArray, FloatArray, IntArray, ShortArray
 
 _STEPS_PER_CALL = 20_000_000
 
@@ -62,29 +63,43 @@ def _is_descending(values: FloatArray, direction: Direction) -> bool:
 
 def fixed_starts(values: FloatArray, order: IntArray, k: int, remainder: Remainder) -> IntArray:
     """Where the groups of k start in an order of the values; the enlarged group shifts those behind it."""
-    groups, left_over = divmod(len(values), k)
-    if groups <= 1:
+    if len(values) < 2 * k:
         return np.zeros(1, dtype=np.int64)
+    return _starts(len(values), k, _enlarged_group(values, order, k, remainder) if len(values) % k else 0)
+
+
+def starts_of_fixed(count: int, k: int, remainder: Remainder) -> IntArray:
+    """The same for at least 2k values, of which no more than their number need be known.
+
+    >>> starts_of_fixed(8, 3, "last").tolist()
+    [0, 3]
+    """
+    return _starts(count, k, _enlarged_by_place(count, k, remainder))
+
+
+def _starts(count: int, k: int, enlarged: int) -> IntArray:
+    groups, left_over = divmod(count, k)
     starts = np.arange(groups) * k
-    if left_over:
-        starts[_enlarged_group(values, order, k, remainder) + 1 :] += left_over
+    starts[enlarged + 1 :] += left_over
     return starts
 
 
-def _enlarged_group(values: FloatArray, order: IntArray, k: int, remainder: Remainder) -> int:
-    groups = len(values) // k
+def _enlarged_by_place(count: int, k: int, remainder: Remainder) -> int:
+    groups = count // k
     if remainder == "last":
         return groups - 1
-    if remainder == "middle":
-        return groups // 2
+    return groups // 2 if remainder == "middle" else min((count - 1) // 2 // k, groups - 1)
+
+
+def _enlarged_group(values: FloatArray, order: IntArray, k: int, remainder: Remainder) -> int:
+    if is_known_by_place(remainder):
+        return _enlarged_by_place(len(values), k, remainder)
     if remainder == "best":
         return _cheapest_to_enlarge(values[order], k)
-    position = (len(values) - 1) // 2
-    if remainder == "mode":
-        common = modal_value(values)
-        if common is not None:
-            position = int(np.argmax(values[order] == common))
-    return min(position // k, groups - 1)
+    common = modal_value(values)
+    if common is None:
+        return _enlarged_by_place(len(values), k, "median")
+    return min(int(np.argmax(values[order] == common)) // k, len(values) // k - 1)
 
 
 def modal_value(values: FloatArray) -> float | None:
@@ -130,21 +145,34 @@ def optimal_groups(
     [0, 0, 0, 1, 1, 2, 2]
     """
     order = np.argsort(score, kind="stable")
-    ordered = np.ascontiguousarray((score[:, None] if rows is None else rows)[order])
-    n, d = ordered.shape
-    best = np.full(n + 1, np.inf)
-    best[0] = 0.0
-    last = np.zeros(n + 1, dtype=np.int64)
-    stride = max(1, _STEPS_PER_CALL // (2 * k * d))
-    for end in range(1, n + 1, stride):
-        _extend_paths(ordered, k, best, last, end, min(end + stride, n + 1))
-        progress(min(end + stride, n) / n, label)
-    return labels_in_order(order, _path(last, n))
+    rows = score[:, None] if rows is None else rows
+    stride = max(1, _STEPS_PER_CALL // (2 * k * rows.shape[1]))
+    some = (rows[order[first : first + stride]] for first in range(0, len(order), stride))
+    return labels_in_order(order, optimal_starts(some, len(order), k, progress, label))
+
+
+def optimal_starts(
+    ordered: Iterable[FloatArray], count: int, k: int, progress: Progress = silent, label: str = "grouping"
+) -> IntArray:
+    """Where these groups start among so many rows, which come in their order, some after the other.
+
+    A group has no more than 2k-1 rows, so the rows and paths before these are not looked at again.
+    """
+    last = np.zeros(count + 1, dtype=np.int32)
+    rows, best, done = None, np.zeros(1), 0
+    for more in ordered:
+        kept = min(done, 2 * k - 1)
+        rows = np.ascontiguousarray(more if rows is None else np.concatenate([rows[len(rows) - kept :], more]))
+        best = np.concatenate([best[len(best) - kept - 1 :], np.full(len(more), np.inf)])
+        _extend_paths(rows, k, best, last[done - kept : done + len(more) + 1], kept + 1, len(rows) + 1)
+        done += len(more)
+        progress(done / count, label)
+    return _path(last)
 
 
 @kernel
-def _extend_paths(rows: FloatArray, k: int, best: FloatArray, last: IntArray, start: int, stop: int) -> None:
-    """The cheapest partition of the first `end` rows, for each end, and the size of its last group.
+def _extend_paths(rows: FloatArray, k: int, best: FloatArray, last: ShortArray, start: int, stop: int) -> None:
+    """The cheapest partition of the rows up to each end, and the size of its last group.
 
     Sums are taken relative to the group's own last row: prefix sums over the file would drown the small sums of squares
     of close neighbours in the rounding of the large ones.
@@ -168,14 +196,20 @@ def _extend_paths(rows: FloatArray, k: int, best: FloatArray, last: IntArray, st
                     last[end] = size
 
 
-def _path(last: IntArray, n: int) -> IntArray:
+@kernel
+def _path(last: ShortArray) -> IntArray:
     """Where the groups start, read back from the sizes of the last groups."""
-    starts = []
-    end = n
+    groups, end = 0, last.shape[0] - 1
     while end > 0:
-        end -= int(last[end])
-        starts.append(end)
-    return np.array(starts[::-1], dtype=np.int64)
+        end -= last[end]
+        groups += 1
+    starts = np.empty(groups, dtype=np.int64)
+    end = last.shape[0] - 1
+    while end > 0:
+        end -= last[end]
+        groups -= 1
+        starts[groups] = end
+    return starts
 
 
 # Least width: the sum over the groups of (largest - smallest)
@@ -216,18 +250,18 @@ def least_width_groups(values: FloatArray, k: int) -> IntArray:
     [0, 0, 1, 1, 1]
     """
     order = np.argsort(values, kind="stable")
-    return labels_in_order(order, _path(_widest_cuts(values[order], k), len(values)))
+    return labels_in_order(order, _path(_widest_cuts(values[order], k)))
 
 
 @kernel
-def _widest_cuts(ordered: FloatArray, k: int) -> IntArray:
+def _widest_cuts(ordered: FloatArray, k: int) -> ShortArray:
     """For each end the size of the last group, in the partition whose cuts go through the widest gaps in total.
 
     A cut that gains nothing is still made: the number of groups decides among equals, so none reaches 2k.
     """
     n = ordered.shape[0]
     gained, groups = np.full(n + 1, -np.inf), np.zeros(n + 1, dtype=np.int64)
-    last = np.zeros(n + 1, dtype=np.int64)
+    last = np.zeros(n + 1, dtype=np.int32)
     best_gain, best_groups, best_cut = 0.0, 0, 0
     for end in range(k, n + 1):
         cut = end - k

@@ -1,29 +1,80 @@
 """Exchanging positions of a sorted column.
 
 Positions are taken in ascending order and exchanged at most once, so the partner of a position always lies above it.
-The free positions are counted in a Fenwick tree: a draw among them costs O(log n) whatever the window.
+The free positions are counted in a Fenwick tree: a draw among them costs O(log n) whatever the window. Where no
+exchange goes farther than a window, what is behind a position is settled, so a long column is worked on range by range,
+each with the positions that can be reached from it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.core.ordering import positions_in
-from microveil.typing import FloatArray, IntArray
+from microveil.typing import BoolArray, FloatArray, IntArray, ShortArray
 
+Draw = Callable[[range], FloatArray]  # the random numbers of some consecutive positions
+
+_RANGE = 2**20  # positions that are exchanged at a time, unless the window is wider
 _TRIES = 64  # draws that may hit a full bucket before all those with room are weighed
 
 
-@kernel
 def swap_partners(window: int, draws: FloatArray) -> IntArray:
     """Pair the positions 0..n-1: each free position i with one drawn from the free ones among i+1..i+window."""
-    n = draws.shape[0]
-    partner = np.arange(n)
-    tree, top = _all_free(n)
-    for i in range(n):
-        if partner[i] != i:
+    return _whole(partners_by_range(window, len(draws), lambda positions: draws[positions.start : positions.stop]))
+
+
+def partners_by_range(window: int, count: int, draw: Draw) -> Iterator[IntArray]:
+    """The same for so many positions, some after the other."""
+    moves = np.zeros(0, dtype=np.int64)
+    for positions in _ranges(window, count):
+        reached = min(count, positions.stop + window) - positions.start
+        moves = np.concatenate([moves, np.zeros(reached - len(moves), dtype=np.int64)])
+        _pair(window, draw(positions), moves)
+        yield np.arange(positions.start, positions.stop) + moves[: len(positions)]
+        moves = moves[len(positions) :]
+
+
+def swap_repeatedly(window: int, draws: FloatArray) -> IntArray:
+    """Every position in turn exchanges what it holds with one drawn from i+1..i+window, exchanged before or not.
+
+    Gives what each position holds in the end: it can come from anywhere below.
+    """
+    return _whole(holdings_by_range(window, len(draws), lambda positions: draws[positions.start : positions.stop]))
+
+
+def holdings_by_range(window: int, count: int, draw: Draw) -> Iterator[IntArray]:
+    """The same for so many positions, some after the other."""
+    holds = np.zeros(0, dtype=np.int64)
+    for positions in _ranges(window, count):
+        reached = min(count, positions.stop + window)
+        holds = np.concatenate([holds, np.arange(positions.start + len(holds), reached)])
+        _exchange_in_turn(window, draw(positions), holds)
+        yield holds[: len(positions)]
+        holds = holds[len(positions) :]
+
+
+def _ranges(window: int, count: int) -> Iterator[range]:
+    """Ranges at least as long as the window, so that no more than twice as many positions are at hand."""
+    size = max(_RANGE, window)
+    return (range(first, min(count, first + size)) for first in range(0, count, size))
+
+
+def _whole(ranges: Iterator[IntArray]) -> IntArray:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
+
+
+@kernel
+def _pair(window: int, draws: FloatArray, moves: IntArray) -> None:
+    """Pair the first positions with others: `moves` is by how many positions each is moved, 0 where it is free."""
+    n = moves.shape[0]
+    tree, top = _free_ones(moves == 0)
+    for i in range(draws.shape[0]):
+        if moves[i] != 0:
             continue
         _take(tree, i)  # with it, nothing up to i is free any more
         choices = _free_up_to(tree, min(n - 1, i + window))
@@ -31,30 +82,27 @@ def swap_partners(window: int, draws: FloatArray) -> IntArray:
             continue
         wanted = min(int(draws[i] * choices), choices - 1) + 1
         chosen = _position_of(tree, wanted, top)
-        partner[i], partner[chosen] = chosen, i
+        moves[i], moves[chosen] = chosen - i, i - chosen
         _take(tree, chosen)
-    return partner
 
 
 @kernel
-def swap_repeatedly(window: int, draws: FloatArray) -> IntArray:
-    """Every position in turn exchanges what it holds with one drawn from i+1..i+window, exchanged before or not.
-
-    Gives what each position holds in the end: it can come from anywhere below.
-    """
-    n = draws.shape[0]
-    holds = np.arange(n)
-    for i in range(n - 1):
+def _exchange_in_turn(window: int, draws: FloatArray, holds: IntArray) -> None:
+    n = holds.shape[0]
+    for i in range(draws.shape[0]):
         choices = min(n - 1, i + window) - i
         if choices > 0:
             chosen = i + 1 + min(int(draws[i] * choices), choices - 1)
             holds[i], holds[chosen] = holds[chosen], holds[i]
-    return holds
 
 
-@kernel
 def swap_between_buckets(
-    starts: IntArray, shares: FloatArray, rest_to_last: bool, by_room: bool, nearest: bool, rng: np.random.Generator
+    starts: IntArray | ShortArray,
+    shares: FloatArray,
+    rest_to_last: bool,
+    by_room: bool,
+    nearest: bool,
+    rng: np.random.Generator,
 ) -> IntArray:
     """Pair the positions 0..n-1 of consecutive buckets: each free one with a free one, uniform in a drawn bucket.
 
@@ -64,12 +112,26 @@ def swap_between_buckets(
     position of it were drawn and bucket and position drawn again when that is taken. Where no bucket with a share has
     room, a position takes one of the nearest bucket with room, or stays.
     """
-    buckets, n = starts.shape[0] - 1, starts[-1]
-    partner = np.arange(n)
-    tree, top = _all_free(n)
-    free, following = np.diff(starts), np.arange(buckets + 1)
-    above = np.diff(starts)  # positions of a bucket above the one at hand, free or not
     up_to = np.cumsum(shares)
+    del shares  # a column may be long
+    if not rest_to_last:  # beyond where they no longer grow there is nothing to draw
+        up_to = up_to[: int(np.searchsorted(up_to, up_to[-1])) + 1].copy()
+    partner = _pair_between_buckets(starts.astype(np.int32, copy=False), up_to, rest_to_last, by_room, nearest, rng)
+    return partner.astype(np.int64)
+
+
+@kernel
+def _pair_between_buckets(
+    starts: ShortArray, up_to: FloatArray, rest_to_last: bool, by_room: bool, nearest: bool, rng: np.random.Generator
+) -> ShortArray:
+    buckets, n = starts.shape[0] - 1, starts[-1]
+    partner = np.arange(n).astype(np.int32)
+    tree, top = _free_ones(np.ones(n, dtype=np.bool_))
+    following = np.arange(buckets + 1).astype(np.int32)
+    free, above = np.empty(buckets, dtype=np.int32), np.empty(buckets, dtype=np.int32)
+    for bucket in range(buckets):
+        free[bucket] = starts[bucket + 1] - starts[bucket]
+        above[bucket] = free[bucket]  # positions of a bucket above the one at hand, free or not
     own = 0
     for i in range(n):
         while i >= starts[own + 1]:
@@ -97,17 +159,17 @@ def swap_between_buckets(
 
 @kernel
 def _draw_bucket(
-    free: IntArray,
-    room: IntArray,
-    following: IntArray,
+    free: ShortArray,
+    room: ShortArray,
+    following: ShortArray,
     up_to: FloatArray,
     own: int,
     rest_to_last: bool,
     rng: np.random.Generator,
 ) -> int:
     """A bucket drawn by its share, times that of its room which is free; -1 where none has both."""
-    last = len(free) - 1
-    reach = last - own
+    last, farthest = len(free) - 1, len(up_to) - 1
+    reach = min(last - own, farthest)
     total = 1.0 if rest_to_last else up_to[reach]
     if total > 0.0:
         for _ in range(_TRIES):
@@ -117,10 +179,10 @@ def _draw_bucket(
     weight, chosen = 0.0, -1
     bucket = _with_room(following, own)
     while bucket <= last:
-        below = up_to[bucket - own - 1] if bucket > own else 0.0
+        below = up_to[min(bucket - own - 1, farthest)] if bucket > own else 0.0
         if not rest_to_last and below >= up_to[-1]:
             break  # no share from here on
-        share = total - below if rest_to_last and bucket == last else up_to[bucket - own] - below
+        share = total - below if rest_to_last and bucket == last else up_to[min(bucket - own, farthest)] - below
         share = max(share, 0.0) * free[bucket] / room[bucket]
         weight += share
         # each takes the place of those before it with its part of the weight so far
@@ -131,14 +193,14 @@ def _draw_bucket(
 
 
 @kernel
-def _leave(free: IntArray, following: IntArray, bucket: int) -> None:
+def _leave(free: ShortArray, following: ShortArray, bucket: int) -> None:
     free[bucket] -= 1
     if free[bucket] == 0:
         following[bucket] = bucket + 1
 
 
 @kernel
-def _with_room(following: IntArray, bucket: int) -> int:
+def _with_room(following: ShortArray, bucket: int) -> int:
     """The first bucket from here on that has room; the number of buckets when there is none."""
     found = bucket
     while following[found] != found:
@@ -149,11 +211,15 @@ def _with_room(following: IntArray, bucket: int) -> int:
 
 
 @kernel
-def _all_free(n: int) -> tuple[IntArray, int]:
-    """A Fenwick tree over n free positions, and the greatest power of two up to n."""
-    tree = np.zeros(n + 1, dtype=np.int64)
+def _free_ones(free: BoolArray) -> tuple[ShortArray, int]:
+    """A Fenwick tree over positions of which some are free, and the greatest power of two up to their number."""
+    n = free.shape[0]
+    tree = np.zeros(n + 1, dtype=np.int32)
     for i in range(1, n + 1):
-        tree[i] = i & -i
+        tree[i] += free[i - 1]
+        above = i + (i & -i)
+        if above <= n:
+            tree[above] += tree[i]
     top = 1
     while top * 2 <= n:
         top *= 2
@@ -161,7 +227,7 @@ def _all_free(n: int) -> tuple[IntArray, int]:
 
 
 @kernel
-def _take(tree: IntArray, position: int) -> None:
+def _take(tree: ShortArray, position: int) -> None:
     i = position + 1
     while i < tree.shape[0]:
         tree[i] -= 1
@@ -169,7 +235,7 @@ def _take(tree: IntArray, position: int) -> None:
 
 
 @kernel
-def _free_up_to(tree: IntArray, position: int) -> int:
+def _free_up_to(tree: ShortArray, position: int) -> int:
     i, free = position + 1, 0
     while i > 0:
         free += tree[i]
@@ -178,7 +244,7 @@ def _free_up_to(tree: IntArray, position: int) -> int:
 
 
 @kernel
-def _position_of(tree: IntArray, wanted: int, top: int) -> int:
+def _position_of(tree: ShortArray, wanted: int, top: int) -> int:
     """The position of the wanted-th free one, counted from 1."""
     index, step = 0, top
     while step > 0:
