@@ -68,7 +68,7 @@ class Microaggregation(Method):
     polish: int | None = parameter(
         default=0,
         help="number of exchanges between groups that are tried for each record afterwards, to lower the loss; 0: no "
-        "exchanges; set to none: as many as take about 20 seconds",
+        "exchanges; set to none: as many as take some seconds, for very long files a few times what mdav takes",
         ge=0,
         le=10_000_000,
     )
@@ -160,9 +160,9 @@ class Microaggregation(Method):
         rows_of_parts = self.preparation.parts_of_the_file(data, names, filled, self.k)
         steps = self.polish
         if steps is None:
-            from microveil.numerics.grouping.simulated_annealing import default_steps
+            from microveil.numerics.grouping.local_search import default_steps
 
-            steps = default_steps(len(data), filled.shape[1], runs * len(choices))
+            steps = default_steps(len(data), runs * len(choices))
         made: list[list[IntArray]] = []
         for choice, part in zip(choices, parts(progress, len(choices)), strict=True):
             chosen = tuple(names[j] for j in choice)
@@ -205,7 +205,7 @@ class Microaggregation(Method):
         chosen = np.ascontiguousarray(columns[:, taken])
         if self.polish == 0:
             return [partitioner(chosen, records, rng, progress)]
-        from microveil.numerics.grouping.simulated_annealing import polish_groups
+        from microveil.numerics.grouping.local_search import polish_groups
 
         made = partitioner(chosen, records, rng, Part(progress, 0.0, 0.1))
         polished = polish_groups(columns, made, self.k, steps * len(columns), rng, Part(progress, 0.1, 1.0))
@@ -213,6 +213,6 @@ class Microaggregation(Method):
 
 
 def _loss(columns: FloatArray, labels: IntArray) -> float:
-    from microveil.numerics.grouping.simulated_annealing import loss_within
+    from microveil.numerics.grouping.local_search import loss_within
 
     return loss_within(columns, labels)

@@ -17,12 +17,13 @@ from microveil.typing import FloatArray, IntArray
 
 @parameterised
 class Best(Microaggregation):
-    """MDAV, then polishing: records change groups, two at a time or one by one, as long as the loss falls; now and then
-    also when it does not, so that the search leaves poor local optima.
+    """MDAV, then polishing: records change groups, alone, two at a time or in turn, and groups are given up or formed,
+    as long as the loss falls; then groups are disturbed here and there and mended, so that the search leaves poor
+    local optima.
 
     It never loses more than MDAV with the same parameters, in squared changes of the standardised attributes, and
-    promises the same k. What it takes is time: about 20 seconds on two processors, or for very long files a few times
-    what MDAV takes. With `polish`, the steps that are tried for each record, it takes more or less than that.
+    promises the same k. What it takes is time: some seconds, or for very long files a few times what MDAV takes. With
+    `polish`, the steps that are tried for each record, it takes more or less than that.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 43, 22, 41, 61, 65], "pay": [1, 5, 2, 4, 9, 8]})
@@ -31,9 +32,9 @@ class Best(Microaggregation):
     """
 
     name: ClassVar[str] = "best"
-    summary: ClassVar[str] = "mdav, then exchanges of records between groups that lower the loss (local search)"
+    summary: ClassVar[str] = "mdav, then exchanges between groups that lower the loss (iterated local search)"
     source: ClassVar[str] = (
-        "Microveil's own: simulated annealing over exchanges between neighbouring groups, with the objective of "
+        "Microveil's own: iterated local search over exchanges between neighbouring groups, with the objective of "
         "Domingo-Ferrer and Mateo-Sanz (2002)"
     )
     searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, polish=Whole(100, 2_000))
@@ -43,7 +44,7 @@ class Best(Microaggregation):
     polish: int | None = parameter(
         default=None,
         help="number of exchanges between groups that are tried for each record; more take longer and lower the loss; "
-        "unset: as many as take about 20 seconds, at most 300,000",
+        "unset: at most 200,000 and at least 500, as many as take some seconds",
         ge=0,
         le=10_000_000,
     )
