@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -118,3 +119,21 @@ def test_polishing_that_the_release_would_lose_by_is_not_kept() -> None:
 def test_the_budget_is_a_whole_number_or_none() -> None:
     with pytest.raises(ParameterError, match="polish"):
         Best(polish=-1)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+def test_the_clock_ends_the_search_and_the_release_says_so(seconds: float) -> None:
+    columns = np.random.default_rng(1).lognormal(size=(400, 3))
+    data = Microdata.of({f"x{j}": column for j, column in enumerate(columns.T)})
+    Best(k=3, polish=1).mask(data, seed=1)  # so that nothing is compiled below
+    began = time.monotonic()
+    release = Best(k=3, seconds=seconds, polish=10_000_000).mask(data, seed=1)
+    assert time.monotonic() - began < 60  # without a limit it would be twenty minutes
+    assert "limit of time" in " ".join(release.provenance.notes)
+    assert loss(data, Best(k=3, seconds=seconds), list(data.names)) < loss(data, MDAV(k=3), list(data.names))
+    assert not Best(k=3, polish=1).mask(data, seed=1).provenance.notes
+
+
+def test_a_time_below_nothing_is_refused() -> None:
+    with pytest.raises(ParameterError, match="seconds"):
+        Best(seconds=-1.0)

@@ -288,3 +288,15 @@ def test_regions_give_the_same_result_on_any_number_of_threads(monkeypatch: pyte
         monkeypatch.setenv("MICROVEIL_THREADS", number)
         results.append(polish_groups(columns, start, 3, 40_000, rng(), silent, largest_region=90))
     assert (results[0] == results[1]).all()
+
+
+@pytest.mark.parametrize("largest_region", [12, 1000])
+def test_a_partition_without_loss_is_found_and_left_alone(largest_region: int) -> None:
+    """Five heaps of equal records, grouped across the heaps: the descent leaves nothing to search for."""
+    columns = np.repeat(np.arange(5.0), 6)[:, None] * np.array([[1.0, 2.0]])
+    start = np.random.default_rng(1).permutation(np.repeat(np.arange(10), 3))
+    found = polish_groups(columns, mdav_groups(columns, 3), 3, 3_000, rng(), silent, largest_region=largest_region)
+    assert loss_within(columns, found) == 0.0
+    assert loss_within(columns, start) > 0.0
+    made = polish_groups(columns, start, 3, 3_000, rng(), silent, largest_region=largest_region)
+    assert loss_within(columns, made) <= loss_within(columns, start)

@@ -219,7 +219,7 @@ def _square_to_mean(columns: FloatArray, groups: Groups, i: int, a: int) -> floa
 def _joining(columns: FloatArray, groups: Groups, i: int, b: int) -> float:
     """What the loss rises by when a record joins a group."""
     n = groups.sizes[b]
-    return _square_to_mean(columns, groups, i, b) * n / (n + 1.0)
+    return float(_square_to_mean(columns, groups, i, b) * n / (n + 1.0))
 
 
 @kernel
@@ -229,7 +229,7 @@ def _leaving(columns: FloatArray, groups: Groups, i: int) -> float:
     m = groups.sizes[a]
     if m == 1:
         return 0.0
-    return _square_to_mean(columns, groups, i, a) * m / (m - 1.0)
+    return float(_square_to_mean(columns, groups, i, a) * m / (m - 1.0))
 
 
 @kernel
@@ -242,7 +242,7 @@ def _replacing(columns: FloatArray, groups: Groups, i: int, r: int, a: int) -> f
         out += (columns[i, c] - middle) ** 2
         into += (columns[r, c] - middle) ** 2
         apart += (columns[r, c] - columns[i, c]) ** 2
-    return into - out - apart / m
+    return float(into - out - apart / m)
 
 
 @kernel
@@ -324,8 +324,8 @@ def _form(columns: FloatArray, groups: Groups, k: int, near: ShortArray, region:
             break
     if sizes[new] == k and change < -least:
         _wait_for_group(groups, region, new)
-        for b in came_from:
-            _wait_for_group(groups, region, b)
+        for place in range(k):
+            _wait_for_group(groups, region, came_from[place])
         return change
     take_back(columns, groups, region, before)
     return 0.0
@@ -398,11 +398,12 @@ def kick_and_mend(
     temperature: float,
     cold: float,
     least: float,
-    swaps: int,
+    most_swaps: int,
 ) -> float:
     """Disturb the groups around a record, descend from there, and take it all back where the loss has risen.
 
-    Again and again until `enough` steps were tried; a rise is kept with a chance that falls with the temperature.
+    A kick is one to `most_swaps` exchanges. Again and again until `enough` steps were tried; a rise is kept with a
+    chance that falls with the temperature.
     """
     counts, labels, sizes = region.counts, groups.labels, groups.sizes
     state = region.state
@@ -414,7 +415,7 @@ def kick_and_mend(
         counts[_DONE] = 0
         i = picks[whole(state, picks.shape[0])]
         change = 0.0
-        for _ in range(swaps):
+        for _ in range(1 + whole(state, most_swaps)):
             closeness = fraction(state)
             r = near[i, int(near.shape[1] * closeness * closeness)]
             if region.of_record[r] != region.own or labels[r] == labels[i]:

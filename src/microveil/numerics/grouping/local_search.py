@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from microveil.numerics.core.compiled import over_chunks
+from microveil.numerics.core.compiled import over_chunks, threads
 from microveil.numerics.grouping.centroid_groups import split_large
 from microveil.numerics.grouping.exchanges import (
     TRIED,
@@ -39,17 +39,19 @@ _INEXACT = (
     1.0  # in a long file a neighbour may be farther by this share than the one it stands for: a sixth of the time
 )
 _RUNS, _FINALISTS = 4, 2
-_ROUNDS = 4
-_SLICES = 10  # of the search in a short file, for progress and cancelling
+_FEW_STEPS = 2_000  # for each record: with fewer, one run finds more than several
+_FEWEST_ROUNDS, _MOST_ROUNDS = 4, 50
+_STEPS_OF_A_ROUND = 2_000  # for each record, once there are more rounds than the fewest
+_FEWEST_SLICES, _STEPS_OF_A_SLICE = 10, 5_000_000  # of a run, for progress, cancelling and the time
 # temperatures, in units of the loss per record: of a run, and of one that goes on with what another has found
 _WARM, _COOL, _COLD = 0.3, 0.1, 0.003
-_SWAPS = 2  # exchanges of a kick
 _CUTS = (1 / 2, 1 / 3, 2 / 3, 2 / 5, 3 / 5)  # where the rounds cut, so that no border is one for long
 _ENDLESS = np.iinfo(np.int64).max
 _ROUNDING = 1e-12  # of the sum of squares: less is no gain
 # What `best` spends by itself, in steps: at most so many for each record and for the whole file, but no fewer for each
-# record than the last. A step was measured to take about a tenth of a microsecond.
+# record than the last. A step was measured to take about a tenth of a microsecond of one processor.
 _MOST_STEPS_BY_DEFAULT, _STEPS_BY_DEFAULT, _FEWEST_STEPS_BY_DEFAULT = 200_000, 250_000_000, 500
+_STEPS_OF_A_SECOND = 10_000_000
 
 
 def default_steps(records: int, runs: int = 1) -> int:
@@ -60,6 +62,15 @@ def default_steps(records: int, runs: int = 1) -> int:
     """
     shared = _STEPS_BY_DEFAULT // (max(1, records) * max(1, runs))
     return min(_MOST_STEPS_BY_DEFAULT, max(_FEWEST_STEPS_BY_DEFAULT, shared))
+
+
+def steps_within(seconds: float, records: int) -> int:
+    """How many steps for each record may be tried in so many seconds on all processors; the clock decides in the end.
+
+    >>> steps_within(0.0, 10)
+    1
+    """
+    return max(1, int(seconds * threads() * _STEPS_OF_A_SECOND / max(1, records)))
 
 
 def polish_groups(
@@ -147,6 +158,7 @@ class _Search:
         ends: float,
     ) -> None:
         self.columns, self.near, self.k, self.rng, self.largest, self.ends = columns, near, k, rng, largest, ends
+        self.unit = 0.0  # the loss per record after the descent
         self.least = _ROUNDING * max(float((columns**2).sum()), np.finfo(float).tiny)
 
     @property
@@ -157,8 +169,10 @@ class _Search:
         made = self._descended(numbered(labels))
         self.unit = loss_within(self.columns, made) / len(self.columns)
         progress(0.1, "polishing")
+        if steps == 0 or self.unit == 0.0:
+            return made
         kicked = self._restarted if len(made) <= self.largest else self._kicked_by_regions
-        return kicked(made, steps, Part(progress, 0.1, 1.0)) if steps > 0 else made
+        return kicked(made, steps, Part(progress, 0.1, 1.0))
 
     def _descended(self, labels: IntArray) -> IntArray:
         """Down to where no step pays: in regions first, then across their borders."""
@@ -175,6 +189,8 @@ class _Search:
 
     def _restarted(self, start: IntArray, steps: int, progress: Progress) -> IntArray:
         """Several runs take half of the steps, and the best of them go on with the other half."""
+        if steps < _FEW_STEPS * len(start):
+            return min([start, *self._runs([start], steps, _COOL, progress)], key=self._lost)
         found = self._runs([start] * _RUNS, steps // 2, _WARM, Part(progress, 0.0, 0.5))
         found = sorted([start, *found], key=self._lost)
         found += self._runs(found[:_FINALISTS], steps - steps // 2, _COOL, Part(progress, 0.5, 1.0))
@@ -189,10 +205,11 @@ class _Search:
         states = []
         for labels, seed in zip(starts, seeds, strict=True):
             groups = Groups.of(self.columns, numbered(labels), self.k)
-            states.append((groups, self._whole(groups, seed), self._picks(labels, np.arange(len(labels)), seed)))
-        temperatures = self._temperatures(heat, _SLICES)
-        share = steps // (len(starts) * _SLICES)
-        for number, part in enumerate(parts(progress, _SLICES)):
+            picks = _picks(self._lost_with_groups(labels), np.arange(len(labels)), int(seed))
+            states.append((groups, self._whole(groups, seed), picks))
+        slices = max(_FEWEST_SLICES, steps // (len(starts) * _STEPS_OF_A_SLICE))
+        temperatures, share = self._temperatures(heat, slices), steps // (len(starts) * slices)
+        for number, part in enumerate(parts(progress, slices)):
             if self._is_late:
                 break
             hot, cold = temperatures[number], temperatures[number + 1]
@@ -207,30 +224,35 @@ class _Search:
     def _kicked_by_regions(self, start: IntArray, steps: int, progress: Progress) -> IntArray:
         """In every round each region by itself, with more of the steps where more of the loss lies."""
         made = start
-        temperatures = self._temperatures(_COOL, _ROUNDS)
-        for number, part in enumerate(parts(progress, _ROUNDS)):
+        rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, steps // (_STEPS_OF_A_ROUND * len(start))))
+        temperatures = self._temperatures(_COOL, rounds)
+        for number, part in enumerate(parts(progress, rounds)):
             if self._is_late:
                 break
-            made = numbered(made)
-            groups = Groups.of(self.columns, made, self.k)
-            lost = self._lost_with_groups(made)
-            regions = regions_of_groups(self.columns, made, self.largest, _CUTS[(number + 1) % len(_CUTS)])
-            hot, cold = temperatures[number], temperatures[number + 1]
-
-            def kick(groups: Groups, region: Region, rows: IntArray, lost: FloatArray = lost, hot: float = hot,
-                     cold: float = cold) -> None:  # fmt: skip
-                share = steps / _ROUNDS * (0.3 * len(rows) / len(lost) + 0.7 * lost[rows].sum() / lost.sum())
-                if not self._is_late:
-                    picks = self._picks_of(lost, rows, int(region.state[0]))
-                    self._kick(groups, region, picks, int(share), hot, cold)
-
-            self._over_regions(groups, regions, kick, part)
-            made = groups.labels.astype(np.int64)
+            made = self._kicked_once(numbered(made), number, temperatures[number : number + 2], steps // rounds, part)
         return min((start, self._descended(numbered(made))), key=self._lost)
+
+    def _kicked_once(
+        self, labels: IntArray, number: int, temperatures: FloatArray, steps: int, progress: Progress
+    ) -> IntArray:
+        groups, lost = Groups.of(self.columns, labels, self.k), self._lost_with_groups(labels)
+        regions = regions_of_groups(self.columns, labels, self.largest, _CUTS[(number + 1) % len(_CUTS)])
+
+        def kick(groups: Groups, region: Region, rows: IntArray) -> None:
+            if self._is_late:
+                return
+            share = steps * (0.3 * len(rows) / len(lost) + 0.7 * lost[rows].sum() / lost.sum())
+            picks = _picks(lost, rows, int(region.state[0]))
+            self._kick(groups, region, picks, int(share), temperatures[0], temperatures[1])
+
+        self._over_regions(groups, regions, kick, progress)
+        return groups.labels.astype(np.int64)
 
     def _kick(self, groups: Groups, region: Region, picks: ShortArray, steps: int, hot: float, cold: float) -> None:
         enough = int(region.counts[TRIED]) + steps
-        kick_and_mend(self.columns, groups, self.k, self.near, region, picks, enough, hot, cold, self.least, _SWAPS)
+        kick_and_mend(
+            self.columns, groups, self.k, self.near, region, picks, enough, hot, cold, self.least, 2 + self.k // 2
+        )
 
     def _temperatures(self, heat: float, slices: int) -> FloatArray:
         return np.asarray(self.unit * heat * (_COLD / heat) ** (np.arange(slices + 1) / slices))
@@ -240,15 +262,6 @@ class _Search:
         means = group_centres(self.columns, labels, int(labels.max()) + 1)
         squares = ((self.columns - means[labels]) ** 2).sum(axis=1)
         return np.asarray(np.bincount(labels, weights=squares)[labels])
-
-    def _picks(self, labels: IntArray, rows: IntArray, seed: int) -> ShortArray:
-        return self._picks_of(self._lost_with_groups(labels), rows, seed)
-
-    def _picks_of(self, lost: FloatArray, rows: IntArray, seed: int) -> ShortArray:
-        """Records to kick, those of groups with much loss more often."""
-        shares = 0.3 / len(rows) + 0.7 * lost[rows] / max(float(lost[rows].sum()), np.finfo(float).tiny)
-        drawn = np.random.default_rng(seed).choice(rows, size=8 * len(rows), p=shares / shares.sum())
-        return drawn.astype(np.int32)
 
     def _whole(self, groups: Groups, seed: int = 1) -> Region:
         everywhere = np.zeros(len(groups.labels), dtype=np.int32)
@@ -278,6 +291,13 @@ class _Search:
             work(groups, Region.of(of_record, number, len(rows), own, room, self.k, seeds[number]), rows)
 
         over_chunks(one, len(regions), 1, progress, "polishing")
+
+
+def _picks(lost: FloatArray, rows: IntArray, seed: int) -> ShortArray:
+    """Records to kick, those of groups with much loss more often."""
+    shares = 0.3 / len(rows) + 0.7 * lost[rows] / max(float(lost[rows].sum()), np.finfo(float).tiny)
+    drawn = np.random.default_rng(seed).choice(rows, size=8 * len(rows), p=shares / shares.sum())
+    return drawn.astype(np.int32)
 
 
 def regions_of_groups(columns: FloatArray, labels: IntArray, largest: int, cut: float) -> list[IntArray]:
