@@ -413,6 +413,9 @@ def plain(found: Any) -> Any:
     return repr(number) if not np.isfinite(number) else 0.0 if abs(number) < 1e-9 else float(f"{number:.8g}")
 
 
+CLOCKED = {("best", "seconds")}  # parameters with which a release depends on the clock
+
+
 def varied(kind: str, name: str) -> Iterator[dict[str, Any]]:
     """The quick parameters, every choice of a parameter, and other values of numbers and lists.
 
@@ -423,7 +426,7 @@ def varied(kind: str, name: str) -> Iterator[dict[str, Any]]:
     quick = dict(getattr(find(kind, name), "quick", {}))
     yield from (one for one in settings(kind, name) if not left_out & (set(one) - set(quick)))
     for parameter in describe(kind, name)["parameters"] if name not in SLOW else ():
-        if parameter["name"] in left_out:
+        if parameter["name"] in left_out or (name, parameter["name"]) in CLOCKED:
             continue
         usual = quick.get(parameter["name"], parameter["default"])
         for value in (*_numbers(parameter, usual), *LISTED.get((kind, parameter["name"]), ())):

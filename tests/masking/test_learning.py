@@ -34,7 +34,7 @@ from microveil.numerics.grouping.learning_automata import (
     record_migration,
     set_aside,
 )
-from microveil.numerics.grouping.simulated_annealing import loss_within
+from microveil.numerics.grouping.local_search import loss_within
 from microveil.numerics.statistics.dependence_tree import (
     degrees,
     departure,

@@ -34,9 +34,9 @@ from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.facts import Part
 from microveil.microdata.frames import open_frame
+from microveil.numerics.grouping.local_search import loss_within
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.median_tree import MedianTree
-from microveil.numerics.grouping.simulated_annealing import loss_within
 from microveil.numerics.grouping.sums_of_squares import squares_lost
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress, parts, silent

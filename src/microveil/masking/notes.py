@@ -384,6 +384,9 @@ OPTIMUM_NOT_PROVEN = Kind(
 HIERARCHY_PROPOSED = Kind(
     "hierarchy-proposed", "{method}: a hierarchy was proposed for {attributes}, since the schema has none"
 )
+ENDED_BY_THE_CLOCK = Kind(
+    "ended-by-the-clock", "the search had a limit of time, so that the same seed need not give the same release again"
+)
 NO_CELL_EMPTIED = Kind("no-cell-emptied", "{method}: no cell had to be emptied")
 CODES_ARE_VALUES = Kind(
     "codes-are-values",

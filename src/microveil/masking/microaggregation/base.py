@@ -68,7 +68,7 @@ class Microaggregation(Method):
     polish: int | None = parameter(
         default=0,
         help="number of exchanges between groups that are tried for each record afterwards, to lower the loss; 0: no "
-        "exchanges; set to none: as many as take about 20 seconds",
+        "exchanges; set to none: as many as take ten to twenty seconds, or a few times what mdav does",
         ge=0,
         le=10_000_000,
     )
@@ -158,21 +158,25 @@ class Microaggregation(Method):
         choices = self.preparation.choices(data, names, self.name)
         partitioner = self._partitioner(data)
         rows_of_parts = self.preparation.parts_of_the_file(data, names, filled, self.k)
-        steps = self.polish
-        if steps is None:
-            from microveil.numerics.grouping.simulated_annealing import default_steps
-
-            steps = default_steps(len(data), filled.shape[1], runs * len(choices))
+        steps, seconds = self._budget(len(data), runs * len(choices))
         made: list[list[IntArray]] = []
         for choice, part in zip(choices, parts(progress, len(choices)), strict=True):
             chosen = tuple(names[j] for j in choice)
             taken = [column for j in choice for column in columns_of[j]]
-            group = partial(self._polished_groups, partitioner, data, chosen, filled, taken, rng, steps)
+            group = partial(self._polished_groups, partitioner, data, chosen, filled, taken, rng, steps, seconds)
             made.append(self._labels(rows_of_parts, group, part))
         return [
             Partition.of(min(found, key=lambda labels: _loss(filled, labels)) if len(found) > 1 else found[0])
             for found in zip(*made, strict=True)
         ]
+
+    def _budget(self, records: int, runs: int) -> tuple[int, float | None]:
+        """How many steps for each record, and how many seconds if they are limited, one of so many runs may take."""
+        if self.polish is not None:
+            return self.polish, None
+        from microveil.numerics.grouping.local_search import default_steps
+
+        return default_steps(records, runs), None
 
     def _labels(
         self,
@@ -197,6 +201,7 @@ class Microaggregation(Method):
         taken: list[int],
         rng: np.random.Generator,
         steps: int,
+        seconds: float | None,
         rows: IntArray,
         progress: Progress,
     ) -> list[IntArray]:
@@ -205,14 +210,16 @@ class Microaggregation(Method):
         chosen = np.ascontiguousarray(columns[:, taken])
         if self.polish == 0:
             return [partitioner(chosen, records, rng, progress)]
-        from microveil.numerics.grouping.simulated_annealing import polish_groups
+        from microveil.numerics.grouping.local_search import polish_groups
 
         made = partitioner(chosen, records, rng, Part(progress, 0.0, 0.1))
-        polished = polish_groups(columns, made, self.k, steps * len(columns), rng, Part(progress, 0.1, 1.0))
+        ours = None if seconds is None else seconds * len(rows) / len(data)
+        search = Part(progress, 0.1, 1.0)
+        polished = polish_groups(columns, made, self.k, steps * len(columns), rng, search, seconds=ours)
         return [polished, made]
 
 
 def _loss(columns: FloatArray, labels: IntArray) -> float:
-    from microveil.numerics.grouping.simulated_annealing import loss_within
+    from microveil.numerics.grouping.local_search import loss_within
 
     return loss_within(columns, labels)
