@@ -381,6 +381,11 @@ OPTIMUM_NOT_PROVEN = Kind(
     "{method}: the best levels found in {checked:grouping} of records; others could keep up to {bound:.6f}, which "
     "a larger budget would tell",
 )
+LEAST_LOSS = Kind(
+    "least-loss",
+    "{method}: {attributes} lose {loss:.4f} % of their variation (SSE/SST); no groups of at least {k:,} lose less than "
+    "{bound:.4f} %, so that at most {gap:.2f} % of the loss could be saved",
+)
 HIERARCHY_PROPOSED = Kind(
     "hierarchy-proposed", "{method}: a hierarchy was proposed for {attributes}, since the schema has none"
 )

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import Microaggregation, Records
+from microveil.masking.microaggregation.bound import bound_of_partition
+from microveil.masking.notes import LEAST_LOSS, Note
+from microveil.masking.publishing.aggregate import Aggregate
+from microveil.masking.publishing.publishing import Published
 from microveil.masking.ranges import GROUP_SIZES, Ranges, Whole, ranges
+from microveil.microdata import Microdata
 from microveil.parameters import parameter, parameterised
-from microveil.progress import Progress
+from microveil.progress import Part, Progress, parts
+from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
 
 
@@ -23,6 +31,8 @@ class Best(Microaggregation):
     It never loses more than MDAV with the same parameters, in squared changes of the standardised attributes, and
     promises the same k. What it takes is time: about 20 seconds on two processors, or for very long files a few times
     what MDAV takes. With `polish`, the steps that are tried for each record, it takes more or less than that.
+
+    A note tells the loss, a lower bound that no groups of at least k can fall below, and the gap between the two.
 
     >>> from microveil.microdata import Microdata
     >>> people = Microdata.of({"age": [20, 43, 22, 41, 61, 65], "pay": [1, 5, 2, 4, 9, 8]})
@@ -47,6 +57,32 @@ class Best(Microaggregation):
         ge=0,
         le=10_000_000,
     )
+
+    bound: Literal["none", "fast", "tight"] = parameter(
+        default="fast",
+        help="lower bound that the loss is told beside: none; from nearest neighbours, which takes about a second for "
+        "20,000 records (fast); or by column generation, which takes minutes and is closer (tight)",
+    )
+
+    def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
+        share = {"none": 1.0, "fast": 0.95, "tight": 0.5}[self.bound]
+        masked = super()._mask(data, attributes, streams, Part(progress, 0.0, share))
+        publishes_one_value = isinstance(self.publishing, Aggregate) and not self.publishing.draws
+        if self.bound == "none" or not publishes_one_value or self.preparation.compares_series:
+            return masked
+        blocks = parts(Part(progress, share, 1.0), len(masked.partitions))
+        notes = [self._bound(data, block, masked, part) for block, part in zip(masked.partitions, blocks, strict=True)]
+        return replace(masked, notes=(*masked.notes, *notes))
+
+    def _bound(self, data: Microdata, block: tuple[str, ...], masked: Masked, progress: Progress) -> Note:
+        effort: Literal["fast", "tight"] = "tight" if self.bound == "tight" else "fast"
+        partition = masked.partitions[block]
+        found = bound_of_partition(data, block, self.k, partition, self.preparation, effort, progress=progress)
+        lost = Published({name: masked.columns[name] for name in block}).lost(data)
+        loss = 100 * lost / found.variation if found.variation > 0 else 0.0
+        return LEAST_LOSS(
+            method=self.name, attributes=block, loss=loss, k=self.k, bound=min(found.least, loss), gap=found.gap(loss)
+        )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:
         from microveil.numerics.grouping.mdav import mdav_groups
