@@ -135,15 +135,16 @@ def test_all_groups_below_a_reduced_cost_are_listed(given: tuple[FloatArray, int
     assert few.all_found == (len(few.groups) == 0)
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
-def test_one_column_agrees_with_the_shortest_path(k: int) -> None:
-    values = np.random.default_rng(4).gamma(2.0, size=60)
-    labels = optimal_groups(values, k)
-    least = sum(float(((values[labels == g] - values[labels == g].mean()) ** 2).sum()) for g in range(labels.max() + 1))
-    found = column_generation_bound(values[:, None], np.arange(60) // k % (60 // k), k, rounds=60, limit=2_000)
-    assert found.least <= least
-    assert found.least >= 0.9999 * least
-    assert neighbour_bound(values[:, None], k) <= least
+def test_the_optimum_of_one_column_is_never_exceeded() -> None:
+    """It is known from a shortest path; fractions of groups, three pairs of three records each half, can lose less."""
+    values = np.random.default_rng(4).gamma(2.0, size=45)
+    points = values[:, None]
+    for k in (2, 3):
+        labels = optimal_groups(values, k)
+        least = sum(squares(points, tuple(np.flatnonzero(labels == g))) for g in range(labels.max() + 1))
+        found = column_generation_bound(points, labels, k, rounds=25, limit=500)
+        assert 0.93 * least < found.least <= least
+        assert neighbour_bound(points, k) <= found.least
 
 
 def test_more_rounds_do_not_lower_the_bound_and_chunks_keep_it_valid(monkeypatch: pytest.MonkeyPatch) -> None:

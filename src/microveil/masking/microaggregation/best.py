@@ -11,7 +11,7 @@ import numpy as np
 
 from microveil.masking.base import Masked
 from microveil.masking.microaggregation.base import Microaggregation, Records
-from microveil.masking.microaggregation.bound import bound_of_partition
+from microveil.masking.microaggregation.bound import bound_of_partition, rounded_down
 from microveil.masking.notes import LEAST_LOSS, Note
 from microveil.masking.publishing.aggregate import Aggregate
 from microveil.masking.publishing.publishing import Published
@@ -81,7 +81,12 @@ class Best(Microaggregation):
         lost = Published({name: masked.columns[name] for name in block}).lost(data)
         loss = 100 * lost / found.variation if found.variation > 0 else 0.0
         return LEAST_LOSS(
-            method=self.name, attributes=block, loss=loss, k=self.k, bound=min(found.least, loss), gap=found.gap(loss)
+            method=self.name,
+            attributes=block,
+            loss=loss,
+            k=self.k,
+            bound=rounded_down(min(found.least, loss)),
+            gap=found.gap(loss),
         )
 
     def _groups(self, columns: FloatArray, records: Records, rng: np.random.Generator, progress: Progress) -> IntArray:

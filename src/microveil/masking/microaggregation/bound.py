@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -137,6 +138,15 @@ def _part_bound(
     found = column_generation_bound(points, labels, k, rounds, nodes, progress)
     best = min((found.labels, labels), key=lambda made: _lost(points, made))
     return found.least, _lost(points, best), best, found.optimal and is_complete
+
+
+def rounded_down(least: float) -> float:
+    """To the four decimals that are told: the nearest number of four decimals could exceed the optimum.
+
+    >>> rounded_down(14.48096)
+    14.4809
+    """
+    return math.floor(least * 10_000) / 10_000
 
 
 def _varying(points: FloatArray) -> BoolArray:
